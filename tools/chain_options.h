@@ -108,6 +108,7 @@ inline ProductSize ChainOptions::make_product() const {
   made = padded(made);
   ProductSize size;
   size.m = made.size[Dim::m], size.n = made.size[Dim::n], size.k = made.size[Dim::k];
+  size.actual = {made.actual()[Dim::m], made.actual()[Dim::n], made.actual()[Dim::k]};
   size.bias = bias;
   return size;
 }

@@ -182,7 +182,7 @@ void explain_refused(const Program& program, const std::vector<RefusedChain>& re
 ExitCode run_product(const Options& o, const Machine& machine) {
   const ProductSize size = o.chain.make_product();
   const MeasuredProduct product = find_product(size, machine, o.effort);
-  write_output(o.filter.output, product_csv(size, machine, product));
+  write_output(o.filter.output, product_csv(machine, product));
   return ExitCode::ok;
 }
 

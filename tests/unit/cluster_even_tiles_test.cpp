@@ -8,6 +8,7 @@
 
 #include "cluster/chain/bound.h"
 #include "cluster/chain/measure.h"
+#include "cluster/chain/product_kernel.h"
 #include "machine/load.h"
 
 namespace fuseflow::cluster {
@@ -97,6 +98,20 @@ TEST(EvenPlans, AGatedChainOf96) {
   const MeasuredPlan best = best_plan(chain, load_machine("h100", {}), Holding::one_core);
   EXPECT_EQ(describe(best.plan.plan), "L/MNK cls 1,1,1,1 blk 16,16,96,48 way sequential");
   EXPECT_LT(best.measure.measured.cycles, 2000);
+}
+
+// Kernels apart have such tiles, too, so that fusion does not gain by padding alone.
+TEST(EvenPlans, AProductByItself) {
+  const Machine machine = load_machine("h100", {});
+  ProductSize size{384, 768, 160};
+  const MeasuredProduct in_powers = find_product(size, machine, {});
+  size.actual = {300, 700, 130};
+  const MeasuredProduct best = find_product(size, machine, {});
+  EXPECT_LT(best.measured.cycles, in_powers.measured.cycles);
+  EXPECT_GE(best.size.m, 300);
+  EXPECT_GE(best.size.n, 700);
+  EXPECT_GE(best.size.k, 130);
+  EXPECT_EQ(best.size.m % best.plan.m, 0);
 }
 
 TEST(LeastBytes, AnL2SavesReadsOfWhatWasWritten) {

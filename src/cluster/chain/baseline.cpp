@@ -38,8 +38,11 @@ Measured measured_unfused(const Chain& chain, const Machine& machine, const Effo
   Launches all(machine);
   const LaneWork activation = work_of_activation(chain);
   const bool folded = kernels == Kernels::folded;
-  ProductSize first{
-      m, n, k, chain.bias0 > 0, false, {bytes.a, bytes.b, bytes.c, bytes.bias0, bytes.c}, false};
+  const Extents actual = chain.actual();
+  ProductSize first{m, n, k};
+  first.actual = {actual[Dim::m], actual[Dim::n], actual[Dim::k]};
+  first.bias = chain.bias0 > 0;
+  first.bytes = {bytes.a, bytes.b, bytes.c, bytes.bias0, bytes.c};
   if (folded) first.each = activation;
   all.add(product(first));
   if (chain.gated()) {
@@ -56,8 +59,11 @@ Measured measured_unfused(const Chain& chain, const Machine& machine, const Effo
     if (chain.gated())
       all.add(elementwise({mn, 2, 2, {bytes.c, bytes.c}, bytes.c, {1, 0}}, machine));
   }
-  const ProductBytes second_bytes{bytes.c, bytes.d, bytes.e, bytes.bias1, bytes.e};
-  ProductSize second{m, l, n, chain.bias1 > 0, false, second_bytes, true};
+  ProductSize second{m, l, n};
+  second.actual = {actual[Dim::m], actual[Dim::l], actual[Dim::n]};
+  second.bias = chain.bias1 > 0;
+  second.bytes = {bytes.c, bytes.d, bytes.e, bytes.bias1, bytes.e};
+  second.follows = true;
   const LaneWork last = work_of_last_activation(chain);
   const bool last_folds = folded && chain.residual == 0;
   if (last_folds) second.each = last;

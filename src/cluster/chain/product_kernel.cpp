@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "cluster/chain/bound.h"
+#include "cluster/chain/even_tiles.h"
 #include "cluster/chain/reuse.h"
 #include "cluster/chain/search.h"
 #include "cluster/common/block_builder.h"
@@ -221,6 +222,7 @@ struct RankedProduct {
   int64_t tiles = 0;
   int64_t number = 0;
   int64_t least = 0;  ///< bound of the cycles
+  ProductSize size;   ///< what whole tiles cover
   ProductPlan plan;
   bool operator<(const RankedProduct& other) const {
     return std::tie(cost, global, tiles, number) <
@@ -278,6 +280,7 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const auto waves = static_cast<double>(ceil_div(clusters_of(size, p), at_a_time));
   const auto block_bytes = static_cast<double>(loaded + stored);
   RankedProduct ranked;
+  ranked.size = size;
   ranked.plan = p;
   const double lanes = lane_cycles(p.m * p.n * work_of_element(size), machine);
   ranked.global = static_cast<double>(blocks) * block_bytes;
@@ -322,50 +325,102 @@ std::vector<ProductClusters> product_searches(const Machine& machine) {
   return searches;
 }
 
-/// Every tile, walk and split that fits a core, in each of these clusters.
+/// Tiles along m, n and k that are searched together, with what whole steps of them cover.
+using TilesAlong = std::array<std::vector<EvenTile>, 3>;
+
+TilesAlong published_tiles(const ProductSize& size) {
+  TilesAlong tiles;
+  const std::array<int64_t, 3> padded{size.m, size.n, size.k};
+  for (size_t d = 0; d < tiles.size(); ++d) {
+    for (const int64_t tile : tile_sizes(padded[d])) tiles[d].push_back({tile, padded[d]});
+  }
+  return tiles;
+}
+
+/// Tiles that cut the extents without padding evenly (even_tiles.h).
+TilesAlong tiles_that_cut_evenly(const ProductSize& size) {
+  TilesAlong tiles;
+  const std::array<int64_t, 3> padded{size.m, size.n, size.k};
+  for (size_t d = 0; d < tiles.size(); ++d) {
+    tiles[d] = even_tiles(size.actual[d] > 0 ? size.actual[d] : padded[d], 1);
+  }
+  return tiles;
+}
+
+/// Every walk and split of a tile that fits a core, in each of these clusters.
 template <typename Visit>
-void for_each_product(const ProductSize& size, const Machine& machine,
-                      const ProductClusters& clusters, const Visit& visit) {
+void for_each_walk(const ProductSize& size, ProductPlan p, const Machine& machine,
+                   const ProductClusters& clusters, const Visit& visit) {
   constexpr std::array<int64_t, 5> kFactors{1, 2, 4, 8, 16};
-  ProductPlan p;
-  for (const int64_t m : tile_sizes(size.m)) {
-    for (const int64_t n : tile_sizes(size.n)) {
-      for (const int64_t k : tile_sizes(size.k)) {
-        p.m = m, p.n = n, p.k = k;
-        const int64_t buffer = m * k * size.bytes.x + k * n * size.bytes.w;
-        if (m * n * kAccumulatorBytes > machine.core.register_bytes ||
-            buffer > machine.core.scratchpad_bytes) {
-          continue;
-        }
-        p.stages = std::min(kStages, machine.core.scratchpad_bytes / buffer);
-        for (const int64_t steps : kFactors) {
-          for (const bool along_n : {false, true}) {
-            p.steps_m = along_n ? 1 : steps;
-            p.steps_n = along_n ? steps : 1;
-            for (const int64_t split : kFactors) {
-              p.split_k = split;
-              if (size.k % (k * split) != 0 || (along_n && steps == 1)) continue;
-              for (const auto& [cores_m, cores_n] : clusters) {
-                p.cores_m = cores_m, p.cores_n = cores_n;
-                if (size.m % cluster_rows(p) == 0 && size.n % cluster_cols(p) == 0) visit(p);
-              }
-            }
-          }
+  const int64_t buffer = p.m * p.k * size.bytes.x + p.k * p.n * size.bytes.w;
+  if (p.m * p.n * kAccumulatorBytes > machine.core.register_bytes ||
+      buffer > machine.core.scratchpad_bytes) {
+    return;
+  }
+  p.stages = std::min(kStages, machine.core.scratchpad_bytes / buffer);
+  for (const int64_t steps : kFactors) {
+    for (const bool along_n : {false, true}) {
+      p.steps_m = along_n ? 1 : steps;
+      p.steps_n = along_n ? steps : 1;
+      for (const int64_t split : kFactors) {
+        p.split_k = split;
+        if (size.k % (p.k * split) != 0 || (along_n && steps == 1)) continue;
+        for (const auto& [cores_m, cores_n] : clusters) {
+          p.cores_m = cores_m, p.cores_n = cores_n;
+          if (size.m % cluster_rows(p) == 0 && size.n % cluster_cols(p) == 0) visit(size, p);
         }
       }
     }
   }
 }
 
+/// ... of all these tiles but those of `without`.
+template <typename Visit>
+void for_each_product(const ProductSize& size, const Machine& machine,
+                      const ProductClusters& clusters, const TilesAlong& tiles,
+                      const TilesAlong& without, const Visit& visit) {
+  const auto among = [&](size_t d, const EvenTile& tile) {
+    return std::find(without[d].begin(), without[d].end(), tile) != without[d].end();
+  };
+  for (const EvenTile& m : tiles[0]) {
+    for (const EvenTile& n : tiles[1]) {
+      for (const EvenTile& k : tiles[2]) {
+        if (among(0, m) && among(1, n) && among(2, k)) continue;
+        ProductSize covered = size;
+        covered.m = m.covered, covered.n = n.covered, covered.k = k.covered;
+        ProductPlan plan;
+        plan.m = m.tile, plan.n = n.tile, plan.k = k.tile;
+        for_each_walk(covered, plan, machine, clusters, visit);
+      }
+    }
+  }
+}
+
 std::vector<RankedProduct> ranked_products(const ProductSize& size, const Machine& machine,
-                                           const ProductClusters& clusters) {
+                                           const ProductClusters& clusters, const TilesAlong& tiles,
+                                           const TilesAlong& without) {
   std::vector<RankedProduct> all;
-  for_each_product(size, machine, clusters, [&](const ProductPlan& plan) {
-    all.push_back(cost_product(size, plan, machine));
-    all.back().number = static_cast<int64_t>(all.size());
-  });
+  for_each_product(size, machine, clusters, tiles, without,
+                   [&](const ProductSize& covered, const ProductPlan& plan) {
+                     all.push_back(cost_product(covered, plan, machine));
+                     all.back().number = static_cast<int64_t>(all.size());
+                   });
   std::sort(all.begin(), all.end());
   return all;
+}
+
+/// In the order of the searches: published tiles in each set of clusters, then other even ones.
+std::vector<std::vector<RankedProduct>> all_searches(const ProductSize& size,
+                                                     const Machine& machine) {
+  const TilesAlong published = published_tiles(size), even = tiles_that_cut_evenly(size);
+  std::vector<std::vector<RankedProduct>> searches;
+  for (const ProductClusters& clusters : product_searches(machine)) {
+    searches.push_back(ranked_products(size, machine, clusters, published, {}));
+  }
+  for (const ProductClusters& clusters : product_searches(machine)) {
+    searches.push_back(ranked_products(size, machine, clusters, even, published));
+  }
+  return searches;
 }
 
 void add_log(const SearchLog& more, SearchLog& log) {
@@ -379,14 +434,14 @@ void add_log(const SearchLog& more, SearchLog& log) {
   log.operations += more.operations;
 }
 
-/// The fastest of these clusters, where it is faster than what `best` has.
-void search_products(const ProductSize& size, const Machine& machine, const Effort& effort,
-                     const ProductClusters& clusters, MeasuredProduct& best) {
-  const std::vector<RankedProduct> all = ranked_products(size, machine, clusters);
+/// The fastest of these, where it is faster than what `best` has.
+void search_products(const std::vector<RankedProduct>& all, const Machine& machine,
+                     const Effort& effort, MeasuredProduct& best) {
   const auto simulate = [&](size_t i, int64_t most) {
-    const Measured measured = measure_product(size, all[i].plan, machine, most);
+    const Measured measured = measure_product(all[i].size, all[i].plan, machine, most);
     if (measured.finished &&
         (best.measured.cycles == 0 || measured.cycles < best.measured.cycles)) {
+      best.size = all[i].size;
       best.plan = all[i].plan;
       best.measured = measured;
     }
@@ -400,9 +455,9 @@ void search_products(const ProductSize& size, const Machine& machine, const Effo
 
 Measured best_product_of_all(const ProductSize& size, const Machine& machine) {
   Measured best;
-  for (const ProductClusters& clusters : product_searches(machine)) {
-    for (const RankedProduct& product : ranked_products(size, machine, clusters)) {
-      const Measured measured = measure_product(size, product.plan, machine);
+  for (const std::vector<RankedProduct>& search : all_searches(size, machine)) {
+    for (const RankedProduct& product : search) {
+      const Measured measured = measure_product(product.size, product.plan, machine);
       if (best.cycles == 0 || measured.cycles < best.cycles) best = measured;
     }
   }
@@ -412,8 +467,8 @@ Measured best_product_of_all(const ProductSize& size, const Machine& machine) {
 MeasuredProduct find_product(const ProductSize& size, const Machine& machine,
                              const Effort& effort) {
   MeasuredProduct best;
-  for (const ProductClusters& clusters : product_searches(machine)) {
-    search_products(size, machine, effort, clusters, best);
+  for (const std::vector<RankedProduct>& search : all_searches(size, machine)) {
+    search_products(search, machine, effort, best);
   }
   if (best.measured.cycles == 0) {
     throw Error(ExitCode::rejected, fmt::format("no tile of a product {}x{}x{} fits machine {}",

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "cluster/common/fastest.h"
 #include "machine/machine.h"
@@ -32,16 +34,19 @@ struct ProductBytes {
 };
 
 struct ProductSize {
-  int64_t m = 1, n = 1, k = 1;
+  int64_t m = 1, n = 1, k = 1;  ///< padded
   bool bias = false;
   bool gate = false;  ///< the stored tile is multiplied with one loaded from global memory
   ProductBytes bytes = {};
   /// The kernel before wrote or read X (and the gate): an L2 holds it as far as it fits.
   bool follows = false;
   LaneWork each = {};  ///< elementwise work for an element that is stored, beside bias and gate
+  /// Extents along m, n and k without padding: tiles may cut these evenly instead. 0: as padded.
+  std::array<int64_t, 3> actual = {};
 };
 
 struct MeasuredProduct {
+  ProductSize size;  ///< what whole tiles of the plan cover
   ProductPlan plan;
   Measured measured;
   SearchLog log;

@@ -172,8 +172,8 @@ std::string plan_text(const Chain& chain, const Machine& machine, const Choice& 
   return text;
 }
 
-std::string product_csv(const ProductSize& size, const Machine& machine,
-                        const MeasuredProduct& product) {
+std::string product_csv(const Machine& machine, const MeasuredProduct& product) {
+  const ProductSize& size = product.size;
   const ProductPlan& p = product.plan;
   const Measured& measured = product.measured;
   const double seconds = machine.seconds_of(static_cast<double>(measured.cycles));

@@ -31,7 +31,6 @@ std::string table_csv(const Chain& chain, const Machine& machine,
                       const std::vector<TableRow>& rows);
 
 /// One product by itself: its fastest kernel (`--product`).
-std::string product_csv(const ProductSize& size, const Machine& machine,
-                        const MeasuredProduct& product);
+std::string product_csv(const Machine& machine, const MeasuredProduct& product);
 
 }  // namespace fuseflow::cluster
