@@ -236,8 +236,9 @@ Checks run_checks(const Program& program, const SimOptions& options, const Progr
   Checks checks;
   if (options.check)
     attempt(checks.error, [&] { check_by_reference(program, options, run, checks); });
-  for (const auto& [tensor, file, values] : options.expected) {
+  for (const auto& expected : options.expected) {
     attempt(checks.error, [&] {
+      const auto& [tensor, file, values] = expected;
       checks.tensors.push_back(
           check_expected(program, run.data, tensor, file, values, options.tolerance));
     });

@@ -150,7 +150,7 @@ void try_even_tiles(MeasuredPlan& best, const Chain& chain, const Machine& machi
   best.simulated.insert(best.simulated.end(), even.simulated.begin(), even.simulated.end());
   // What was measured in part is not compared with what was measured in full.
   if (even.rank == 0 || (best.rank > 0 && even.measure.scale > best.measure.scale)) return;
-  best.plan = std::move(even.plan);
+  best.plan = even.plan;
   best.measure = even.measure;
   best.rank = even.rank;
   best.even = true;

@@ -32,7 +32,8 @@ struct Candidate {
 
 /// Can tiles of so many rows and k be shared so?
 bool fits(const KernelSizes& size, int64_t m, int64_t k, const ProductSharing& by) {
-  return ceil_div(size[kKernelM], m) >= by.cores && m % (by.column_cores * by.parts.cores) == 0 &&
+  return ceil_div(size[kKernelM], m) >= by.cores &&
+         m % (int64_t{by.column_cores} * by.parts.cores) == 0 &&
          ceil_div(size[kKernelK], k) >= by.parts.all();
 }
 
