@@ -190,11 +190,12 @@ class RegionTime {
     const double first = std::clamp(row, 0.0, all / rows);
     const double others = std::max(0.0, share * rows - 1) / (rows - 1);
     double complete = head_[writer] + first + others * (all - first);
-    for (const RowWaits::Stop& stop : rows_[writer].stops(pace_[writer])) {
-      if (stop.done >= share) continue;
-      const double pace = std::min(stop.pace, (finish_[writer] - stop.there) / (1 - stop.done));
-      complete = std::max(complete, stop.there + (share - stop.done) * pace);
-    }
+    rows_[writer].for_each_stop([&](double done, const RowWait& wait) {
+      if (done >= share) return;
+      const double pace =
+          std::min(std::max(wait.pace, pace_[writer]), (finish_[writer] - wait.there) / wait.left);
+      complete = std::max(complete, wait.there + (share - done) * pace);
+    });
     return complete + given;
   }
 
@@ -239,10 +240,9 @@ class RegionTime {
       const double copies = split == nullptr ? 1 : static_cast<double>(split->copies);
       const double share = std::min(1.0, 1 / (copies * rows) + needs.ahead);
       wait({0, share}, RowWait::Holds::everywhere);
-      for (const RowWaits::Stop& stop : rows_[writer].stops(0)) {  // it stops with the writer
-        const double beyond = stop.done + share;
-        if (stop.done > 0 && beyond < 1) wait({stop.done, beyond}, RowWait::Holds::everywhere);
-      }
+      rows_[writer].for_each_stop([&](double done, const RowWait&) {  // it stops with the writer
+        if (done > 0 && done + share < 1) wait({done, done + share}, RowWait::Holds::everywhere);
+      });
       wait({1 - share, 1}, RowWait::Holds::everywhere);
     }
   }

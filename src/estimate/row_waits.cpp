@@ -62,15 +62,6 @@ bool RowWaits::add_of_reader(const RowWaits& reader, double ahead, double earlie
   return added;
 }
 
-std::vector<RowWaits::Stop> RowWaits::stops(double pace) const {
-  std::vector<Stop> stops;
-  for (const RowWait& wait : waits_) {
-    if (wait.holds == Holds::once_reduced || wait.left <= 0 || wait.of_reader) continue;
-    stops.push_back({1 - wait.left, wait.there, std::max(wait.pace, pace)});
-  }
-  return stops;
-}
-
 double RowWaits::head() const {
   double head = 0;
   for (const RowWait& wait : waits_) {

@@ -36,15 +36,15 @@ class RowWaits {
   /// step `earlier` cycles before the reader. False: the reader adds no wait.
   bool add_of_reader(const RowWaits& reader, double ahead, double earlier);
 
-  /// Where the node itself stops: after the share `done` of its work, until `there`; from its first
-  /// step to its last one it takes `pace`, and those before it that stop with it `pace` of the
-  /// stop. Not with the reader of a buffer, of whose slack only one buffer's is known.
-  struct Stop {
-    double done = 0;
-    double there = 0;
-    double pace = 0;
-  };
-  std::vector<Stop> stops(double pace) const;
+  /// visit(done, wait) for each wait in which the node itself stops after the share `done` of its
+  /// work. Not with the reader of a buffer, of whose slack only one buffer's is known.
+  template <typename Visit>
+  void for_each_stop(const Visit& visit) const {
+    for (const RowWait& wait : waits_) {
+      const bool stops = wait.holds != RowWait::Holds::once_reduced && !wait.of_reader;
+      if (stops && wait.left > 0) visit(1 - wait.left, wait);
+    }
+  }
 
   /// When the node can begin; 0 where nothing holds it.
   double head() const;

@@ -5,23 +5,12 @@
 #include <algorithm>
 
 #include "ir/copies.h"
+#include "ir/slice.h"
 #include "support/error.h"
 #include "support/text.h"
 
 namespace fuseflow {
 namespace {
-
-bool is_read(const Program& program, TensorId tensor) {
-  const auto reads = [&](const Expr& e) {
-    return e.kind == Expr::Kind::access && e.tensor == tensor;
-  };
-  for (const Region& region : program.regions) {
-    for (const Statement& s : region.statements) {
-      if (std::any_of(s.nodes.begin(), s.nodes.end(), reads)) return true;
-    }
-  }
-  return false;
-}
 
 template <typename T>
 void add_once(std::vector<T>& list, const T& element) {
@@ -31,6 +20,7 @@ void add_once(std::vector<T>& list, const T& element) {
 /// Notes the tensors of the graph that it has dense and `kernels` store otherwise.
 void take_formats(const Program& kernels, const Program& program, const Region& region,
                   PlannedRegion& planned) {
+  const std::vector<int> readers = last_readers(kernels);
   for (const Node& node : region.graph->nodes) {
     if (node.tensor < 0) continue;
     const auto t = static_cast<size_t>(node.tensor);
@@ -40,7 +30,7 @@ void take_formats(const Program& kernels, const Program& program, const Region& 
     const bool dense = known && tensor.format.all_dense();
     if (dense && kernels.tensors[t].source.kind != Source::Kind::none) {
       add_once(planned.copies, {node.tensor, tensor.format});
-    } else if (dense && tensor.role == Role::result && !is_read(kernels, node.tensor)) {
+    } else if (dense && tensor.role == Role::result && readers[t] < 0) {
       add_once(planned.dense, node.tensor);
     } else {
       throw Error(ExitCode::rejected, region.where,

@@ -59,7 +59,7 @@ std::vector<Facts> missing_candidates() {
           every_fact()};
 }
 
-/// Then a weaker fact may do: entries of a tensor with such a fill are seldom all finite.
+/// Such a fact is asked for last: a tensor with an infinite fill seldom has only finite entries.
 bool excludes_infinite_fill(const Tensor& tensor, const Facts& facts) {
   return !tensor.format.all_dense() && std::isinf(tensor.fill) && !satisfies(tensor.fill, facts);
 }
@@ -227,11 +227,12 @@ class Search {
   /// The least of one operand that makes no difference to everything being known of it.
   void weaken(TensorId t, const Facts& own) {
     if (suffices(t, own)) return;
-    for (const bool of_any : {false, true}) {
-      for (const Facts& candidate : missing_candidates()) {
-        if (!of_any && excludes_infinite_fill(tensor(t), candidate)) continue;
-        if (suffices(t, joined(own, candidate))) return;
-      }
+    std::vector<Facts> candidates = missing_candidates();
+    std::stable_partition(candidates.begin(), candidates.end(), [&](const Facts& candidate) {
+      return !excludes_infinite_fill(tensor(t), candidate);
+    });
+    for (const Facts& candidate : candidates) {
+      if (suffices(t, joined(own, candidate))) return;
     }
   }
 

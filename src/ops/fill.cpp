@@ -53,11 +53,11 @@ bool at_least(const Operand& y, float value) {
 }
 
 bool positive(const Operand& y) {
-  return known(y).no_nan && known(y).nonzero && known(y).least >= 0;
+  return known(y).nonzero && at_least(y, 0);
 }
 
 bool negative(const Operand& y) {
-  return known(y).no_nan && known(y).nonzero && known(y).largest <= 0;
+  return known(y).nonzero && at_most(y, 0);
 }
 
 /// An infinity absorbs what is not the other one.

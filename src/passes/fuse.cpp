@@ -346,9 +346,7 @@ Program best_regions(const Program& given, const Request& request, CostModel& co
   }
   Program best = choose(std::move(candidates), few, "regions", costs, log);
   best = keep_reused_inputs(std::move(best), request.machine, costs, log);
-  best = pass_on_chip(std::move(best), request.machine, costs, log);
-  // What waited for memory before may wait for an input now.
-  return keep_reused_inputs(std::move(best), request.machine, costs, log);
+  return pass_on_and_reuse(std::move(best), request.machine, costs, log);
 }
 
 void note_all(const PassLog& from, PassLog& log) {

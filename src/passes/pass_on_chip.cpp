@@ -13,6 +13,7 @@
 #include "ir/residency.h"
 #include "lower/placements.h"
 #include "passes/choose.h"
+#include "passes/reused_inputs.h"
 
 namespace fuseflow {
 
@@ -100,6 +101,11 @@ Program pass_on_chip(Program program, const Machine& machine, CostModel& costs, 
                     after->dram_bytes, before->dram_bytes));
   }
   return program;
+}
+
+Program pass_on_and_reuse(Program program, const Machine& machine, CostModel& costs, PassLog& log) {
+  program = pass_on_chip(std::move(program), machine, costs, log);
+  return keep_reused_inputs(std::move(program), machine, costs, log);
 }
 
 }  // namespace fuseflow

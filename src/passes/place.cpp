@@ -377,9 +377,7 @@ Program run_place(const Program& given, const PassArguments& arguments, PassLog&
                 ? std::move(placed.program)
                 : choose({{given, {}}, std::move(placed)}, 1, "placements", *costs, log);
     if (costs != nullptr) {
-      start = pass_on_chip(std::move(start), machine, *costs, log);
-      // What waited for memory before may wait for an input now.
-      start = keep_reused_inputs(std::move(start), machine, *costs, log);
+      start = pass_on_and_reuse(std::move(start), machine, *costs, log);
       start = not_slower(std::move(start), given, *costs, log);
     }
   }

@@ -36,6 +36,8 @@ int64_t round_up(int64_t value, int64_t multiple) {
   return ceil_div(value, multiple) * multiple;
 }
 
+}  // namespace
+
 int64_t padded_extent(int64_t size) {
   const int64_t waste_divisor = size % 16 == 0 ? 8 : 3;
   for (const int64_t multiple : {128, 64, 32}) {
@@ -46,8 +48,6 @@ int64_t padded_extent(int64_t size) {
   }
   return round_up(size, 16);
 }
-
-}  // namespace
 
 Activation parse_activation(std::string_view name) {
   std::vector<std::string> names;

@@ -26,12 +26,6 @@ bool even_enough(int64_t size) {
   return power_of_two(whole_tiles(size));
 }
 
-int64_t padded_size(int64_t size) {
-  Chain chain;
-  chain.size.value.fill(size);
-  return padded(chain).size[Dim::m];
-}
-
 /// As a published plan has them: powers of two that divide the padded extents.
 bool published(const Chain& chain, const Plan& plan, const Extents& covered) {
   const auto& tiles = plan.tile.value;
@@ -147,7 +141,7 @@ class EvenWalk {
 
 std::vector<EvenTile> even_tiles(int64_t size, int64_t blocks) {
   std::vector<EvenTile> tiles;
-  const int64_t padded = padded_size(size);
+  const int64_t padded = padded_extent(size);
   const auto add = [&](int64_t steps) {
     const int64_t tile = whole_tiles(ceil_div(size, blocks * steps));
     const int64_t covered = ceil_div(size, blocks * tile) * blocks * tile;
