@@ -84,6 +84,7 @@ int Emitter::space_of(StreamId crd, int parent, int index) {
   const auto [place, is_new] =
       space_by_crd_.emplace(std::tuple(crd, parent, index), static_cast<int>(spaces_.size()));
   if (is_new) {
+    builder_.check_room(spaces_.size());
     Space space;
     space.parent = parent;
     space.index = index;

@@ -189,13 +189,16 @@ NodeId GraphBuilder::add_node(Node node, std::span<const OutputSpec> outputs) {
   return id;
 }
 
+void GraphBuilder::check_room(size_t made) const {
+  if (made < max_nodes_) return;
+  throw Error(ExitCode::rejected,
+              fmt::format("the region needs more than {} nodes; split it, or store intermediates "
+                          "that are recomputed",
+                          max_nodes_));
+}
+
 void GraphBuilder::add_sink(Node node) {
-  if (graph_.nodes.size() >= max_nodes_) {
-    throw Error(ExitCode::rejected,
-                fmt::format("the region needs more than {} nodes; split it, or store intermediates "
-                            "that are recomputed",
-                            max_nodes_));
-  }
+  check_room(graph_.nodes.size());
   node.phase = phase_;
   graph_.nodes.push_back(std::move(node));
   origins_.push_back(origin_);

@@ -42,6 +42,9 @@ class GraphBuilder {
   StreamId add_one(Node node, const OutputSpec& output);
   /// A writer: never shared.
   void add_sink(Node node);
+  /// Throws Error(rejected) if no more than `made` nodes may be made: also of what nodes are asked
+  /// for, since many may ask for the same ones.
+  void check_room(size_t made) const;
 
   const Stream& stream(StreamId id) const { return graph_.streams[id]; }
   bool may_be_absent(StreamId id) const { return may_be_absent_[id]; }

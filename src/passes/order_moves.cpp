@@ -46,10 +46,13 @@ std::vector<std::vector<bool>> indices_by_phase(const RegionIndices& indices,
   return result;
 }
 
-/// No buffers: only what flows is compared.
-LowerOptions flow_alone() {
+/// No buffers: only what flows is compared. An order that makes far more nodes than usual, used or
+/// not, is refused: loops of a chain of products may be nested so that each product is made anew
+/// in those of the next ones, as often as the Fibonacci numbers say.
+LowerOptions flow_alone(const Region& region) {
   LowerOptions options;
   options.buffers = false;
+  if (region.schedule.parallel.empty()) options.max_nodes = 1000 + 100 * region.statements.size();
   return options;
 }
 
@@ -58,7 +61,8 @@ LowerOptions flow_alone() {
 OrderClimb::OrderClimb(const Program& program, size_t region, double most_nodes)
     : p_(program),
       region_(program.regions[region]),
-      lowering_(program, region, flow_alone()),
+      options_(flow_alone(region_)),
+      lowering_(program, region, options_),
       indices_(lowering_.indices()),
       loops_(loops_by_instance(indices_)),
       most_nodes_(most_nodes) {}
@@ -87,10 +91,12 @@ std::optional<GraphCost> OrderClimb::lowered(const std::vector<int>& order) {
     const Graph graph = lowering_.lower(order);
     nodes_ += kEffort * static_cast<double>(graph.nodes.size());
     return estimated_cost(p_, graph);
-  } catch (const Error&) {
+  } catch (const LoweringConflict&) {
     nodes_ += kEffort * static_cast<double>(region_.statements.size());
-    return std::nullopt;
+  } catch (const Error&) {  // too many nodes
+    nodes_ += kEffort * static_cast<double>(options_.max_nodes);
   }
+  return std::nullopt;
 }
 
 /// One sweep over the moves of each index. True if any was made.

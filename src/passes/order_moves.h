@@ -36,6 +36,7 @@ class OrderClimb {
 
   const Program& p_;
   const Region& region_;
+  const LowerOptions options_;
   const OrderedLowering lowering_;
   const RegionIndices& indices_;  ///< of `lowering_`
   const LoopNests loops_;         ///< in no order

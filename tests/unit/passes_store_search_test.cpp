@@ -131,6 +131,25 @@ TEST(StoreSearch, KeepsAGivenOrder) {
   EXPECT_FALSE(improve_stores(program, 0, Machine{}, nullptr, log, kEffort));
 }
 
+/// Orders exist in which every product of a chain is made anew in the loops of the next two. They
+/// make few nodes, since equal ones are shared, but open as many loops as a Fibonacci number says:
+/// without a bound on these the search of 40 products does not end.
+TEST(StoreSearch, LongChainsOfProducts) {
+  constexpr int kProducts = 40;
+  std::string text = "fuseflow 1\nprogram \"chain\"\ninput %t0: f32[32, 32] dense,dense\n";
+  std::string region = "region @all {\n";
+  for (int k = 1; k <= kProducts; ++k) {
+    const std::string n = std::to_string(k);
+    text += "input %w" + n + ": f32[32, 32] dense,dense\n";
+    text += (k == kProducts ? "result %t" : "temp %t") + n + ": f32[32, 32] dense,dense\n";
+    region += "  %t" + n + "[i, j] = sum(k) %t" + std::to_string(k - 1) + "[i, k] * %w" + n +
+              "[k, j]\n";
+  }
+  const Program program = parse_program({"test", text + region + "}\n"});
+  const StoreSearch found = search_stores(program, 0, {}, nullptr, kEffort);
+  EXPECT_LE(found.cost.cycles, found.first.cycles);
+}
+
 TEST(StoreSearch, EffortBoundsIt) {
   const Program program = attention("");
   const size_t all = search_stores(program, 0, Machine{}, nullptr, kEffort).judged.size();
