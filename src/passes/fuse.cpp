@@ -302,49 +302,29 @@ std::vector<Group> auto_groups(const Program& program, const Request& request, P
   return groups;
 }
 
-bool same_runs(const std::vector<Part>& a, const std::vector<Part>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Part& x, const Part& y) {
-    return x.first == y.first && x.last == y.last;
-  });
-}
-
 /// Of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer. Then what stays in the scratchpad.
 Program best_regions(const Program& given, const Request& request, CostModel& costs, PassLog& log) {
   Program program = given;
   drop_residents(program);  // other regions pass on other tensors
   PassLog unused;
-  std::vector<std::vector<Part>> partitions{
-      parts_of(program, present_groups(program)),  // as given, but for phases that take turns
-      parts_of(program, auto_groups(program, request, unused))};
-  std::vector<std::vector<Part>> searched{partitions.back()};  // for other sets of what is stored
-  const bool learned = costs.learn(program).has_value();
-  if (program.regions.size() > 1 && learned) {
-    std::vector<Part> suggested = partitions.back();
-    partitions.push_back(parts_of(program, layer_groups(program)));
-    suggested.insert(suggested.end(), partitions.back().begin(), partitions.back().end());
-    for (const auto& parts : best_parts(program, suggested, request.machine, costs)) {
-      const auto as_before = [&](const std::vector<Part>& other) {
-        return same_runs(other, parts);
-      };
-      if (std::none_of(searched.begin(), searched.end(), as_before)) searched.push_back(parts);
-      partitions.push_back(parts);
-    }
+  const std::vector<Part> few = parts_of(program, auto_groups(program, request, unused));
+  std::vector<std::vector<Part>> partitions{few};
+  if (program.regions.size() > 1) partitions.push_back(parts_of(program, layer_groups(program)));
+  if (is_limited(request.machine)) {  // as given, but for phases that take turns
+    partitions.push_back(parts_of(program, present_groups(program)));
   }
   std::vector<Candidate> candidates{{given, {}}};
-  size_t few = 0;  // as few regions as fit: where nothing does, what comes closest
-  for (auto parts = partitions.begin(); parts != partitions.end(); ++parts) {
-    const bool as_given = parts == partitions.begin() && !is_limited(request.machine);
-    if (as_given || std::find(partitions.begin(), parts, *parts) != parts) continue;
-    if (parts == partitions.begin() + 1) few = candidates.size();
-    candidates.push_back(assemble(program, *parts, request.machine));
+  for (const std::vector<Part>& parts : partitions) {
+    candidates.push_back(assemble(program, parts, request.machine));
   }
-  if (learned) {
-    for (const auto& parts : searched) {
-      candidates.push_back(assemble(program, parts, request.machine, &costs));
+  if (costs.learn(program)) {
+    for (Candidate& mixture : best_mixtures(program, partitions, request.machine, costs)) {
+      candidates.push_back(std::move(mixture));
     }
   }
-  Program best = choose(std::move(candidates), few, "regions", costs, log);
+  constexpr size_t kFew = 1;  // as few regions as fit: where nothing does, what comes closest
+  Program best = choose(std::move(candidates), kFew, "regions", costs, log);
   best = keep_reused_inputs(std::move(best), request.machine, costs, log);
   return pass_on_and_reuse(std::move(best), request.machine, costs, log);
 }

@@ -25,8 +25,12 @@ constexpr double kRecompute[] = {1.5, 64};
 /// the less the longer the paths that meet again are.
 constexpr double kGain = 0.99;
 constexpr double kRecomputeGain = 0.9;
-/// What a second partition may take, of the best one's cycles.
+/// What another partition may take, of the best one's cycles, to be searched, too: sets and orders
+/// that are searched for its regions may make it the best.
 constexpr double kNearlyAsGood = 1.05;
+/// Effort of these searches, over that of one for all statements.
+constexpr double kSearches = 3;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::vector<Part> alone(size_t kernels) {
   std::vector<Part> parts;
@@ -61,14 +65,26 @@ std::vector<std::string> place_by_default(Program& program, size_t region, const
   return std::move(choice.notes);
 }
 
+/// The same, with notes, and phases in turn where the machine has no room for them together.
+void make_default(Candidate& made, size_t region, const Part& part, const Machine& machine) {
+  for (const std::string& note : place_by_default(made.program, region, part, machine)) {
+    made.log.note(note);
+  }
+  if (is_limited(machine)) make_fit(made.program, region, machine, made.log);
+}
+
 class PartSearch {
  public:
   PartSearch(const Program& kernels, const Machine& machine, CostModel& costs)
-      : kernels_(kernels), machine_(machine), costs_(costs), n_(kernels.regions.size()) {}
+      : kernels_(kernels), machine_(machine), costs_(costs), n_(kernels.regions.size()) {
+    for (const Region& region : kernels.regions) statements_ += region.statements.size();
+  }
 
-  std::vector<std::vector<Part>> run(const std::vector<Part>& suggested) {
+  std::vector<Candidate> run(const std::vector<std::vector<Part>>& suggested) {
     for (size_t k = 0; k < n_; ++k) add({k, k, "", kRecompute[0]});
-    for (const Part& part : suggested) add(part);
+    for (const std::vector<Part>& parts : suggested) {
+      for (const Part& part : parts) add(part);
+    }
     most_effort_ = costs_.effort() + kMostEffort;
     std::vector<Part> best = partition();
     for (size_t length = 2; length <= n_ && has_time(); ++length) {
@@ -78,15 +94,22 @@ class PartSearch {
       }
       best = partition();
     }
-    std::vector<std::vector<Part>> found{best};
-    if (std::vector<Part> other = runner_up(best); !other.empty()) found.push_back(other);
+    std::vector<Candidate> found;
+    found.push_back(made_of(best));
+    search_all(suggested.front());
+    found.push_back(made_of(suggested.front()));
+    found.push_back(made_of(partition()));
     return found;
   }
 
  private:
   struct Judged {
     Part part;
-    double cycles = std::numeric_limits<double>::infinity();
+    double cycles = kNever;
+    bool searched = false;
+    bool copies = false;  ///< what was found makes copies of tensors: of no use in other programs
+    Schedule schedule;    ///< what was found
+    PassLog notes;        ///< of it
   };
 
   static constexpr size_t kFew = 3;  ///< kernels of the runs that are tried first
@@ -104,36 +127,142 @@ class PartSearch {
       bool stores = false;
       const double cycles = judge(tried, stores);
       const double wanted = recompute > kRecompute[0] ? kRecomputeGain : 1;
-      if (cycles < wanted * place->second.cycles) place->second = {tried, cycles};
+      if (cycles < wanted * place->second.cycles) {
+        place->second.part = tried;
+        place->second.cycles = cycles;
+      }
       if (part.is_kernel() || !stores) return;  // nothing is left to compute again
     }
   }
 
   double judge(const Part& part, bool& stores) {
-    constexpr double kNever = std::numeric_limits<double>::infinity();
-    std::vector<Part> parts = alone(n_);
-    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(part.first) + 1,
-                parts.begin() + static_cast<std::ptrdiff_t>(part.last) + 1);
-    parts[part.first] = part;
     try {
-      Candidate made;
-      made.program = regroup(kernels_, groups_of(kernels_, parts), made.log);
-      place_by_default(made.program, part.first, part, machine_);
-      if (is_limited(machine_)) make_fit(made.program, part.first, machine_, made.log);
+      Candidate made = alone_but(part);
+      make_default(made, part.first, part, machine_);
       stores = !made.program.regions[part.first].schedule.placements.empty();
-      const std::optional<Cost> cost = costs_.of_region(made.program, part.first);
-      if (!cost) return kNever;
-      return part.is_kernel() ? cost->cycles : cost->cycles / kGain;
+      return cycles_of(made.program, part);
     } catch (const Error& error) {
       if (error.code() == ExitCode::internal) throw;
       return kNever;  // no placement makes it one region
     }
   }
 
+  /// Each kernel a region of its own, but for those of one part.
+  Candidate alone_but(const Part& part) const {
+    std::vector<Part> parts = alone(n_);
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(part.first) + 1,
+                parts.begin() + static_cast<std::ptrdiff_t>(part.last) + 1);
+    parts[part.first] = part;
+    Candidate made;
+    made.program = regroup(kernels_, groups_of(kernels_, parts), made.log);
+    return made;
+  }
+
+  /// Of the region of a part: what fusing must gain is asked for.
+  double cycles_of(const Program& program, const Part& part) {
+    const std::optional<Cost> cost = costs_.of_region(program, part.first);
+    if (!cost) return kNever;
+    return part.is_kernel() ? cost->cycles : cost->cycles / kGain;
+  }
+
+  /// Searches placements and orders for the region of a run that was judged.
+  void search(Judged& judged) {
+    judged.searched = true;
+    const Part& part = judged.part;
+    if (!std::isfinite(judged.cycles)) return;
+    Candidate made = alone_but(part);
+    made.log = {};
+    search_region(made, part.first, part, most_effort_ - costs_.effort());
+    judged.cycles = std::min(judged.cycles, cycles_of(made.program, part));
+    judged.copies = made.program.tensors.size() > kernels_.tensors.size();
+    judged.schedule = made.program.regions[part.first].schedule;
+    judged.notes = std::move(made.log);
+  }
+
+  void search_region(Candidate& made, size_t region, const Part& part, double effort) const {
+    const std::vector<std::string> notes = place_by_default(made.program, region, part, machine_);
+    const bool others = improve_stores(made.program, region, machine_, &costs_, made.log, effort);
+    for (const std::string& note : notes) {
+      if (!others) made.log.note(note);
+    }
+    if (is_limited(machine_)) make_fit(made.program, region, machine_, made.log);
+  }
+
+  /// Searches what is not yet of a partition; gives whether there was anything.
+  bool search(const std::vector<Part>& parts) {
+    bool any = false;
+    for (const Part& part : parts) {
+      Judged& judged = judged_.at({part.first, part.last});
+      if (judged.searched || !has_time()) continue;
+      search(judged);
+      any = true;
+    }
+    return any;
+  }
+
+  /// Searches one partition that takes hardly more than the best one after another.
+  void search_all(const std::vector<Part>& first) {
+    most_effort_ = costs_.effort() + store_effort(statements_);
+    search(first);
+    most_effort_ += (kSearches - 1) * store_effort(statements_);
+    for (bool any = true; any && has_time();) {
+      any = false;
+      for (const std::vector<Part>& parts : near(partition())) {
+        any = search(parts);
+        if (any) break;
+      }
+    }
+  }
+
+  /// A partition, those with two neighbours as one and those that lack one of its runs, the least
+  /// first, if they take hardly more.
+  std::vector<std::vector<Part>> near(const std::vector<Part>& best) {
+    std::vector<std::pair<double, std::vector<Part>>> all;
+    const double most = kNearlyAsGood * total_of(best);
+    const auto offer = [&](std::vector<Part> parts) {
+      const double total = total_of(parts);
+      if (total <= most) all.emplace_back(total, std::move(parts));
+    };
+    offer(best);
+    for (size_t p = 0; p < best.size(); ++p) {
+      if (!best[p].is_kernel()) offer(partition(&best[p]));
+      if (p + 1 == best.size() || !has_time()) continue;
+      std::vector<Part> joined = best;
+      joined[p] = {best[p].first, best[p + 1].last, "", kRecompute[0]};
+      joined.erase(joined.begin() + static_cast<std::ptrdiff_t>(p) + 1);
+      add(joined[p]);
+      offer(std::move(joined));
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::vector<Part>> result;
+    result.reserve(all.size());
+    for (auto& entry : all) result.push_back(std::move(entry.second));
+    return result;
+  }
+
+  /// The program of a partition into judged runs, as far as they are searched.
+  Candidate made_of(const std::vector<Part>& parts) const {
+    Candidate made;
+    made.program = regroup(kernels_, groups_of(kernels_, parts), made.log);
+    for (size_t r = 0; r < parts.size(); ++r) {
+      const Judged& judged = judged_.at({parts[r].first, parts[r].last});
+      const bool found = judged.searched && std::isfinite(judged.cycles);
+      if (found && !judged.copies) {
+        made.program.regions[r].schedule = judged.schedule;
+        for (const std::string& note : judged.notes.lines()) made.log.note(note);
+      } else if (found) {
+        search_region(made, r, judged.part, store_effort(statements_));
+      } else {
+        make_default(made, r, judged.part, machine_);
+      }
+    }
+    return made;
+  }
+
   /// The partition of least total among what was judged, but for one run that it must not have; of
   /// equal ones that of fewer regions.
   std::vector<Part> partition(const Part* without = nullptr) const {
-    constexpr double kNever = std::numeric_limits<double>::infinity();
     std::vector<double> least(n_ + 1, kNever);  // of the first k kernels, a pause after each part
     std::vector<const Judged*> ends(n_ + 1, nullptr);
     least[0] = 0;
@@ -162,21 +291,6 @@ class PartSearch {
     return total;
   }
 
-  /// The best partition that lacks one of the runs of the best one, if it is nearly as good.
-  std::vector<Part> runner_up(const std::vector<Part>& best) const {
-    std::vector<Part> next;
-    double least = kNearlyAsGood * total_of(best);
-    for (const Part& run : best) {
-      if (run.is_kernel()) continue;
-      std::vector<Part> other = partition(&run);
-      const double total = total_of(other);
-      if (!(total < least)) continue;
-      least = total;
-      next = std::move(other);
-    }
-    return next;
-  }
-
   /// Judges neighbours of the best partition as one, until none of them is better as one.
   std::vector<Part> join_neighbours(std::vector<Part> best) {
     while (has_time()) {
@@ -194,6 +308,7 @@ class PartSearch {
   const Machine& machine_;
   CostModel& costs_;
   const size_t n_;
+  size_t statements_ = 0;
   std::map<std::pair<size_t, size_t>, Judged> judged_;  ///< by first and last kernel
   double most_effort_ = 0;
 };
@@ -222,29 +337,16 @@ std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& gro
   return parts;
 }
 
-Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine,
-                   CostModel* costs) {
+Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine) {
   Candidate made;
   made.program = regroup(kernels, groups_of(kernels, parts), made.log);
-  size_t statements = 0;
-  for (const Region& region : made.program.regions) statements += region.statements.size();
-  const double end = costs != nullptr ? costs->effort() + store_effort(statements) : 0;
-  for (size_t r = 0; r < parts.size(); ++r) {
-    const std::vector<std::string> notes = place_by_default(made.program, r, parts[r], machine);
-    const bool others =
-        costs != nullptr && !parts[r].is_kernel() &&
-        improve_stores(made.program, r, machine, costs, made.log, end - costs->effort());
-    for (const std::string& note : notes) {
-      if (!others) made.log.note(note);
-    }
-    if (is_limited(machine)) make_fit(made.program, r, machine, made.log);
-  }
+  for (size_t r = 0; r < parts.size(); ++r) make_default(made, r, parts[r], machine);
   return made;
 }
 
-std::vector<std::vector<Part>> best_parts(const Program& kernels,
-                                          const std::vector<Part>& suggested,
-                                          const Machine& machine, CostModel& costs) {
+std::vector<Candidate> best_mixtures(const Program& kernels,
+                                     const std::vector<std::vector<Part>>& suggested,
+                                     const Machine& machine, CostModel& costs) {
   return PartSearch(kernels, machine, costs).run(suggested);
 }
 

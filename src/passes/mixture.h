@@ -25,19 +25,18 @@ struct Part {
 /// Groups of kernels in a row as parts; throws Error(internal) for other groups.
 std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& groups);
 
-/// The program with these regions, in this order, their intermediates placed; phases take turns
-/// where the machine has no room for them together. Kernels alone stay as they are.
-/// `costs`: judges other sets of what is stored in each region of several kernels (store_search.h);
-/// null: the placements stay the default ones.
-Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine,
-                   CostModel* costs = nullptr);
+/// The program with these regions, in this order, their intermediates placed by default; phases
+/// take turns where the machine has no room for them together. Kernels alone stay as they are.
+Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine);
 
-/// The best partition into the given parts, runs of few kernels, and what becomes of these when
-/// neighbours are joined; and after it the best of other runs, where that takes hardly more: what
-/// is stored is not chosen yet, and may decide between them. `costs` has learned `kernels`. Its
-/// effort is bounded.
-std::vector<std::vector<Part>> best_parts(const Program& kernels,
-                                          const std::vector<Part>& suggested,
-                                          const Machine& machine, CostModel& costs);
+/// The best partitions into the suggested parts, runs of few kernels, and what becomes of these
+/// when neighbours are joined: by default placements; and with the placements and orders that are
+/// searched for each region (store_search.h). Which partition is best may depend on these, so they
+/// are searched for the first of `suggested`, and for every partition that takes hardly more than
+/// the best one, until none is left. The last candidate is the best of them. `costs` has learned
+/// `kernels`. Its effort is bounded.
+std::vector<Candidate> best_mixtures(const Program& kernels,
+                                     const std::vector<std::vector<Part>>& suggested,
+                                     const Machine& machine, CostModel& costs);
 
 }  // namespace fuseflow

@@ -1,13 +1,16 @@
 #include "passes/order_moves.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "lower/flops.h"
 
 namespace fuseflow {
 
 namespace {
 
-/// Of the expected steps: what a move must gain.
+/// Of the expected steps or cycles: what a move must gain.
 constexpr double kGain = 0.995;
 /// A graph without buffers, not estimated, against one that is judged.
 constexpr double kEffort = 0.5;
@@ -58,14 +61,17 @@ LowerOptions flow_alone(const Region& region) {
 
 }  // namespace
 
-OrderClimb::OrderClimb(const Program& program, size_t region, double most_nodes)
+OrderClimb::OrderClimb(const Program& program, size_t region, double most_effort, CostModel* model)
     : p_(program),
+      at_(region),
       region_(program.regions[region]),
+      model_(model),
       options_(flow_alone(region_)),
       lowering_(program, region, options_),
       indices_(lowering_.indices()),
       loops_(loops_by_instance(indices_)),
-      most_nodes_(most_nodes) {}
+      most_effort_(most_effort),
+      model_before_(model != nullptr ? model->effort() : 0) {}
 
 OrderClimb::LoopNests OrderClimb::nests_of(const std::vector<int>& order) const {
   std::vector<size_t> depth(indices_.indices.size());
@@ -79,18 +85,27 @@ OrderClimb::LoopNests OrderClimb::nests_of(const std::vector<int>& order) const 
   return nests;
 }
 
-const std::optional<GraphCost>& OrderClimb::cost_of(const std::vector<int>& order) {
+std::optional<double> OrderClimb::cost_of(const std::vector<int>& order) {
   const auto [known, is_new] = known_.try_emplace(nests_of(order));
-  if (is_new) known->second = lowered(order);
+  if (is_new) known->second = judged(order);
   return known->second;
 }
 
-std::optional<GraphCost> OrderClimb::lowered(const std::vector<int>& order) {
-  if (nodes_ > most_nodes_) return std::nullopt;
+bool OrderClimb::has_time() const {
+  const double of_model = model_ != nullptr ? model_->effort() - model_before_ : 0;
+  return nodes_ + of_model <= most_effort_;
+}
+
+std::optional<double> OrderClimb::judged(const std::vector<int>& order) {
+  if (!has_time()) return std::nullopt;
+  return model_ != nullptr ? cycles(order) : expected_steps(order);
+}
+
+std::optional<double> OrderClimb::expected_steps(const std::vector<int>& order) {
   try {
     const Graph graph = lowering_.lower(order);
     nodes_ += kEffort * static_cast<double>(graph.nodes.size());
-    return estimated_cost(p_, graph);
+    return estimated_cost(p_, graph).steps;
   } catch (const LoweringConflict&) {
     nodes_ += kEffort * static_cast<double>(region_.statements.size());
   } catch (const Error&) {  // too many nodes
@@ -99,19 +114,28 @@ std::optional<GraphCost> OrderClimb::lowered(const std::vector<int>& order) {
   return std::nullopt;
 }
 
+std::optional<double> OrderClimb::cycles(const std::vector<int>& order) {
+  Program program = p_;
+  program.regions[at_].graph.reset();
+  program.regions[at_].schedule.order = names_of(indices_, order);
+  const std::optional<Cost> cost = model_->of_region(program, at_);
+  return cost && std::isfinite(cost->cycles) ? std::optional(cost->cycles) : std::nullopt;
+}
+
 /// One sweep over the moves of each index. True if any was made.
-bool OrderClimb::improve(const std::vector<bool>& among, std::vector<int>& order, GraphCost& cost) {
+bool OrderClimb::improve(const std::vector<bool>& among, std::vector<int>& order, double& cost) {
   const auto movable = [&](size_t place) { return among[static_cast<size_t>(order[place])]; };
   bool any = false;
   for (size_t from = 0; from < order.size(); ++from) {
     for (size_t to = 0; to < order.size(); ++to) {
       if (from == to || !movable(from) || !movable(to)) continue;
+      if (!has_time()) return any;
       std::vector<int> moved = order;
       moved.erase(moved.begin() + static_cast<std::ptrdiff_t>(from));
       moved.insert(moved.begin() + static_cast<std::ptrdiff_t>(to), order[from]);
       if (why_illegal(indices_, moved)) continue;
-      const std::optional<GraphCost>& other = cost_of(moved);
-      if (!other || other->steps >= kGain * cost.steps) continue;
+      const std::optional<double> other = cost_of(moved);
+      if (!other || *other >= kGain * cost) continue;
       cost = *other;
       order = std::move(moved);
       any = true;
@@ -123,7 +147,7 @@ bool OrderClimb::improve(const std::vector<bool>& among, std::vector<int>& order
 std::optional<std::vector<std::string>> OrderClimb::run() {
   const std::vector<std::string>& given = region_.schedule.order;
   std::vector<int> order = given.empty() ? default_order(indices_) : indices_.find(given);
-  std::optional<GraphCost> cost = cost_of(order);
+  std::optional<double> cost = cost_of(order);
   if (!cost) return std::nullopt;
   bool any = false;
   for (const std::vector<bool>& phase : indices_by_phase(indices_, loops_)) {

@@ -28,6 +28,11 @@ namespace {
 constexpr double kSetsShare = 0.8;
 constexpr double kOrderShare = 0.2;
 constexpr double kPairsShare = 0.4;
+/// The same by the model.
+constexpr double kModelShare = 0.2;
+constexpr double kModelOrderShare = 0.05;
+/// Of the cycles of the best: what a set may take before it has an order by the model.
+constexpr double kNearlyAsGood = 1.05;
 /// Cycles and bytes that are as few, and FLOPs that are fewer.
 constexpr double kAsFast = 1.001;
 constexpr double kLessWork = 0.99;
@@ -107,6 +112,8 @@ class Search {
       least_ = best.cost.cycles;
       most_effort_ = std::min(all, effort() + kPairsShare * given_effort_);
       exchange(best);
+      most_effort_ = std::min(all, effort() + kModelShare * given_effort_);
+      if (model_ != nullptr) climb(best, Orders::judged);
     }
     result.program = std::move(best.program);
     result.cost = best.cost;
@@ -115,8 +122,10 @@ class Search {
   }
 
  private:
-  /// Orders of a candidate: the default, or the best found from there by moves of single indices.
-  enum class Orders : uint8_t { usual, searched };
+  /// Orders of a candidate: the default, or the best found from there by moves of single indices;
+  /// by expected steps, or from these by the model: what takes more steps in all may take fewer in
+  /// the slowest node.
+  enum class Orders : uint8_t { usual, searched, judged };
 
   struct State {
     Schedule asked;
@@ -146,6 +155,7 @@ class Search {
   void climb(State& best, Orders orders) {
     least_ = best.cost.cycles;
     if (orders == Orders::searched) try_move(at(given_).schedule, best, orders);
+    if (orders == Orders::judged) try_move(best.asked, best, orders);
     for (const std::vector<TensorGroup>& groups :
          alike_tensors(given_, at(given_), movable(at(given_)))) {
       for (bool any = true; any && has_time();) {
@@ -254,8 +264,17 @@ class Search {
     if (!tried_[orders].insert(text_of(asked)).second) return std::nullopt;
     std::optional<State> state = complete(asked);
     if (!state) return std::nullopt;
-    if (orders == Orders::searched) reorder(*state);
+    if (orders != Orders::usual) reorder(*state);
+    if (orders == Orders::judged && is_near(*state)) {
+      climb_order(*state, kModelOrderShare, model_);
+    }
     return priced(*state) ? std::move(state) : std::nullopt;
+  }
+
+  /// Whether a state that is lowered takes hardly more cycles than the best.
+  bool is_near(const State& state) {
+    const std::optional<Cost> cost = model_->of_region(state.program, region_);
+    return cost && cost->cycles <= kNearlyAsGood * least_;
   }
 
   /// Lowers as asked; where that has no order, stores what must be stored.
@@ -313,17 +332,32 @@ class Search {
     return Cost{cost.steps, cost.dram_bytes, "", cost.tokens};
   }
 
-  /// Gives the state the order that expected stream lengths favour.
+  /// Gives a state without an order the one that expected stream lengths favour.
   void reorder(State& state) {
+    if (!state.asked.order.empty()) return;
+    const auto [known, is_new] = favoured_.try_emplace(text_of(state.asked));
+    if (is_new) {
+      climb_order(state, kOrderShare, nullptr);
+      known->second = state.asked.order;
+    } else if (!known->second.empty()) {
+      take_order(state, known->second);
+    }
+  }
+
+  /// `model`: judges; null: expected stream lengths do.
+  void climb_order(State& state, double share, CostModel* model) {
     OrderClimb climb(state.program, region_,
-                     std::min(most_effort_ - effort(), kOrderShare * given_effort_));
-    std::optional<std::vector<std::string>> found = climb.run();
+                     std::min(most_effort_ - effort(), share * given_effort_), model);
+    const std::optional<std::vector<std::string>> found = climb.run();
     own_effort_ += climb.nodes();
-    if (!found) return;
+    if (found) take_order(state, *found);
+  }
+
+  void take_order(State& state, const std::vector<std::string>& order) {
     State other = state;
-    other.program.regions[region_].schedule.order = std::move(*found);
+    other.program.regions[region_].schedule.order = order;
     if (!lower(other.program)) return;
-    other.asked.order = at(other.program).schedule.order;
+    other.asked.order = order;
     state = std::move(other);
   }
 
@@ -335,8 +369,9 @@ class Search {
   double own_effort_ = 0;
   const double given_effort_;
   double most_effort_;
-  std::map<Orders, std::set<std::string>> tried_;  ///< sets asked for, without orders
-  std::set<std::string> priced_;                   ///< sets and orders
+  std::map<Orders, std::set<std::string>> tried_;             ///< sets asked for, without orders
+  std::set<std::string> priced_;                              ///< sets and orders
+  std::map<std::string, std::vector<std::string>> favoured_;  ///< orders of sets, by expected steps
   std::vector<StoreTrial> judged_;
 };
 
@@ -373,10 +408,12 @@ bool improve_stores(Program& program, size_t region, const Machine& machine, Cos
   if (found.judged.empty() || text_of(before) == text_of(now.schedule)) return false;
   const std::string name = quote_if_needed(now.name);
   const std::vector<std::string> stored = stored_names(found.program, now);
-  log.note(stored.empty()
-               ? fmt::format("@{}: no intermediate is stored", name)
-               : fmt::format("@{}: {} {} stored, all else streams or is computed again", name,
-                             fmt::join(stored, ", "), stored.size() == 1 ? "is" : "are"));
+  if (!movable(now).empty()) {
+    log.note(stored.empty()
+                 ? fmt::format("@{}: no intermediate is stored", name)
+                 : fmt::format("@{}: {} {} stored, all else streams or is computed again", name,
+                               fmt::join(stored, ", "), stored.size() == 1 ? "is" : "are"));
+  }
   log.note(fmt::format("@{}: about {:.0f} {}{}; order {}", name, found.cost.cycles,
                        costs != nullptr ? "cycles" : "steps", instead_of(found.first),
                        now.schedule.order.empty()

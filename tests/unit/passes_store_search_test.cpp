@@ -142,8 +142,8 @@ TEST(StoreSearch, LongChainsOfProducts) {
     const std::string n = std::to_string(k);
     text += "input %w" + n + ": f32[32, 32] dense,dense\n";
     text += (k == kProducts ? "result %t" : "temp %t") + n + ": f32[32, 32] dense,dense\n";
-    region += "  %t" + n + "[i, j] = sum(k) %t" + std::to_string(k - 1) + "[i, k] * %w" + n +
-              "[k, j]\n";
+    region +=
+        "  %t" + n + "[i, j] = sum(k) %t" + std::to_string(k - 1) + "[i, k] * %w" + n + "[k, j]\n";
   }
   const Program program = parse_program({"test", text + region + "}\n"});
   const StoreSearch found = search_stores(program, 0, {}, nullptr, kEffort);
