@@ -22,15 +22,9 @@ __global__ void spin_after(long long cycles) {
   }
 }
 
-// Seconds a kernel of a captured graph of `kernels` dependent kernels.
+// Seconds a kernel of a captured graph of dependent kernels.
 double per_kernel(int blocks, int threads, int scratchpad, long long cycles, bool overlapped) {
-  constexpr int kKernels = 500;
-  cudaStream_t stream{};
-  CHECK(cudaStreamCreate(&stream));
-  cudaGraph_t graph{};
-  cudaGraphExec_t executable{};
-  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  for (int kernel = 0; kernel < kKernels; ++kernel) {
+  return seconds_of_graph(500, [&](int, cudaStream_t stream) {
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(threads);
@@ -46,26 +40,7 @@ double per_kernel(int blocks, int threads, int scratchpad, long long cycles, boo
     } else {
       CHECK(cudaLaunchKernelEx(&config, spin, cycles, static_cast<long long*>(nullptr)));
     }
-  }
-  CHECK(cudaStreamEndCapture(stream, &graph));
-  CHECK(cudaGraphInstantiateWithFlags(&executable, graph, 0));
-  std::vector<double> times;
-  cudaEvent_t begin{}, end{};
-  CHECK(cudaEventCreate(&begin));
-  CHECK(cudaEventCreate(&end));
-  for (int repeat = 0; repeat < 8; ++repeat) {
-    CHECK(cudaEventRecord(begin, stream));
-    CHECK(cudaGraphLaunch(executable, stream));
-    CHECK(cudaEventRecord(end, stream));
-    finish();
-    float milliseconds = 0;
-    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-    if (repeat > 0) times.push_back(milliseconds * 1e-3 / kKernels);
-  }
-  CHECK(cudaGraphExecDestroy(executable));
-  CHECK(cudaGraphDestroy(graph));
-  CHECK(cudaStreamDestroy(stream));
-  return median(times);
+  });
 }
 
 void launches(double gigahertz) {

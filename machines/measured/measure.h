@@ -67,6 +67,38 @@ inline double seconds_of(const std::function<void()>& work, int repeats = 7) {
   return median(times);
 }
 
+// Median seconds a call of `work(call, stream)`, `calls` of which are captured into one graph, so
+// that the host does not bound them; a time holds what lies between two kernels.
+inline double seconds_of_graph(int calls, const std::function<void(int, cudaStream_t)>& work) {
+  cudaStream_t stream{};
+  CHECK(cudaStreamCreate(&stream));
+  cudaGraph_t graph{};
+  cudaGraphExec_t executable{};
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  for (int call = 0; call < calls; ++call) work(call, stream);
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphInstantiateWithFlags(&executable, graph, 0));
+  std::vector<double> times;
+  cudaEvent_t begin{}, end{};
+  CHECK(cudaEventCreate(&begin));
+  CHECK(cudaEventCreate(&end));
+  for (int repeat = 0; repeat < 8; ++repeat) {
+    CHECK(cudaEventRecord(begin, stream));
+    CHECK(cudaGraphLaunch(executable, stream));
+    CHECK(cudaEventRecord(end, stream));
+    finish();
+    float milliseconds = 0;
+    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
+    if (repeat > 0) times.push_back(milliseconds * 1e-3 / calls);
+  }
+  CHECK(cudaEventDestroy(begin));
+  CHECK(cudaEventDestroy(end));
+  CHECK(cudaGraphExecDestroy(executable));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaStreamDestroy(stream));
+  return median(times);
+}
+
 // What one block wrote about its own time: cycles of its multiprocessor.
 struct Cycles {
   long long* on_device = nullptr;

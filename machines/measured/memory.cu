@@ -1,5 +1,5 @@
 // The memory that all cores share: latency and rate of L2 and DRAM by footprint, the port of a
-// core, and copies that reach several scratchpads of a cluster at once.
+// core, stores and sums in the L2, and copies that reach several scratchpads of a cluster at once.
 #include <cooperative_groups.h>
 
 #include <cstdint>
@@ -99,6 +99,27 @@ __global__ void copy_all(const uint4* from, uint4* to, int64_t vectors) {
   }
 }
 
+__global__ void write_again(uint4* memory, int64_t vectors, int rounds) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int round = 0; round < rounds; ++round) {
+    const int64_t first =
+        static_cast<int64_t>((blockIdx.x + round * 37) % gridDim.x) * blockDim.x + threadIdx.x;
+    for (int64_t at = first; at < vectors; at += step)
+      memory[at] = make_uint4(static_cast<unsigned>(at), round, 2, 3);
+  }
+}
+
+// Reads that the core's own cache must not serve: another block's share in each round.
+__global__ void copy_again(const uint4* from, uint4* to, int64_t vectors, int rounds) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int round = 0; round < rounds; ++round) {
+    const int64_t first =
+        static_cast<int64_t>((blockIdx.x + round * 37) % gridDim.x) * blockDim.x + threadIdx.x;
+#pragma unroll 4
+    for (int64_t at = first; at < vectors; at += step) to[at] = __ldcg(from + at);
+  }
+}
+
 void rates(char* memory) {
   const int blocks = device().multiProcessorCount * 2;
   unsigned* out = nullptr;
@@ -125,6 +146,21 @@ void rates(char* memory) {
                                reinterpret_cast<uint4*>(memory + kLarge), kLarge / 16);
   });
   row(kGroup, "copy_read_and_written", megabytes(kLarge), 2.0 * kLarge / copying * 1e-9, "GB/s");
+  // In the L2: reads and stores at once, again and again.
+  for (const int64_t size : {4, 8, 12}) {
+    const int64_t bytes = size * kMegabyte;
+    constexpr int kRounds = 64;
+    const double again = seconds_of([&] {
+      copy_again<<<blocks, 1024>>>(reinterpret_cast<const uint4*>(memory),
+                                   reinterpret_cast<uint4*>(memory + bytes), bytes / 16, kRounds);
+    });
+    row(kGroup, "copy_read_and_written", megabytes(bytes), 2.0 * bytes * kRounds / again * 1e-9,
+        "GB/s");
+    const double stored = seconds_of([&] {
+      write_again<<<blocks, 1024>>>(reinterpret_cast<uint4*>(memory), bytes / 16, kRounds);
+    });
+    row(kGroup, "write", megabytes(bytes), 1.0 * bytes * kRounds / stored * 1e-9, "GB/s");
+  }
   CHECK(cudaFree(out));
 }
 
@@ -280,6 +316,92 @@ void copy_engine(const char* memory) {
   }
 }
 
+// --- Stores and sums in memory, of tiles that the L2 holds
+
+enum class Write { store, add_f16, add_f32 };
+
+// Each block writes its scratchpad `rounds` times, `bytes` at a time, to places that differ from
+// those of its neighbours, as clusters do that share a result.
+template <Write kWrite>
+__global__ void write_tiles(char* memory, int64_t footprint, int bytes, int rounds) {
+#if __CUDA_ARCH__ >= 900
+  extern __shared__ __align__(128) char tile[];
+  for (int at = threadIdx.x; at < bytes; at += blockDim.x) tile[at] = 0;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  const unsigned from = shared_address(tile);
+  for (int round = threadIdx.x; round < rounds; round += blockDim.x) {
+    char* to = memory + (static_cast<int64_t>(blockIdx.x) * 97 + round) * bytes % footprint;
+    if constexpr (kWrite == Write::store) {
+      asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
+                   "r"(from), "r"(bytes)
+                   : "memory");
+    } else if constexpr (kWrite == Write::add_f16) {
+      asm volatile(
+          "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f16 [%0], [%1], %2;" ::"l"(
+              to),
+          "r"(from), "r"(bytes)
+          : "memory");
+    } else {
+      asm volatile(
+          "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
+          "r"(from), "r"(bytes)
+          : "memory");
+    }
+    asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 7;" ::: "memory");
+  }
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+#endif
+}
+
+// The same sums by the lanes: one number of f32 a thread, or four.
+template <typename Number>
+__global__ void add_numbers(Number* memory, int64_t numbers, int rounds) {
+#if __CUDA_ARCH__ >= 900
+  Number zero{};
+  for (int round = 0; round < rounds; ++round) {
+    const int64_t at = (static_cast<int64_t>(blockIdx.x) * 97 + round) * blockDim.x + threadIdx.x;
+    atomicAdd(memory + at % numbers, zero);
+  }
+#endif
+}
+
+void writes(char* memory) {
+  const int blocks = device().multiProcessorCount;
+  const auto report = [&](const char* what, int64_t footprint, const std::string& each,
+                          double bytes, double seconds) {
+    row(kGroup, what, std::to_string(footprint / 1024) + " KB " + each, bytes / seconds * 1e-9,
+        "GB/s");
+  };
+  for (const int64_t footprint : {192 * 1024ll, 1536 * 1024ll, 12288 * 1024ll}) {
+    for (const int bytes : {256, 2048, 16384}) {
+      const int rounds = 8 * 1024 * 1024 / bytes;
+      const std::string each = std::to_string(bytes) + " bytes each";
+      const auto time = [&](const char* what, auto kernel) {
+        const double seconds =
+            seconds_of([&] { kernel<<<blocks, 32, bytes>>>(memory, footprint, bytes, rounds); }, 3);
+        report(what, footprint, each, static_cast<double>(blocks) * rounds * bytes, seconds);
+      };
+      time("store_tiles", write_tiles<Write::store>);
+      time("add_tiles_f16", write_tiles<Write::add_f16>);
+      time("add_tiles_f32", write_tiles<Write::add_f32>);
+    }
+    constexpr int kRounds = 256;
+    const double single = seconds_of(
+        [&] {
+          add_numbers<<<blocks, 1024>>>(reinterpret_cast<float*>(memory), footprint / 4, kRounds);
+        },
+        3);
+    report("add_numbers_f32", footprint, "one a thread", 4.0 * blocks * 1024 * kRounds, single);
+    const double fours = seconds_of(
+        [&] {
+          add_numbers<<<blocks, 1024>>>(reinterpret_cast<float4*>(memory), footprint / 16, kRounds);
+        },
+        3);
+    report("add_numbers_f32", footprint, "four a thread", 16.0 * blocks * 1024 * kRounds, fours);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -288,6 +410,7 @@ int main() {
   CHECK(cudaMemset(memory, 1, 4608 * kMegabyte));
   single_loads(memory);
   copy_engine(memory);
+  writes(memory);
   rates(memory);
   latency(memory);
   CHECK(cudaFree(memory));

@@ -233,6 +233,10 @@ std::vector<MachineKey> l2_keys(Machine& m) {
        "of a cache between the cores and global memory; 0: there is none"},
       {"l2.bytes_per_cycle", &m.l2.bytes_per_cycle, "of all cores together; 0: no limit"},
       {"l2.latency_cycles", &m.l2.latency_cycles, "of a tile that it holds"},
+      {"l2.store_bytes_per_cycle", &m.l2.store_bytes_per_cycle,
+       "of what all cores together store; 0: `l2.bytes_per_cycle`"},
+      {"l2.add_bytes_per_cycle", &m.l2.add_bytes_per_cycle,
+       "of what they add to results in memory; 0: `l2.store_bytes_per_cycle`"},
   };
 }
 

@@ -87,6 +87,11 @@ double Machine::matrix_work(int64_t m, int64_t n, int64_t k, int64_t element_byt
                    : 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
 }
 
+double L2Model::store_rate(bool adds) const {
+  if (adds && add_bytes_per_cycle > 0) return add_bytes_per_cycle;
+  return store_bytes_per_cycle > 0 ? store_bytes_per_cycle : bytes_per_cycle;
+}
+
 int64_t Machine::concurrent_clusters(int cores) const {
   const int64_t most = links.most_cores[cluster_size_index(cores)];
   return (most > 0 ? std::min(most, core.count) : core.count) / cores;

@@ -136,6 +136,11 @@ struct L2Model {
   int64_t capacity_bytes = 0;
   double bytes_per_cycle = 0;  ///< of all cores together; 0: unlimited
   int64_t latency_cycles = 0;  ///< of a tile that it holds
+  double store_bytes_per_cycle = 0;  ///< of what cores store; 0: bytes_per_cycle
+  double add_bytes_per_cycle = 0;  ///< of what they add to results in memory; 0: as what they store
+
+  /// Bytes a cycle of what cores store or, with `adds`, add; 0: unlimited.
+  double store_rate(bool adds) const;
 };
 
 /// Memory as cores see it: consecutive channels. No keys of its own: share_hardware() fills it from

@@ -84,6 +84,26 @@ TEST(TileMemory, StoresGoToMemoryOnce) {
   EXPECT_EQ(memory.store(ask(0, 2000)).memory_bytes, 64);
 }
 
+TEST(TileMemory, StoresAndSumsHaveRatesOfTheirOwn) {
+  Machine machine = small_machine();
+  TileTransfer sum = ask(0, 100);
+  sum.adds = true;
+  const auto ends = [&] {
+    TileMemory memory(machine);
+    memory.store(ask(0, 0));
+    const int64_t stored = memory.store(ask(0, 50)).end - 50 * kTicks;
+    return std::pair(stored, memory.store(sum).end - 100 * kTicks);
+  };
+  // As loads, 32 bytes a cycle: the port's 4 cycles are longer. Then the L2's latency.
+  EXPECT_EQ(ends(), std::pair((4 + 20) * kTicks, (4 + 20) * kTicks));
+  machine.l2.store_bytes_per_cycle = 8;
+  EXPECT_EQ(ends(), std::pair((8 + 20) * kTicks, (8 + 20) * kTicks));
+  machine.l2.add_bytes_per_cycle = 4;
+  EXPECT_EQ(ends(), std::pair((8 + 20) * kTicks, (16 + 20) * kTicks));
+  machine.l2.store_bytes_per_cycle = 0;
+  EXPECT_EQ(ends(), std::pair((4 + 20) * kTicks, (16 + 20) * kTicks));
+}
+
 TEST(TileMemory, WithoutAnL2EveryAccessIsOneOfMemory) {
   Machine machine = small_machine();
   machine.l2.capacity_bytes = 0;

@@ -259,6 +259,19 @@ void count_held(const Visits& visits, const Capacity& capacity, int64_t l_steps,
 }
 
 /// Exchanges inside the cluster and the stores of E.
+/// Clusters that share each range of E.
+int64_t sharers_of(const Trips& trips) {
+  return inter_cluster_reduce(trips.all[Dim::n] / trips.temporal[Dim::n],
+                              trips.all[Dim::k] / trips.temporal[Dim::k]);
+}
+
+/// Bytes of E that a core stores, or adds.
+int64_t stored_of_e(const Chain& chain, const Plan& plan, const Visits& visits, int64_t sharers) {
+  const int64_t e_block = plan.tile[Dim::m] * plan.tile[Dim::l];
+  return visits.e_tiles * (e_block / plan.shape.reduce()) *
+         (sharers > 1 ? added_bytes(chain.bytes.e) : chain.bytes.e);
+}
+
 void count_communication(const Chain& chain, const Plan& plan, const Visits& visits,
                          const Trips& trips, LevelBytes& first, LevelBytes& second) {
   const int64_t element = chain.bytes.work();
@@ -269,10 +282,7 @@ void count_communication(const Chain& chain, const Plan& plan, const Visits& vis
                                      sent.exchange_gather * element));
   over_link(second, visits.passes * sent.shuffle * element);
   over_link(second, visits.e_tiles * sent.reduce_scatter * kAccumulatorBytes);
-  const int64_t adds = inter_cluster_reduce(trips.all[Dim::n] / trips.temporal[Dim::n],
-                                            trips.all[Dim::k] / trips.temporal[Dim::k]);
-  const int64_t stored = visits.e_tiles * (e_block / plan.shape.reduce()) *
-                         (adds > 1 ? added_bytes(chain.bytes.e) : chain.bytes.e);
+  const int64_t stored = stored_of_e(chain, plan, visits, sharers_of(trips));
   second.global_write += stored;
   second.scratchpad_write += stored;
   second.scratchpad_read += stored;
@@ -359,20 +369,29 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, H
   LevelBytes common = first;
   common += second;
   result.epilogue = count_epilogue(chain, plan, result.visits);
-  const int64_t sharers =
-      (trips.all[Dim::n] / trips.temporal[Dim::n]) * (trips.all[Dim::k] / trips.temporal[Dim::k]);
+  const int64_t sharers = sharers_of(trips);
+  const int64_t cores = trips.clusters * plan.shape.cores();
   result.core = common;
   result.core += result.epilogue;
   second += result.epilogue;
-  result.total = trips.clusters * plan.shape.cores() * common;
+  result.total = cores * common;
   result.total += trips.clusters / sharers * plan.shape.cores() * result.epilogue;
   count_work(plan, machine, result);
   count_lanes(chain, plan, machine, result);
   result.shared = shared_bytes(chain, plan, result, sharers, machine);
+  if (sharers > 1) result.added = cores * stored_of_e(chain, plan, result.visits, sharers);
   result.least_memory_bytes = static_cast<double>(
       machine.has_l2() ? least_bytes(chain, true) : result.total.global() - result.shared);
   result.memory_bytes = memory_bytes(chain, plan, result, machine);
   return result;
+}
+
+double given_bytes(const Analysis& analysis, const Machine& machine) {
+  const LevelBytes& total = analysis.total;
+  const auto added = static_cast<double>(analysis.added);
+  return static_cast<double>(total.global_read - analysis.shared) +
+         as_loaded(static_cast<double>(total.global_write) - added, false, machine) +
+         as_loaded(added, true, machine);
 }
 
 Obstacle obstacle_of(const Chain& chain, const Plan& plan, const Trips& trips) {
@@ -468,9 +487,8 @@ Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine)
   const double cores_at_work = static_cast<double>(clusters * cores) / times;
   const double matrix = machine.matrix_rate(analysis.bytes.work());
   const auto asked = static_cast<double>(analysis.total.global());
-  const SharedMemory memory =
-      shared_memory({asked, asked - static_cast<double>(analysis.shared), analysis.memory_bytes},
-                    cores_at_work, machine);
+  const SharedMemory memory = shared_memory(
+      {asked, given_bytes(analysis, machine), analysis.memory_bytes}, cores_at_work, machine);
   Cost cost = level_cycles(analysis.core, (analysis.first_work + analysis.second_work) / matrix,
                            cores, memory.rate, machine);
   cost.waves = waves;

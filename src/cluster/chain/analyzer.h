@@ -91,6 +91,7 @@ struct Analysis {
   LevelBytes epilogue;  ///< the part of `second` that only clusters that add bias and residual do
   LevelBytes total;     ///< the whole machine
   int64_t shared = 0;   ///< of what it loads: what multicast delivers, but memory gives once
+  int64_t added = 0;    ///< of what it stores: what clusters add to E
   int64_t core_flops = 0;                  ///< one core
   double first_work = 0, second_work = 0;  ///< ... what its products cost (Machine::matrix_work)
   /// Cycles of a core's lanes for one tile of C, for the sums of one of E, and for what follows
@@ -102,6 +103,10 @@ struct Analysis {
 };
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine,
                  Holding holding = Holding::linked);
+
+/// Bytes of loads that take an L2 as long as what it gives and takes for a plan; the bytes alone
+/// where there is none.
+double given_bytes(const Analysis& analysis, const Machine& machine);
 
 /// Cores of a cluster that load the same tile together, where the machine has multicast; else 1.
 struct Sharing {

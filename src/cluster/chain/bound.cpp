@@ -33,7 +33,7 @@ class Times {
     return cycles_at(bytes, machine_.core.scratchpad_bytes_per_cycle);
   }
   double link(double bytes) const { return cycles_at(bytes, link_rate_); }
-  /// What all cores together load and store: an L2 may hold all of it.
+  /// What all cores together load and store (as_loaded()): an L2 may hold all of it.
   double all_cores(double bytes) const {
     return cycles_at(
         bytes, machine_.has_l2() ? machine_.l2.bytes_per_cycle : machine_.global_bytes_per_cycle());
@@ -78,11 +78,6 @@ class Times {
   double matrix_, link_rate_, link_latency_;
 };
 
-/// Whether several clusters add to the same range of E.
-bool shares_e(const Trips& trips) {
-  return trips.all[Dim::n] != trips.temporal[Dim::n] || trips.all[Dim::k] != trips.temporal[Dim::k];
-}
-
 /// One cluster of a plan: the path from its first load to its last store.
 class Path {
  public:
@@ -91,7 +86,7 @@ class Path {
         shape_(plan.shape),
         stages_(static_cast<double>(a.capacity.stages)),
         sharing_(sharing_of(plan, machine)),
-        time_(a.bytes.work(), plan.shape.cores(), shares_e(a.trips), machine) {
+        time_(a.bytes.work(), plan.shape.cores(), a.added > 0, machine) {
     const auto m = static_cast<double>(plan.tile[Dim::m]),
                n = static_cast<double>(plan.tile[Dim::n]),
                k = static_cast<double>(plan.tile[Dim::k]),
@@ -111,11 +106,12 @@ class Path {
     sent_ = communicate(shape_, plan.way, plan.tile[Dim::m] * plan.tile[Dim::n],
                         plan.tile[Dim::m] * plan.tile[Dim::l]);
     const auto e_tiles = static_cast<double>(a.visits.e_tiles);
-    e_bytes_ = m * l / shape_.reduce() * static_cast<double>(a.bytes.e);  // or more: added_bytes
+    const int64_t element = a.added > 0 ? added_bytes(a.bytes.e) : a.bytes.e;
+    e_bytes_ = m * l / shape_.reduce() * static_cast<double>(element);
     c_tiles_ = static_cast<double>(a.visits.c_tiles);
     second_products_ = static_cast<double>(a.visits.second_multiplies);
     d_late_ = std::max(0.0, static_cast<double>(a.visits.d_loads) - stages_);
-    stored_ = e_tiles * e_bytes_;
+    stored_ = as_loaded(e_tiles * e_bytes_, a.added > 0, machine);
   }
 
   /// Cycles of one cluster by itself, when an L2 may hold what it loads.
@@ -243,7 +239,7 @@ int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& 
   const double core = waves > 1 ? path.first() + (waves - 1) * path.alone()
                                 : path.together(static_cast<double>(clusters * cores));
   const Times time(analysis.bytes.work(), cores, false, machine);
-  const auto given = static_cast<double>(analysis.total.global() - analysis.shared);
+  const double given = given_bytes(analysis, machine);
   const double moved = time.all_cores(given) + time.near();
   const double missed = time.all_channels(analysis.least_memory_bytes) + time.far();
   return whole(std::max({core, moved, missed}));
@@ -271,7 +267,7 @@ int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& mach
   const double alone = std::max(
       {by_products, by_port, by_scratchpad, turns(block.x_loads, x), turns(block.w_loads, w)});
   const int64_t waves = ceil_div(blocks / block.cores, machine.concurrent_clusters(block.cores));
-  const double moved = time.all_cores(static_cast<double>(block.given_bytes)) + time.near();
+  const double moved = time.all_cores(block.given_bytes) + time.near();
   const double missed =
       time.all_channels(static_cast<double>(block.least_memory_bytes)) + time.far();
   return whole(std::max({static_cast<double>(waves) * alone, moved, missed}));

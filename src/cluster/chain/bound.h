@@ -25,7 +25,7 @@ struct BlockWork {
   int64_t least_memory_bytes = 0;    ///< of all blocks: what DRAM moves at least
   double lanes = 0;                  ///< cycles of the elementwise work on one tile of Y
   int cores = 1;                     ///< blocks of a cluster
-  int64_t given_bytes = 0;           ///< to and from all blocks: what an L2 gives and takes
+  double given_bytes = 0;  ///< to and from all blocks: what an L2 gives and takes, as loads
 };
 /// No simulation of so many blocks in one launch takes fewer cycles.
 int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& machine);

@@ -11,6 +11,7 @@
 #include "cluster/chain/reuse.h"
 #include "cluster/chain/search.h"
 #include "cluster/common/block_builder.h"
+#include "cluster/common/load_cycles.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 
@@ -92,6 +93,7 @@ class ProductBuilder {
     store.kind = TileOpKind::store;
     store.late = true;
     store.lanes = plan_.m * plan_.n * work_of_element(size_);
+    store.adds = plan_.split_k > 1;
     store.bytes.global_write = plan_.m * plan_.n * stored_bytes(size_, plan_);
     store.bytes.scratchpad_write = store.bytes.scratchpad_read = store.bytes.global_write;
     const int32_t bias =
@@ -289,9 +291,10 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const MovedBytes dram = memory_bytes(size, p, {x_bytes, w_bytes}, machine);
   const int64_t once = x_bytes / p.cores_n * (p.cores_n - 1) +
                        w_bytes / p.cores_m * (p.cores_m - 1);  // multicast to the others
-  const int64_t given = blocks * (loaded + stored) - once;
-  const SharedMemory memory =
-      shared_memory({ranked.global, static_cast<double>(given), dram.about}, at_work, machine);
+  const double given =
+      static_cast<double>(blocks * loaded - once) +
+      as_loaded(static_cast<double>(blocks * stored), p.split_k > 1, machine);
+  const SharedMemory memory = shared_memory({ranked.global, given, dram.about}, at_work, machine);
   const auto step_bytes = static_cast<double>(x_tile + w_tile);
   const double rate = std::min(memory.rate, static_cast<double>(p.stages) * step_bytes /
                                                 (memory.latency + step_bytes / memory.rate));

@@ -19,8 +19,8 @@ struct SharedMemory {
   double rate = 0;     ///< bytes a cycle
   double latency = 0;  ///< cycles, of an access on average
 };
-/// What all cores together load and store; what memory or an L2 gives for that, less by multicast;
-/// what DRAM moves of it.
+/// What all cores together load and store; what memory or an L2 gives for that, as loads, less by
+/// multicast; what DRAM moves of it.
 struct SharedBytes {
   double asked = 0, given = 0, moved = 0;
 };

@@ -79,10 +79,12 @@ void Key::add(const Machine& machine) {
   add(dram);
   add(core);
   add(links);
-  const auto& [l2_bytes, l2_rate, l2_latency] = l2;
+  const auto& [l2_bytes, l2_rate, l2_latency, l2_store_rate, l2_add_rate] = l2;
   number(l2_bytes);
   real(l2_rate);
   number(l2_latency);
+  real(l2_store_rate);
+  real(l2_add_rate);
   const auto& [bandwidth, latency, channels] = global;
   real(bandwidth);
   number(latency);

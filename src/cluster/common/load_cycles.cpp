@@ -8,6 +8,18 @@ double shared_bytes_per_cycle(const Machine& machine) {
   return machine.has_l2() ? machine.l2.bytes_per_cycle : machine.global_bytes_per_cycle();
 }
 
+double as_loaded(double stored, bool adds, const Machine& machine) {
+  const double rate = machine.l2.store_rate(adds);
+  if (!machine.has_l2() || rate <= 0 || machine.l2.bytes_per_cycle <= 0) return stored;
+  return stored * machine.l2.bytes_per_cycle / rate;
+}
+
+double store_cycles(double stored, bool adds, int64_t at_a_time, const Machine& machine) {
+  const double all = as_loaded(stored, adds, machine) * static_cast<double>(at_a_time);
+  return std::max(stored / machine.core.port_bytes_per_cycle,
+                  cycles_at(all, shared_bytes_per_cycle(machine)));
+}
+
 double load_cycles(const StepBytes& bytes, int cores, int64_t at_a_time, const Machine& machine) {
   const double once = bytes.own + bytes.shared / cores;
   const bool over_links = cores > 1 && !machine.links.multicast;

@@ -31,6 +31,13 @@ struct StepBytes {
 /// What all cores together get of the L2, or of memory where there is none; 0: any number of bytes.
 double shared_bytes_per_cycle(const Machine& machine);
 
+/// Bytes that all cores together could load in the time that storing `stored` takes, or adding them
+/// to what is in memory. Where the rate of loads has no limit: `stored`.
+double as_loaded(double stored, bool adds, const Machine& machine);
+
+/// Cycles in which each of `at_a_time` cores stores, or adds, `stored` bytes.
+double store_cycles(double stored, bool adds, int64_t at_a_time, const Machine& machine);
+
 /// From when the loads of a step are asked until all of them are there, where nobody else asks.
 double load_path(const StepBytes& bytes, int cores, const Machine& machine);
 

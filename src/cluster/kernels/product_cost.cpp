@@ -111,7 +111,8 @@ ProductCost::Costs ProductCost::costs_of(const ProductTiles& tiles, int64_t most
   const int64_t element = parts.clusters > 1 ? added_bytes(result_bytes_) : result_bytes_;
   const auto stored = static_cast<double>(b[kKernelM] * columns * element);
   costs.stored =
-      load_cycles({stored, 0}, 1, at_work, machine_) / parts.cores + after_product(tiles);
+      store_cycles(stored, parts.clusters > 1, at_work, machine_) / parts.cores +
+      after_product(tiles);
   return costs;
 }
 

@@ -32,7 +32,7 @@ class Costs {
     const double loaded = loaded_in_step(), stored = stored_in_tile();
     const double path = load_path({loaded, 0}, 1, machine_);
     const double load = load_cycles({loaded, 0}, 1, at_work, machine_);
-    const double store = load_cycles({stored, 0}, 1, at_work, machine_);
+    const double store = store_cycles(stored, false, at_work, machine_);
     const double computed = lanes(reduces ? roles_.steps : roles_.last);
     const double step = std::max({load, computed, scratchpad(2 * loaded)});
     // Stores share the port with the loads of what comes next.

@@ -555,8 +555,8 @@ class Builder {
     store.late = shape_.reduce() == 1;
     if (epilogue_) store.lanes = rows * l_ * e_lanes_;
     const int64_t result_bytes = moved_bytes(source_, source(roles_.store));
-    const bool shared = geometry_.sharers() > 1;
-    store.bytes.global_write = rows * l_ * (shared ? added_bytes(result_bytes) : result_bytes);
+    store.adds = geometry_.sharers() > 1;
+    store.bytes.global_write = rows * l_ * (store.adds ? added_bytes(result_bytes) : result_bytes);
     store.bytes.scratchpad_write = store.bytes.global_write;
     store.bytes.scratchpad_read = store.bytes.global_write;
     return add(store, operands);

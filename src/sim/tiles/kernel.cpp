@@ -356,6 +356,7 @@ class CoreBuilder {
     const std::vector<int32_t> taken = operands(at, op);
     const StreamId stored = at.inputs[0].stream;
     op.row = static_cast<int32_t>(number({true, column_cores(g_) == 1, false, true}, stored));
+    op.adds = adding_clusters(g_) > 1;
     op.bytes.global_write = core_elements(g_, stored) * stored_bytes(g_, at);
     op.bytes.scratchpad_write += op.bytes.global_write;
     op.bytes.scratchpad_read += op.bytes.global_write;

@@ -338,7 +338,9 @@ class Launch {
   }
 
   int64_t store(const TileOp& node, int64_t time, const Event& event) {
-    const TileAnswer answer = memory_.store(ask(node, node.bytes.global_write, time, event));
+    TileTransfer access = ask(node, node.bytes.global_write, time, event);
+    access.adds = node.adds;
+    const TileAnswer answer = memory_.store(access);
     count_memory(node, {.global_write = answer.memory_bytes});
     return answer.end;
   }

@@ -46,15 +46,15 @@ int64_t TileMemory::through_channels(const TileTransfer& access) {
 }
 
 /// The L2 serves one access after the other, each at the rate of all cores together.
-int64_t TileMemory::through_l2(const TileTransfer& access) {
+int64_t TileMemory::through_l2(const TileTransfer& access, double bytes_per_cycle) {
   if (!has_l2_) return access.time;
   l2_free_ = std::max(l2_free_, access.time) +
-             ticks_for(static_cast<double>(access.bytes), machine_.l2.bytes_per_cycle);
+             ticks_for(static_cast<double>(access.bytes), bytes_per_cycle);
   return l2_free_;
 }
 
 TileAnswer TileMemory::load(const TileTransfer& access) {
-  const int64_t passed = through_l2(access);
+  const int64_t passed = through_l2(access, machine_.l2.bytes_per_cycle);
   const int64_t near = machine_.l2.latency_cycles * kTicks;
   const int64_t far = machine_.global.latency_cycles * kTicks;
   const auto answer = [&](int64_t given, int64_t latency, int64_t bytes) {
@@ -69,7 +69,8 @@ TileAnswer TileMemory::load(const TileTransfer& access) {
 }
 
 TileAnswer TileMemory::store(const TileTransfer& access) {
-  const int64_t passed = std::max(access.port_free, through_l2(access));
+  const int64_t passed =
+      std::max(access.port_free, through_l2(access, machine_.l2.store_rate(access.adds)));
   HeldTile* held = has_l2_ ? held_.find(access.tile) : nullptr;
   if (held != nullptr && held->written) {  // goes to memory with what was stored before
     return {passed + machine_.l2.latency_cycles * kTicks, 0};

@@ -23,6 +23,7 @@ struct TileTransfer {
   int64_t channel = 0;    ///< its first piece goes to this one, modulo their number
   int64_t time = 0;       ///< when it is asked
   int64_t port_free = 0;  ///< when the core's port has passed all of it
+  bool adds = false;      ///< of a store: it is added to what is there
 };
 
 struct TileAnswer {
@@ -47,7 +48,7 @@ class TileMemory {
 
  private:
   int64_t through_channels(const TileTransfer& access);
-  int64_t through_l2(const TileTransfer& access);
+  int64_t through_l2(const TileTransfer& access, double bytes_per_cycle);
 
   const Machine& machine_;
   const bool has_l2_;

@@ -62,6 +62,7 @@ struct TileOp {
   uint8_t part = 0;   ///< this core's share of a summed tile
   uint8_t parts = 1;  ///< shares of a summed tile
   bool late = false;  ///< waits for the matrix unit's pipeline to drain
+  bool adds = false;  ///< of a store: to what other clusters stored
   int32_t node = -1;  ///< of the graph
   int32_t row = 0, col = 0;
   int32_t rows = 0, cols = 0;
