@@ -80,6 +80,7 @@ void add_variant(SearchResult& all, SearchResult found, int64_t side) {
 SearchResult search_prepared(const Program& kernels, const Machine& machine,
                              const SearchOptions& options) {
   Journal journal(options.journal, identity(kernels, machine, options));
+  Record record(journal, options.merge);  // before anything is planned: files may be no shards
   SearchResult all;
   size_t next_id = 0;
   for (const int64_t side : options.blocks) {
@@ -92,7 +93,7 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
       continue;
     }
     try {
-      add_variant(all, search_program(*program, machine, options, journal, next_id), side);
+      add_variant(all, search_program(*program, machine, options, record, next_id), side);
     } catch (const Error& error) {
       if (side == 1 || error.code() == ExitCode::internal) throw;
       all.notes.push_back(fmt::format("blocks of {}: {}", side, error.what()));

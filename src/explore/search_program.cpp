@@ -67,7 +67,7 @@ void leave_open(TrialTable& table) {
 }  // namespace
 
 SearchResult search_program(const Program& kernels, const Machine& machine,
-                            const SearchOptions& options, Journal& journal, size_t& next_id) {
+                            const SearchOptions& options, Record& record, size_t& next_id) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<size_t>(std::max(1, options.threads)));
   std::vector<Seed> seeds = all_seeds(kernels, machine, options);
@@ -83,7 +83,6 @@ SearchResult search_program(const Program& kernels, const Machine& machine,
   SearchResult result;
   Candidates candidates(state, next_id);
   result.notes = notes_of(state);
-  Record record(journal, options.merge);
   state.evaluator.data = load_tensors(kernels);
   run_unfused(state, record);
   add_and_estimate(state, candidates);

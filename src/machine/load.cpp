@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
 #include "machine/check.h"
 #include "machine/keys.h"
@@ -159,7 +160,11 @@ class Reader {
   void use(const MachinePreset& preset) { read(toml::parse(preset.text, preset.name), ""); }
 
   void finish() {
-    if (!errors_.empty()) throw Error(ExitCode::rejected, std::move(errors_));
+    if (errors_.empty()) return;
+    std::stable_sort(errors_.begin(), errors_.end(), [](const Diagnostic& a, const Diagnostic& b) {
+      return a.where.line < b.where.line;
+    });
+    throw Error(ExitCode::rejected, std::move(errors_));
   }
 
  private:
@@ -178,8 +183,8 @@ class Reader {
   void set(const std::string& name, const toml::node& value) {
     if (name == kDramPreset) {  // used before all others
       if (find_dram_preset(value.value<std::string>().value_or("")) != nullptr) return;
-      return fail(value, fmt::format("`{}` has an unusable value, expected one of {}", name,
-                                     dram_preset_names()));
+      return fail(value, fmt::format("`{}` has the unusable value {}, expected one of {}", name,
+                                     shown(value), dram_preset_names()));
     }
     const MachineKey* key = find_key(keys_, name);
     if (key == nullptr) return fail(value, unknown_key(keys_, name));
@@ -193,7 +198,17 @@ class Reader {
     } else if (const auto* text = value.as_string()) {
       suits = assign(*key, text->get());
     }
-    if (!suits) fail(value, fmt::format("`{}` has an unusable value, {}", name, expectation(*key)));
+    if (suits) return;
+    fail(value,
+         fmt::format("`{}` has the unusable value {}, {}", name, shown(value), expectation(*key)));
+  }
+
+  /// A value as it is written, shortened.
+  static std::string shown(const toml::node& value) {
+    if (value.is_array()) return "[..]";
+    std::ostringstream text;
+    value.visit([&](const auto& each) { text << each; });
+    return text.str();
   }
 
   void fail(const toml::node& value, std::string message) {

@@ -62,6 +62,7 @@ class HeaderParser {
       fail("an incomplete dictionary", "descr, fortran_order and shape");
     }
     header.element = element(*descr);
+    header.descr = *descr;
     return header;
   }
 
@@ -128,7 +129,8 @@ class HeaderParser {
   ElementType element(const std::string& descr) const {
     static const std::vector<std::pair<std::string, ElementType>> kTypes = {
         {"<f4", ElementType::f32},    {"<f8", ElementType::f64}, {"<f2", ElementType::f16},
-        {"<i4", ElementType::i32},    {"<i8", ElementType::i64}, {"|u1", ElementType::u8},
+        {"<i4", ElementType::i32},    {"<i8", ElementType::i64}, {"<i2", ElementType::i32},
+        {"<u2", ElementType::i32},    {"|i1", ElementType::i8},  {"|u1", ElementType::u8},
         {"|b1", ElementType::boolean}};
     for (const auto& [name, type] : kTypes) {
       if (name == descr) return type;
@@ -137,7 +139,7 @@ class HeaderParser {
       fail("an array of Python objects (a pickle)", "numbers; save it again with a numeric dtype");
     }
     fail(fmt::format("element type '{}'", descr),
-         "one of <f4 <f8 <f2 <i4 <i8 |u1 |b1; convert it with .astype('<f4')");
+         "one of <f4 <f8 <f2 <i4 <i8 <i2 <u2 |i1 |u1 |b1; convert it with .astype('<f4')");
   }
 
   std::string_view text_;
@@ -177,10 +179,10 @@ float narrowed(double value, size_t e, const std::string& path) {
   return result;
 }
 
-template <typename T>
-std::vector<float> decode_as(const char* data, size_t n) {
-  std::vector<float> values(n);
-  for (size_t e = 0; e < n; ++e) values[e] = static_cast<float>(element_at<T>(data, e));
+template <typename T, typename Value>
+std::vector<Value> decode_as(const char* data, size_t n) {
+  std::vector<Value> values(n);
+  for (size_t e = 0; e < n; ++e) values[e] = static_cast<Value>(element_at<T>(data, e));
   return values;
 }
 
@@ -201,9 +203,13 @@ std::vector<float> decode(const NpyHeader& header, const char* data, size_t n,
       for (size_t e = 0; e < n; ++e) values[e] = half_to_float(element_at<uint16_t>(data, e));
       return values;
     case ElementType::i32:
-      return decode_as<int32_t>(data, n);
+      if (header.descr == "<i2") return decode_as<int16_t, float>(data, n);
+      if (header.descr == "<u2") return decode_as<uint16_t, float>(data, n);
+      return decode_as<int32_t, float>(data, n);
     case ElementType::i64:
-      return decode_as<int64_t>(data, n);
+      return decode_as<int64_t, float>(data, n);
+    case ElementType::i8:
+      return decode_as<int8_t, float>(data, n);
     default:
       values.resize(n);
       for (size_t e = 0; e < n; ++e) {
@@ -224,17 +230,18 @@ std::vector<T> from_fortran(const std::vector<T>& values, const std::vector<int6
   return reordered<T>(values, reversed, order);
 }
 
-/// Integers that f32 would round are kept exactly beside the values.
+/// Bytes of an element in the file.
+int64_t stored_bytes(const NpyHeader& header) {
+  return header.descr.ends_with('2') ? 2 : element_bytes(header.element);
+}
+
+/// Integers of types that f32 may round, and those read as such, exactly.
 std::vector<int64_t> exact_integers(const NpyHeader& header, const char* data, size_t n) {
-  std::vector<int64_t> integers;
-  if (header.element == ElementType::i64) {
-    integers.resize(n);
-    for (size_t e = 0; e < n; ++e) integers[e] = element_at<int64_t>(data, e);
-  } else if (header.element == ElementType::i32) {
-    integers.resize(n);
-    for (size_t e = 0; e < n; ++e) integers[e] = element_at<int32_t>(data, e);
-  }
-  return integers;
+  if (header.descr == "<i8") return decode_as<int64_t, int64_t>(data, n);
+  if (header.descr == "<i4") return decode_as<int32_t, int64_t>(data, n);
+  if (header.descr == "<i2") return decode_as<int16_t, int64_t>(data, n);
+  if (header.descr == "<u2") return decode_as<uint16_t, int64_t>(data, n);
+  return {};
 }
 
 }  // namespace
@@ -294,15 +301,14 @@ RawTensor parse_npy(std::string_view bytes, const std::string& path) {
     count = extent == 0 ? 0 : saturating_product(count, static_cast<uint64_t>(extent));
     if (extent == 0) break;
   }
-  const uint64_t expected =
-      saturating_product(count, static_cast<uint64_t>(element_bytes(header.element)));
+  const uint64_t expected = saturating_product(count, static_cast<uint64_t>(stored_bytes(header)));
   const uint64_t present = bytes.size() - header.data_offset;
   if (expected != present) {
     throw Error(ExitCode::rejected, Location{path},
                 fmt::format("byte {}: shape ({}) of {} needs {} bytes of data, but the file has "
                             "{}; it is truncated or its header is wrong",
-                            header.data_offset, fmt::join(header.shape, ", "),
-                            element_name(header.element), expected, present));
+                            header.data_offset, fmt::join(header.shape, ", "), header.descr,
+                            expected, present));
   }
   const char* data = bytes.data() + header.data_offset;
   std::vector<float> values = decode(header, data, count, path);

@@ -1,5 +1,5 @@
-// NumPy's .npy files: format versions 1 to 3, little-endian f2 f4 f8 i4 i8 u1 bool, C and Fortran
-// order. Hostile input: every field is checked, objects (pickles) are refused.
+// NumPy's .npy files: format versions 1 to 3, little-endian f2 f4 f8 i1 i2 i4 i8 u1 u2 bool, C and
+// Fortran order. Hostile input: every field is checked, objects (pickles) are refused.
 #pragma once
 
 #include <span>
@@ -11,7 +11,8 @@
 namespace fuseflow {
 
 struct NpyHeader {
-  ElementType element = ElementType::f32;
+  ElementType element = ElementType::f32;  ///< integers of 16 bits: i32
+  std::string descr = "<f4";               ///< as it is stored
   bool fortran_order = false;
   std::vector<int64_t> shape;
   size_t data_offset = 0;  ///< bytes from the beginning of the file

@@ -307,6 +307,46 @@ TEST(OnlineOpen, TilesOfScores) {
   EXPECT_EQ(scores.tiles(1, 2), (Lists{{{0, 1}}, {{0, 1}}, {{0, 1}}, {{2, 3}}}));
   EXPECT_EQ(scores.tiles(4, 2), (Lists{{{0, 1}, {2, 3}}}));
   EXPECT_EQ(scores.tiles(3, 4), (Lists{{{0, 1}}, {{1, 2}}}));
+  // Two heads of these rows: tiles of three rows cut through both.
+  const OpenScores heads(4, 6, open, 2);
+  EXPECT_EQ(heads.tiles(2, 2), (Lists{{{0, 1}}, {{2, 3}}, {{0, 1}}, {{2, 3}}}));
+  EXPECT_EQ(heads.tiles(3, 2), (Lists{{{0, 1}}, {{0, 1}, {2, 3}}, {{2, 3}}}));
+  EXPECT_EQ(heads.band(), std::nullopt);
+}
+
+/// Queries of `r` heads that share keys are rows, head by head; each sees keys up to its place.
+TEST(OnlineOpen, GroupedQueriesUnderACausalMask) {
+  const std::string square = "f32[2, 3, 8, 8] dense,dense,dense,dense";
+  const std::string row = "f32[2, 3, 8] dense,dense,dense";
+  const std::string given = " facts(finite) = uniform(density=1,seed=";
+  const std::string text =
+      "const %qi: f32[8] dense = arange()\nconst %kj: f32[8] dense = arange()\n"
+      "input %q: f32[2, 3, 8, 4] dense,dense,dense,dense" +
+      given +
+      "1)\n"
+      "input %k: f32[2, 8, 4] dense,dense,dense" +
+      given +
+      "2)\n"
+      "input %v: f32[2, 8, 4] dense,dense,dense" +
+      given +
+      "3)\n"
+      "temp %s: " +
+      square + "\ntemp %x: " + square + " facts(below_inf)\ntemp %m: " + row +
+      "\ntemp %e: " + square + "\ntemp %z: " + row + "\ntemp %p: " + square +
+      "\nresult %y: f32[2, 3, 8, 4] dense,dense,dense,dense\n"
+      "region @s {\n  %s[g, r, i, j] = sum(d) %q[g, r, i, d] * %k[g, j, d]\n"
+      "  %x[g, r, i, j] = where(%kj[j] > %qi[i], -inf, %s[g, r, i, j])\n}\n"
+      "region @soft {\n  %m[g, r, i] = max(j) %x[g, r, i, j]\n"
+      "  %e[g, r, i, j] = exp(%x[g, r, i, j] - %m[g, r, i])\n"
+      "  %z[g, r, i] = sum(j) %e[g, r, i, j]\n"
+      "  %p[g, r, i, j] = %e[g, r, i, j] / %z[g, r, i]\n}\n"
+      "region @y { %y[g, r, i, c] = sum(j) %p[g, r, i, j] * %v[g, j, c] }\n";
+  const Program program = with_steps_left_out(text, {{4, 4, 2, 1}, 2, 1});
+  const Graph& graph = *program.regions.back().graph;
+  const std::vector<TileRange> first{{0, 2}}, second{{0, 4}};
+  EXPECT_EQ(graph.tiles->open, (std::vector{first, second, first, second, first, second}));
+  expect_attention_right(program);
+  expect_attention_right(with_steps_left_out(text, {{3, 4, 2, 1}, 2, 1, 2}));
 }
 
 /// A tile that is left out and is seen makes the result wrong, and the check says so.

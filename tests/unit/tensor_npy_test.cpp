@@ -59,6 +59,12 @@ TEST_F(Npy, ReadsEveryElementType) {
             (std::vector<float>{-5, 9}));
   EXPECT_EQ(values(npy(header("|u1", "2,"), packed<uint8_t>({0, 255}))),
             (std::vector<float>{0, 255}));
+  EXPECT_EQ(values(npy(header("|i1", "2,"), packed<int8_t>({-128, 127}))),
+            (std::vector<float>{-128, 127}));
+  EXPECT_EQ(values(npy(header("<i2", "2,"), packed<int16_t>({-32768, 32767}))),
+            (std::vector<float>{-32768, 32767}));
+  EXPECT_EQ(values(npy(header("<u2", "2,"), packed<uint16_t>({0, 65535}))),
+            (std::vector<float>{0, 65535}));
   EXPECT_EQ(values(npy(header("|b1", "3,"), packed<uint8_t>({0, 1, 7}))),
             (std::vector<float>{0, 1, 1}));
 }
@@ -91,6 +97,10 @@ TEST_F(Npy, KeepsIntegersExactly) {
       read(npy(header("<i8", "2,"), packed<int64_t>({(INT64_C(1) << 53) + 1, -3})));
   EXPECT_EQ(raw.integers, (std::vector<int64_t>{(INT64_C(1) << 53) + 1, -3}));
   EXPECT_EQ(raw.element, ElementType::i64);
+  const RawTensor small = read(npy(header("<u2", "2, 1", true), packed<uint16_t>({65535, 2})));
+  EXPECT_EQ(small.integers, (std::vector<int64_t>{65535, 2}));
+  EXPECT_EQ(small.element, ElementType::i32);
+  EXPECT_EQ(read(npy(header("|i1", "1,"), packed<int8_t>({-1}))).element, ElementType::i8);
 }
 
 TEST_F(Npy, FortranOrderBecomesRowMajor) {

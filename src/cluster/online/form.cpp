@@ -1,6 +1,7 @@
 #include "cluster/online/form.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -64,7 +65,9 @@ class OnlineBuilder {
     bind_result();
     const Place body = root_.child(0);
     const Place values = body.child(1 - softmax_side_);
-    if (!values.accesses()) refuse_kernel("its values are not one tensor");
+    if (!values.accesses()) {
+      refuse_kernel(fmt::format("its values are {}, expected one tensor", made_of(values)));
+    }
     const auto [top, bottom] = quotient(body.child(softmax_side_));
     read_sum(top, bottom);
     read_exponential(look(top));
@@ -92,6 +95,24 @@ class OnlineBuilder {
   }
 
   // --- what is read ------------------------------------------------------------------------
+
+  /// An expression by the tensors that it reads.
+  std::string made_of(const Place& place) const {
+    std::vector<std::string> names;
+    std::vector<int32_t> open{place.node};
+    while (!open.empty()) {
+      const Expr& node = place.statement->nodes[static_cast<size_t>(open.back())];
+      open.pop_back();
+      open.insert(open.end(), node.children.rbegin(), node.children.rend());
+      if (node.kind != Expr::Kind::access) continue;
+      std::string name = name_of(node.tensor);
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    if (names.empty()) return "no tensor";
+    const std::string of = names.size() > 3 ? fmt::format("{} tensors", names.size())
+                                            : fmt::format("{}", fmt::join(names, " and "));
+    return "an expression of " + of;
+  }
 
   /// The statement of what is accessed, whoever reads it.
   Place look_anywhere(Place place) const {
@@ -224,8 +245,10 @@ class OnlineBuilder {
   }
 
   int32_t score_product(const Statement& s, const Expr& node, Binding binding) {
-    if (form_.product >= 0) refuse_kernel("its scores have two products");
-    if (!is_score_product(s)) refuse_kernel("its scores have a reduction that is no product");
+    if (form_.product >= 0) refuse_kernel("its scores have two products, expected at most one");
+    if (!is_score_product(s))
+      refuse_kernel(
+          "its scores have a reduction, expected none but a sum of products of two tensors");
     for (const IndexId index : node.over) {
       const size_t before = builder_.made().digits.size();
       binding[index] = builder_.new_digit(s, index, true);
@@ -332,7 +355,8 @@ class OnlineBuilder {
     };
     if (has(term(0), kKernelK) || has(term(1), kKernelM)) std::swap(sides[0], sides[1]);
     if (has(term(0), kKernelK) || has(term(1), kKernelM)) {
-      refuse_kernel("the product of its scores is not of rows and columns");
+      refuse_kernel(
+          "the product of its scores is not of queries by keys: one operand has loops of both");
     }
     for (size_t d = 0; d < form_.digits.size(); ++d) {
       if (form_.digits[d].dim != kKernelL) continue;

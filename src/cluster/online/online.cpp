@@ -71,7 +71,7 @@ void store_loaded(Program& program, const OnlineForm& form) {
 void plan_form(Program& program, OnlineForm& form, const Machine& machine,
                const OnlineOptions& options, OnlineOutcome& outcome) {
   form.open = open_scores(program, form);
-  std::optional<OnlinePlan> plan = fastest_online(form, machine);
+  std::optional<OnlinePlan> plan = fastest_online(form, machine, &outcome.spread);
   if (!plan) {
     outcome.why = "no tiles of it fit the machine";
     return;
@@ -134,6 +134,8 @@ std::vector<OnlineOutcome> plan_online(Program& program, const Machine& machine,
       if (options.measure) {
         outcome.kind = OnlineOutcome::Kind::refused;
         plan_form(program, *form, machine, options, outcome);
+      } else {
+        outcome.spread = online_spread(*form, machine);
       }
     }
     outcomes.push_back(std::move(outcome));

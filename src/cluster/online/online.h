@@ -23,6 +23,7 @@ struct OnlineOutcome {
   std::set<TensorId> members;
   std::string why;
   OnlineTiles tiles;
+  OnlineSpread spread;  ///< over cores: what was tried, or (found) could be
   Measured fused;
   KernelsApart apart;
 };

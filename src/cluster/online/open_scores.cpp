@@ -30,25 +30,48 @@ TensorData constants(const Program& program, const OnlineForm& form) {
   return load_tensors(part);
 }
 
+/// The loops of rows or of columns, counted as one, the last of them fastest.
+struct Loops {
+  std::vector<int> digits;
+  std::vector<int64_t> extents;
+
+  int64_t size() const {
+    int64_t all = 1;
+    for (const int64_t extent : extents) all *= extent;
+    return all;
+  }
+  /// The value of a digit; nothing where it is none of these loops.
+  std::optional<int64_t> value(int digit, int64_t at) const {
+    for (size_t d = digits.size(); d-- > 0; at /= extents[d]) {
+      if (digits[d] == digit) return at % extents[d];
+    }
+    return std::nullopt;
+  }
+  int64_t drop_first() {
+    const int64_t extent = extents.front();
+    digits.erase(digits.begin());
+    extents.erase(extents.begin());
+    return extent;
+  }
+};
+
 /// What is known of the scores before anything runs: values that follow from constants and from
 /// where a score is.
 class KnownScores {
  public:
   KnownScores(const Program& program, const OnlineForm& form)
       : form_(form), data_(constants(program, form)) {
-    for (size_t d = 0; d < form.digits.size(); ++d) {
-      if (form.digits[d].dim == kKernelM) rows_.push_back(static_cast<int>(d));
-      if (form.digits[d].dim == kKernelK) columns_.push_back(static_cast<int>(d));
-    }
+    rows_ = loops_of(kKernelM);
+    columns_ = loops_of(kKernelK);
+    while (rows_.digits.size() > 1 && !matters(rows_.digits.front())) heads_ *= rows_.drop_first();
   }
 
-  /// Something is known, and rows and columns are one loop each: their distance means something.
-  bool plain() const {
-    return (has_coordinates() || !data_.storage.empty()) && rows_.size() == 1 &&
-           columns_.size() == 1;
-  }
-  int64_t rows() const { return form_.digits[static_cast<size_t>(rows_[0])].extent; }
-  int64_t columns() const { return form_.digits[static_cast<size_t>(columns_[0])].extent; }
+  bool any() const { return has_coordinates() || !data_.storage.empty(); }
+  int64_t rows() const { return rows_.size(); }
+  int64_t columns() const { return columns_.size(); }
+  /// How many times the rows stand one after another: the outer loops of rows that nothing known
+  /// depends on (heads that share keys and have one mask).
+  int64_t heads() const { return heads_; }
 
   /// Is the score at this place -inf, whatever is not known? Sums take no NaN into account: the
   /// caller knows that there is none.
@@ -65,6 +88,25 @@ class KnownScores {
   }
 
  private:
+  Loops loops_of(KernelDim dim) const {
+    Loops loops;
+    for (size_t d = 0; d < form_.digits.size(); ++d) {
+      if (form_.digits[d].dim != dim) continue;
+      loops.digits.push_back(static_cast<int>(d));
+      loops.extents.push_back(form_.digits[d].extent);
+    }
+    return loops;
+  }
+
+  bool matters(int digit) const {
+    return std::any_of(form_.terms.begin(), form_.terms.end(), [&](const KernelTerm& term) {
+      const bool known =
+          term.kind == KernelTerm::Kind::coordinate ||
+          (term.kind == KernelTerm::Kind::load && data_.find(term.tensor) != nullptr);
+      return known && digits_of(term).count(digit) != 0;
+    });
+  }
+
   const KernelTerm& at(int32_t t) const { return form_.terms[static_cast<size_t>(t)]; }
 
   bool has_coordinates() const {
@@ -112,15 +154,18 @@ class KnownScores {
                                   int64_t column) const {
     int64_t value = subscript.offset;
     for (const auto& [digit, factor] : subscript.terms) {
-      if (digit != rows_[0] && digit != columns_[0]) return std::nullopt;
-      value += factor * (digit == rows_[0] ? row : column);
+      std::optional<int64_t> at = rows_.value(digit, row);
+      if (!at) at = columns_.value(digit, column);
+      if (!at) return std::nullopt;
+      value += factor * *at;
     }
     return value;
   }
 
   const OnlineForm& form_;
-  std::vector<int> rows_, columns_;
   const TensorData data_;
+  Loops rows_, columns_;
+  int64_t heads_ = 1;
 };
 
 /// Proved, or taken for granted as elsewhere (`--check` asserts it).
@@ -135,10 +180,11 @@ bool without_nan(const Tensor& tensor) {
 
 }  // namespace
 
-OpenScores::OpenScores(int64_t rows, int64_t columns, std::vector<bool> open)
-    : rows_(rows), columns_(columns), open_(std::move(open)) {}
+OpenScores::OpenScores(int64_t rows, int64_t columns, std::vector<bool> open, int64_t heads)
+    : rows_(rows), columns_(columns), heads_(heads), open_(std::move(open)) {}
 
 std::optional<std::array<int64_t, 2>> OpenScores::band() const {
+  if (heads_ > 1) return std::nullopt;
   std::array<int64_t, 2> band{columns_, -rows_};
   for (int64_t i = 0; i < rows_; ++i) {
     for (int64_t j = 0; j < columns_; ++j) {
@@ -152,9 +198,9 @@ std::optional<std::array<int64_t, 2>> OpenScores::band() const {
 }
 
 bool OpenScores::any_open(int64_t row, int64_t row_end, int64_t column, int64_t column_end) const {
-  for (int64_t i = row; i < std::min(row_end, rows_); ++i) {
+  for (int64_t i = row; i < std::min(row_end, heads_ * rows_); ++i) {
     for (int64_t j = column; j < std::min(column_end, columns_); ++j) {
-      if (open_[static_cast<size_t>(i * columns_ + j)]) return true;
+      if (open_[static_cast<size_t>(i % rows_ * columns_ + j)]) return true;
     }
   }
   return false;
@@ -163,7 +209,7 @@ bool OpenScores::any_open(int64_t row, int64_t row_end, int64_t column, int64_t 
 std::vector<std::vector<TileRange>> OpenScores::tiles(int64_t block_rows,
                                                       int64_t block_columns) const {
   std::vector<std::vector<TileRange>> all;
-  for (int64_t i = 0; i < rows_; i += block_rows) {
+  for (int64_t i = 0; i < heads_ * rows_; i += block_rows) {
     std::vector<TileRange> ranges;
     for (int64_t j = 0, k = 0; j < columns_; j += block_columns, ++k) {
       if (!any_open(i, i + block_rows, j, j + block_columns)) continue;
@@ -179,7 +225,7 @@ std::vector<std::vector<TileRange>> OpenScores::tiles(int64_t block_rows,
 std::shared_ptr<const OpenScores> open_scores(const Program& program, const OnlineForm& form) {
   const auto tensor = [&](TensorId t) { return program.tensors[static_cast<size_t>(t)]; };
   KnownScores scores(program, form);
-  if (!scores.plain() || scores.rows() * scores.columns() > kMostScores || form.scores_tensor < 0 ||
+  if (!scores.any() || scores.rows() * scores.columns() > kMostScores || form.scores_tensor < 0 ||
       !without_nan(tensor(form.scores_tensor)) || !finite(tensor(form.values.tensor))) {
     return nullptr;
   }
@@ -194,7 +240,7 @@ std::shared_ptr<const OpenScores> open_scores(const Program& program, const Onli
     }
   }
   if (all) return nullptr;
-  return std::make_shared<const OpenScores>(rows, columns, std::move(open));
+  return std::make_shared<const OpenScores>(rows, columns, std::move(open), scores.heads());
 }
 
 }  // namespace fuseflow::cluster

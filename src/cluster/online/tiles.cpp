@@ -1,7 +1,10 @@
 #include "cluster/online/tiles.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cluster/common/load_cycles.h"
 #include "sim/tiles/kernel_counts.h"
@@ -114,59 +117,133 @@ bool has_shares(const KernelSizes& block, int parts) {
   return block[kKernelM] % parts == 0 || block[kKernelN] % parts == 0;
 }
 
-std::vector<Candidate<OnlineTiles>> candidates_of(const OnlineForm& form,
-                                                  const ClusterCores& cluster,
-                                                  const Machine& machine) {
-  const KernelSizes size = sizes_of(form.digits);
+/// What tiles have to pass, in this order.
+enum class Test : uint8_t { clusters, tiles, steps, shares, room };
+
+struct Candidates {
   std::vector<Candidate<OnlineTiles>> all;
+  int64_t plans = 0;             ///< that were added, whoever took them since
+  Test failed = Test::clusters;  ///< of those that some tiles failed, the last
+
+  bool pass(Test test, bool passes) {
+    if (!passes) failed = std::max(failed, test);
+    return passes;
+  }
+};
+
+/// Adds the candidates for clusters of this size.
+void add_candidates(const OnlineForm& form, const ClusterCores& cluster, const Machine& machine,
+                    Candidates& found) {
+  if (!found.pass(Test::clusters, machine.concurrent_clusters(cluster.all()) >= 1)) return;
+  const KernelSizes size = sizes_of(form.digits);
   const int64_t most_steps = form.product >= 0 ? kMostStepsTried : 1;
   for (const int64_t m : even_blocks(size[kKernelM], kMostBlock)) {
-    if (ceil_div(size[kKernelM], m) < cluster.rows) continue;
+    if (!found.pass(Test::tiles, ceil_div(size[kKernelM], m) >= cluster.rows)) continue;
     for (const int64_t n : even_blocks(size[kKernelN], 2 * kMostBlock)) {
       for (const int64_t k : even_blocks(size[kKernelK], kMostBlock)) {
+        const int64_t along_k = ceil_div(size[kKernelK], k);
+        if (!found.pass(Test::tiles, along_k >= cluster.parts)) continue;
         for (int64_t steps = 1; steps <= most_steps; ++steps) {
           const OnlineTiles tiles{{m, n, k, 1}, 1, steps, cluster.rows, cluster.parts};
-          const int64_t along_k = ceil_div(size[kKernelK], k);
-          if (tiles_of(size, tiles.block) * along_k > kMostSteps) continue;
-          if (cluster.parts > 1 && along_k < cluster.parts) continue;
-          if (cluster.parts > 1 && !has_shares(tiles.block, cluster.parts)) continue;
-          if (auto candidate = fitting(form, tiles, machine)) all.push_back(std::move(*candidate));
+          const int64_t all = tiles_of(size, tiles.block) * along_k;
+          const bool parts = cluster.parts > 1;
+          if (!found.pass(Test::steps, all <= kMostSteps)) continue;
+          if (!found.pass(Test::shares, !parts || has_shares(tiles.block, cluster.parts))) continue;
+          auto candidate = fitting(form, tiles, machine);
+          if (!found.pass(Test::room, candidate.has_value())) continue;
+          found.all.push_back(std::move(*candidate));
+          ++found.plans;
         }
       }
     }
   }
-  return all;
+}
+
+/// Why there are no candidates; `one_tile` is why there are no tiles for all cores.
+std::string why_none(const Candidates& none, const std::string& one_tile) {
+  switch (none.failed) {
+    case Test::clusters:
+      return "the machine has no clusters";
+    case Test::tiles:
+      return one_tile;
+    case Test::steps:
+      return fmt::format("its tiles have more than {} steps", kMostSteps);
+    case Test::shares:
+      return "a tile of its result has no share for each core of a cluster";
+    case Test::room:
+      break;
+  }
+  return "no tiles of it for clusters fit a core";
+}
+
+SpreadTried tried(const Candidates& found, const char* one_tile, int64_t size) {
+  const bool none = found.plans == 0;
+  return {none ? why_none(found, fmt::format(fmt::runtime(one_tile), size)) : "", found.plans, 0};
+}
+
+SpreadTried tried_rows(const OnlineForm& form, const Candidates& found) {
+  return tried(found, "its rows ({}) are one tile", sizes_of(form.digits)[kKernelM]);
+}
+
+SpreadTried tried_keys(const OnlineForm& form, const Candidates& found) {
+  return tried(found, "its keys ({}) are one step", sizes_of(form.digits)[kKernelK]);
+}
+
+Candidates with_parts(const OnlineForm& form, const Machine& machine) {
+  Candidates found;
+  for (const int parts : kSummingClusters) add_candidates(form, {1, parts}, machine, found);
+  return found;
 }
 
 /// The fastest with k in parts, where one is faster than `best`. Looked at is what costs less than
 /// that, which most plans that have a tile for each core already are not.
 std::optional<OnlinePlan> fastest_split(const OnlineForm& form, const OnlinePlan& best,
-                                        const Machine& machine) {
+                                        const Machine& machine, SpreadTried& spread) {
   const double most = cost_of(sizes_of(form.digits), best.tiles, best.graph, machine);
-  std::vector<Candidate<OnlineTiles>> all;
-  for (const int parts : kSummingClusters) {
-    if (machine.concurrent_clusters(parts) < 1) continue;
-    for (auto& candidate : candidates_of(form, {1, parts}, machine)) {
-      if (candidate.cost < most) all.push_back(std::move(candidate));
-    }
+  Candidates found = with_parts(form, machine);
+  spread = tried_keys(form, found);
+  std::erase_if(found.all, [&](const auto& candidate) { return candidate.cost >= most; });
+  spread.simulated = static_cast<int64_t>(std::min(kMostSimulated, found.all.size()));
+  return fastest_of(std::move(found.all), kMostSimulated, best.measured.cycles, machine);
+}
+
+/// The fastest of clusters that share keys and values, where one is faster than `best`.
+std::optional<OnlinePlan> fastest_linked(const OnlineForm& form, const OnlinePlan& best,
+                                         const Machine& machine, SpreadTried& spread) {
+  Candidates found;
+  std::optional<OnlinePlan> fastest;
+  int64_t simulated = 0;
+  for (const int cores : kKernelClusters) {
+    add_candidates(form, {cores, 1}, machine, found);
+    simulated += static_cast<int64_t>(std::min(kMostSimulated, found.all.size()));
+    const int64_t most = (fastest ? *fastest : best).measured.cycles;
+    auto linked = fastest_of(std::exchange(found.all, {}), kMostSimulated, most, machine);
+    if (linked) fastest = std::move(linked);
   }
-  return fastest_of(std::move(all), kMostSimulated, best.measured.cycles, machine);
+  spread = tried_rows(form, found);
+  spread.simulated = simulated;
+  return fastest;
 }
 
 }  // namespace
 
-std::optional<OnlinePlan> fastest_online(const OnlineForm& form, const Machine& machine) {
-  std::optional<OnlinePlan> best =
-      fastest_of(candidates_of(form, {}, machine), kMostSimulated, 0, machine);
-  for (const int cores : kKernelClusters) {
-    if (!best || machine.concurrent_clusters(cores) < 1) continue;
-    auto linked = fastest_of(candidates_of(form, {cores, 1}, machine), kMostSimulated,
-                             best->measured.cycles, machine);
-    if (linked) best = std::move(linked);
-  }
+std::optional<OnlinePlan> fastest_online(const OnlineForm& form, const Machine& machine,
+                                         OnlineSpread* spread) {
+  OnlineSpread unasked;
+  if (spread == nullptr) spread = &unasked;
+  Candidates single;
+  add_candidates(form, {}, machine, single);
+  std::optional<OnlinePlan> best = fastest_of(std::move(single.all), kMostSimulated, 0, machine);
   if (!best) return best;
-  auto split = fastest_split(form, *best, machine);
+  if (auto linked = fastest_linked(form, *best, machine, spread->rows)) best = std::move(linked);
+  auto split = fastest_split(form, *best, machine, spread->keys);
   return split ? std::move(split) : std::move(best);
+}
+
+OnlineSpread online_spread(const OnlineForm& form, const Machine& machine) {
+  Candidates rows;
+  for (const int cores : kKernelClusters) add_candidates(form, {cores, 1}, machine, rows);
+  return {tried_rows(form, rows), tried_keys(form, with_parts(form, machine))};
 }
 
 }  // namespace fuseflow::cluster

@@ -14,6 +14,30 @@ std::string measured_text(const OnlineOutcome& o) {
                      o.apart.total.bytes.global());
 }
 
+/// Why it is not spread over the cores of a cluster; `simulated`: else only what could be tried.
+std::string spread_text(const SpreadTried& tried, const char* what, bool simulated) {
+  if (!tried.none.empty()) return tried.none;
+  const std::string plans =
+      fmt::format("{} plan{} {}", tried.plans, tried.plans == 1 ? "" : "s", what);
+  if (!simulated) return plans;
+  if (tried.simulated == 0) return fmt::format("of {} none costs less", plans);
+  const std::string some =
+      tried.simulated < tried.plans ? fmt::format(" ({} simulated)", tried.simulated) : "";
+  return fmt::format("of {} none is faster{}", plans, some);
+}
+
+std::string spread_text(const OnlineSpread& spread, bool simulated) {
+  const std::string rows = spread_text(spread.rows, "that share keys", simulated);
+  const std::string keys = spread_text(spread.keys, "with keys in parts", simulated);
+  return rows == keys ? rows : rows + ", " + keys;
+}
+
+/// ... where it is on single cores.
+std::string single_text(const OnlineOutcome& o) {
+  if (o.tiles.cores > 1 || o.tiles.parts > 1) return "";
+  return "; single cores: " + spread_text(o.spread, true);
+}
+
 }  // namespace
 
 void report_online(const Program& program, const std::vector<OnlineOutcome>& outcomes) {
@@ -27,15 +51,17 @@ void report_online(const Program& program, const std::vector<OnlineOutcome>& out
         report(Severity::note, fmt::format("{}: {}; left as it is", label, o.why));
         break;
       case OnlineOutcome::Kind::slower:
-        report(Severity::note, fmt::format("{}: {}; left as it is", label, measured_text(o)));
+        report(Severity::note,
+               fmt::format("{}: {}{}; left as it is", label, measured_text(o), single_text(o)));
         break;
       case OnlineOutcome::Kind::found:
-        report(Severity::note, fmt::format("{}: {} statements", label, o.members.size()));
+        report(Severity::note, fmt::format("{}: {} statements; over cores: {}", label,
+                                           o.members.size(), spread_text(o.spread, false)));
         break;
       case OnlineOutcome::Kind::taken:
-        report(
-            loses ? Severity::warning : Severity::note,
-            fmt::format("{}: {}{}", label, measured_text(o), loses ? ": fusion loses here" : ""));
+        report(loses ? Severity::warning : Severity::note,
+               fmt::format("{}: {}{}{}", label, measured_text(o), single_text(o),
+                           loses ? ": fusion loses here" : ""));
         break;
     }
   }

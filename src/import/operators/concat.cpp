@@ -1,10 +1,12 @@
-// Concat: each part in its place, 0 elsewhere, and the sum of these; constants are copied.
+// Concat: parts that are slices of one value are views of it; else each part in its place, 0
+// elsewhere, and the sum of these; constants are copied.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "import/importer.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
+#include "import/values/progression.h"
 
 namespace fuseflow {
 
@@ -65,6 +67,17 @@ void check_parts(const NodeImport& node, int axis) {
   }
 }
 
+/// Parts that are slices of one value, as a view of it. A contraction over them stays a sum of
+/// contractions over the parts (whose products may each be part of a chain), unless a part is a
+/// single element: one product for each would be as many statements as the value has elements.
+void output_joined(NodeImport& node, View view, const std::vector<View>& parts, int axis) {
+  node.output(0, std::move(view));
+  if (parts[0].extent(axis) == 1) return;
+  Parts origin{axis, {}};
+  for (const View& part : parts) origin.views.push_back(std::make_shared<const View>(part));
+  node.join_output(0, std::move(origin));
+}
+
 void concat(NodeImport& node) {
   const int axis = node.axis(node.integer("axis", 0), node.input(0).rank());
   check_parts(node, axis);
@@ -82,6 +95,7 @@ void concat(NodeImport& node) {
     return node.output_constant(0, concatenated(constants, axis));
   }
   if (parts.size() == 1) return node.output(0, parts[0]);
+  if (auto view = joined(parts, axis)) return output_joined(node, *std::move(view), parts, axis);
   Kernel k = node.kernel();
   std::vector<int> operands;
   Parts origin{axis, {}};

@@ -1,11 +1,12 @@
-// Gather and GatherElements with constant indices: affine ones are views, the others products with
-// 0/1 matrices; rows of constants are copied.
+// Gather and GatherElements with constant indices: those that are affine in digits of their place
+// are views, the others products with 0/1 matrices; rows of constants are copied.
 #include <algorithm>
 #include <optional>
 
 #include "import/importer.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
+#include "import/values/progression.h"
 #include "tensor/limits.h"
 
 namespace fuseflow {
@@ -21,6 +22,14 @@ std::optional<std::pair<int64_t, int64_t>> progression(const std::vector<int64_t
   }
   if (step == 0) return std::nullopt;
   return std::pair{values[0], step};
+}
+
+/// The digits that the indices are affine in (0, 0, 1, 1: each of two rows twice), or nothing.
+std::optional<std::vector<Digit>> digits_of(const std::vector<int64_t>& indices) {
+  std::vector<std::vector<int64_t>> values;
+  values.reserve(indices.size());
+  for (const int64_t i : indices) values.push_back({i});
+  return affine_digits(std::move(values));
 }
 
 /// rows x extent, 1 where row e selects indices[e].
@@ -79,7 +88,8 @@ void gather(NodeImport& node) {
   View result;
   ConstantPtr constant;
   const auto affine = progression(indices);
-  if (affine && !ConstantTensor::is_integral(data.type)) {
+  const bool integral = ConstantTensor::is_integral(data.type);
+  if (affine && !integral) {
     result = node.sliced(data, axis, affine->first, affine->second,
                          static_cast<int64_t>(indices.size()));
   } else if (size <= static_cast<uint64_t>(kMaxFoldedElements) &&
@@ -91,6 +101,8 @@ void gather(NodeImport& node) {
       node.importer().mark_activation(node.importer().value(node.output_name(0)));
     }
     return;
+  } else if (const auto digits = digits_of(indices); digits && !integral) {
+    result = picked(node.single_axis(data, axis), axis, indices[0], *digits);
   } else {
     result = select_elements(node, data, indices, axis);
   }
