@@ -134,8 +134,8 @@ struct LinkModel {
 /// it holds: sim/tiles/memory.h.
 struct L2Model {
   int64_t capacity_bytes = 0;
-  double bytes_per_cycle = 0;  ///< of all cores together; 0: unlimited
-  int64_t latency_cycles = 0;  ///< of a tile that it holds
+  double bytes_per_cycle = 0;        ///< of all cores together; 0: unlimited
+  int64_t latency_cycles = 0;        ///< of a tile that it holds
   double store_bytes_per_cycle = 0;  ///< of what cores store; 0: bytes_per_cycle
   double add_bytes_per_cycle = 0;  ///< of what they add to results in memory; 0: as what they store
 

@@ -291,9 +291,8 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const MovedBytes dram = memory_bytes(size, p, {x_bytes, w_bytes}, machine);
   const int64_t once = x_bytes / p.cores_n * (p.cores_n - 1) +
                        w_bytes / p.cores_m * (p.cores_m - 1);  // multicast to the others
-  const double given =
-      static_cast<double>(blocks * loaded - once) +
-      as_loaded(static_cast<double>(blocks * stored), p.split_k > 1, machine);
+  const double given = static_cast<double>(blocks * loaded - once) +
+                       as_loaded(static_cast<double>(blocks * stored), p.split_k > 1, machine);
   const SharedMemory memory = shared_memory({ranked.global, given, dram.about}, at_work, machine);
   const auto step_bytes = static_cast<double>(x_tile + w_tile);
   const double rate = std::min(memory.rate, static_cast<double>(p.stages) * step_bytes /

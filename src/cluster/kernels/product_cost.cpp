@@ -110,9 +110,8 @@ ProductCost::Costs ProductCost::costs_of(const ProductTiles& tiles, int64_t most
   const int64_t columns = second_columns_ > 0 ? second_columns_ : b[kKernelN];
   const int64_t element = parts.clusters > 1 ? added_bytes(result_bytes_) : result_bytes_;
   const auto stored = static_cast<double>(b[kKernelM] * columns * element);
-  costs.stored =
-      store_cycles(stored, parts.clusters > 1, at_work, machine_) / parts.cores +
-      after_product(tiles);
+  costs.stored = store_cycles(stored, parts.clusters > 1, at_work, machine_) / parts.cores +
+                 after_product(tiles);
   return costs;
 }
 
