@@ -203,7 +203,7 @@ bool with_tiles(const ExploreOptions& o, const Machine& machine) {
 /// What the machine's cores can run, as seeds of the search.
 std::vector<Seed> seeds_of_tiles(const Program& kernels, const Machine& whole, int threads) {
   const Machine machine = cluster::machine_to_plan(whole);
-  const cluster::Effort effort{.operations = int64_t{1} << 20};
+  const cluster::Effort effort{.operations = int64_t{1} << 22};
   Program dense = kernels;
   cluster::store_dense(dense);  // a region may read dense copies of compressed inputs
   const cluster::GivenFormats given = cluster::given_formats(kernels);
