@@ -25,6 +25,7 @@ using Values = std::vector<float>;
 /// The digits of a list of numbers as "extent:step ..", outermost first; "none".
 std::string digits(const std::vector<int64_t>& numbers) {
   std::vector<std::vector<int64_t>> values;
+  values.reserve(numbers.size());
   for (const int64_t n : numbers) values.push_back({n});
   const auto found = affine_digits(values);
   if (!found) return "none";
@@ -111,7 +112,8 @@ TEST(ImportProgression, PartsOfOneValueAreOneAccess) {
       {"a, b, c, b, c, d", {0, 1, 2, 1, 2, 3}}};
   for (const auto& [parts, expected] : cases) {
     SCOPED_TRACE(parts);
-    const Program program = imported(kRows + "t = Concat<axis = 0>(" + parts + ") y = Relu(t)");
+    const Program program =
+        imported(fmt::format("{}t = Concat<axis = 0>({}) y = Relu(t)", kRows, parts));
     EXPECT_EQ(statements(program), 2U);
     EXPECT_EQ(result(program), rows(expected));
   }

@@ -1,5 +1,6 @@
 // Sets of placements: which intermediates are alike, and what the search stores and drops. Judged
 // by expected stream lengths, so that no estimate is needed here (golden cases fuse/auto_sets*).
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -142,8 +143,7 @@ TEST(StoreSearch, LongChainsOfProducts) {
     const std::string n = std::to_string(k);
     text += "input %w" + n + ": f32[32, 32] dense,dense\n";
     text += (k == kProducts ? "result %t" : "temp %t") + n + ": f32[32, 32] dense,dense\n";
-    region +=
-        "  %t" + n + "[i, j] = sum(k) %t" + std::to_string(k - 1) + "[i, k] * %w" + n + "[k, j]\n";
+    region += fmt::format("  %t{0}[i, j] = sum(k) %t{1}[i, k] * %w{0}[k, j]\n", k, k - 1);
   }
   const Program program = parse_program({"test", text + region + "}\n"});
   const StoreSearch found = search_stores(program, 0, {}, nullptr, kEffort);

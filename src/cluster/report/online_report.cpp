@@ -17,8 +17,7 @@ std::string measured_text(const OnlineOutcome& o) {
 /// Why it is not spread over the cores of a cluster; `simulated`: else only what could be tried.
 std::string spread_text(const SpreadTried& tried, const char* what, bool simulated) {
   if (!tried.none.empty()) return tried.none;
-  const std::string plans =
-      fmt::format("{} plan{} {}", tried.plans, tried.plans == 1 ? "" : "s", what);
+  std::string plans = fmt::format("{} plan{} {}", tried.plans, tried.plans == 1 ? "" : "s", what);
   if (!simulated) return plans;
   if (tried.simulated == 0) return fmt::format("of {} none costs less", plans);
   const std::string some =
