@@ -3,17 +3,14 @@
 #include <gtest/gtest.h>
 #include <onnx/defs/parser.h>
 #include <onnx/onnx_pb.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "import/import.h"
+#include "import_program.h"
 #include "ir/print.h"
-#include "ir/verify.h"
 #include "reference/reference.h"
-#include "support/io.h"
 
 namespace fuseflow {
 namespace {
@@ -57,15 +54,9 @@ class ImportConstants : public testing::Test {
   }
 
   Program imported(const Binds& binds = {}) {
-    register_onnx_sources();
-    const auto path = std::filesystem::temp_directory_path() /
-                      ("fuseflow_constants_" + std::to_string(getpid()) + ".onnx");
-    write_output(path.string(), model_.SerializeAsString());
     ImportOptions options;
     for (const auto& [name, text] : binds) options.bindings[name] = parse_binding(text);
-    Program program = import_onnx(path.string(), options);
-    verify(program);
-    return program;
+    return import_by_file(model_, options);
   }
 
   /// The values of result y, of the given shape.

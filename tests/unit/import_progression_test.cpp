@@ -3,19 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
-#include <onnx/defs/parser.h>
-#include <onnx/onnx_pb.h>
-#include <unistd.h>
-
-#include <filesystem>
 #include <random>
 
-#include "import/import.h"
 #include "import/values/progression.h"
+#include "import_program.h"
 #include "ir/print.h"
 #include "ir/verify.h"
-#include "reference/reference.h"
-#include "support/io.h"
 
 namespace fuseflow {
 namespace {
@@ -50,35 +43,12 @@ TEST(ImportProgression, Digits) {
 
 /// The program of `y = body`, where body reads x: 4 x 6, squared at first so that it is no input.
 Program imported(const std::string& body, const std::string& shape = "N,M") {
-  onnx::ModelProto model;
-  const std::string text =
-      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[4,6] x) => (float[" + shape +
-      "] y) { s = Mul(x, x) " + body + " }";
-  onnx::OnnxParser parser(text.c_str());
-  const auto status = parser.Parse(model);
-  if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
-  register_onnx_sources();
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("fuseflow_progression_" + std::to_string(getpid()) + ".onnx");
-  write_output(path.string(), model.SerializeAsString());
+  const onnx::ModelProto model =
+      model_of("(float[4,6] x) => (float[" + shape + "] y) { s = Mul(x, x) " + body + " }");
   ImportOptions options;
   options.bindings["x"] =
       parse_binding("values(0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23)");
-  Program program = import_onnx(path.string(), options);
-  verify(program);
-  return program;
-}
-
-Values result(const Program& program) {
-  std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
-  for (size_t t = 0; t < inputs.size(); ++t) {
-    const Tensor& each = program.tensors[t];
-    if (each.source.kind == Source::Kind::none) continue;
-    inputs[t] = std::make_shared<const Storage>(
-        load(each.source, known_shape(each), each.format, each.fill, {.element = each.type}));
-  }
-  const Value y = evaluate(program, inputs)[static_cast<size_t>(find_tensor(program, "y"))];
-  return y.dense ? *y.dense : to_dense(*y.sparse);
+  return import_by_file(model, options);
 }
 
 /// Rows of the squares of x.
@@ -115,7 +85,7 @@ TEST(ImportProgression, PartsOfOneValueAreOneAccess) {
     const Program program =
         imported(fmt::format("{}t = Concat<axis = 0>({}) y = Relu(t)", kRows, parts));
     EXPECT_EQ(statements(program), 2U);
-    EXPECT_EQ(result(program), rows(expected));
+    EXPECT_EQ(result_of(program), rows(expected));
   }
 }
 
@@ -130,19 +100,19 @@ TEST(ImportProgression, GatheredRowsAreOneAccess) {
     const Program program = imported("i = Constant<value_ints = [" + indices +
                                      "]>() t = Gather<axis = 0>(s, i) y = Relu(t)");
     EXPECT_EQ(statements(program), 2U);
-    EXPECT_EQ(result(program), rows(expected));
+    EXPECT_EQ(result_of(program), rows(expected));
   }
 }
 
 TEST(ImportProgression, PartsThatDifferInMoreAreSummed) {
   const std::string to = " = Concat<axis = 0>";
-  EXPECT_EQ(result(imported(kRows + "y" + to + "(a, b, d)")), rows({0, 1, 3}));
+  EXPECT_EQ(result_of(imported(kRows + "y" + to + "(a, b, d)")), rows({0, 1, 3}));
   Values negated = rows({0, 1});
   for (size_t i = 6; i < 12; ++i) negated[i] = -negated[i];
-  EXPECT_EQ(result(imported(kRows + "m = Neg(b) y" + to + "(a, m)")), negated);
+  EXPECT_EQ(result_of(imported(kRows + "m = Neg(b) y" + to + "(a, m)")), negated);
   Values other = rows({0, 1});
   for (size_t i = 6; i < 12; ++i) other[i] = static_cast<float>(i);
-  EXPECT_EQ(result(imported(kRows + "e, f, g, h = Split(x, n) y" + to + "(a, f)")), other);
+  EXPECT_EQ(result_of(imported(kRows + "e, f, g, h = Split(x, n) y" + to + "(a, f)")), other);
 }
 
 TEST(ImportProgression, OffsetsMoveInSeveralDimensions) {
@@ -150,9 +120,9 @@ TEST(ImportProgression, OffsetsMoveInSeveralDimensions) {
   const std::string blocks =
       "n = Constant<value_ints = [2, 2]>() m = Constant<value_ints = [3, 3]>() "
       "u, v = Split<axis = 0>(s, n) a, b = Split<axis = 1>(u, m) c, d = Split<axis = 1>(v, m) ";
-  EXPECT_EQ(result(imported(blocks + "y = Concat<axis = 1>(a, d)")),
+  EXPECT_EQ(result_of(imported(blocks + "y = Concat<axis = 1>(a, d)")),
             (Values{0, 1, 4, 15 * 15, 16 * 16, 17 * 17, 36, 49, 64, 21 * 21, 22 * 22, 23 * 23}));
-  EXPECT_EQ(result(imported(blocks + "t = Concat<axis = 0>(a, d) y = Neg(t)")),
+  EXPECT_EQ(result_of(imported(blocks + "t = Concat<axis = 0>(a, d) y = Neg(t)")),
             (Values{-0.0F, -1, -4, -36, -49, -64, -15 * 15, -16 * 16, -17 * 17, -21 * 21, -22 * 22,
                     -23 * 23}));
 }
@@ -222,12 +192,12 @@ TEST(ImportProgression, AnyRows) {
     }
     SCOPED_TRACE(fmt::format("{}", expected));
     EXPECT_EQ(
-        result(imported(body + fmt::format("y = Concat<axis = 0>({})", fmt::join(parts, ",")))),
+        result_of(imported(body + fmt::format("y = Concat<axis = 0>({})", fmt::join(parts, ",")))),
         rows(expected));
-    EXPECT_EQ(
-        result(imported(fmt::format("i = Constant<value_ints = [{}]>() y = Gather<axis = 0>(s, i)",
-                                    fmt::join(expected, ",")))),
-        rows(expected));
+    EXPECT_EQ(result_of(imported(
+                  fmt::format("i = Constant<value_ints = [{}]>() y = Gather<axis = 0>(s, i)",
+                              fmt::join(expected, ",")))),
+              rows(expected));
   }
 }
 

@@ -1,31 +1,12 @@
 // Quantised operators beyond ONNX's own cases (import_node_cases_test.cpp): ties, ends of types,
 // zero points of rows and columns, what stays in 8 bits, and what is refused by name.
 #include <gtest/gtest.h>
-#include <onnx/defs/parser.h>
-#include <onnx/onnx_pb.h>
-#include <unistd.h>
-
-#include <filesystem>
-
-#include "import/import.h"
-#include "ir/set_types.h"
-#include "ir/verify.h"
-#include "reference/reference.h"
-#include "support/io.h"
+#include "import_program.h"
 
 namespace fuseflow {
 namespace {
 
 using Binds = std::map<std::string, std::string>;
-
-onnx::ModelProto model_of(const std::string& text) {
-  onnx::ModelProto model;
-  const std::string all = "<ir_version: 8, opset_import: [\"\" : 17]> g " + text;
-  onnx::OnnxParser parser(all.c_str());
-  const auto status = parser.Parse(model);
-  if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
-  return model;
-}
 
 void add_weights(onnx::ModelProto& model, const std::string& name, const std::vector<int>& values,
                  const std::vector<int64_t>& shape) {
@@ -37,31 +18,13 @@ void add_weights(onnx::ModelProto& model, const std::string& name, const std::ve
 }
 
 Program imported(const onnx::ModelProto& model, const Binds& binds) {
-  register_onnx_sources();
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("fuseflow_quantised_" + std::to_string(getpid()) + ".onnx");
-  write_output(path.string(), model.SerializeAsString());
   ImportOptions options;
   for (const auto& [name, text] : binds) options.bindings[name] = parse_binding(text);
-  Program program = import_onnx(path.string(), options);
-  verify(program);
-  return program;
+  return import_by_file(model, options);
 }
 
 const Tensor& tensor_of(const Program& program, const std::string& name) {
   return program.tensors.at(static_cast<size_t>(find_tensor(program, name)));
-}
-
-std::vector<float> result(const Program& program) {
-  std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
-  for (size_t t = 0; t < inputs.size(); ++t) {
-    const Tensor& each = program.tensors[t];
-    if (each.source.kind == Source::Kind::none) continue;
-    inputs[t] = std::make_shared<const Storage>(
-        load(each.source, known_shape(each), each.format, each.fill, {.element = each.type}));
-  }
-  const Value y = evaluate(program, inputs)[static_cast<size_t>(find_tensor(program, "y"))];
-  return y.dense ? *y.dense : to_dense(*y.sparse);
 }
 
 std::string fault(const std::string& text, const Binds& binds) {
@@ -77,7 +40,7 @@ TEST(ImportQuantised, TiesGoToEvenAndEndsSaturate) {
   const Program program = imported(
       model_of("(float[6] x, float s, int8 z) => (int8[6] y) { y = QuantizeLinear(x, s, z) }"),
       {{"x", "values(1, 3, -1, -3, 1000, -1000)"}, {"s", "values(2)"}, {"z", "values(-3)"}});
-  EXPECT_EQ(result(program), (std::vector<float>{-3, -1, -3, -5, 127, -128}));
+  EXPECT_EQ(result_of(program), (std::vector<float>{-3, -1, -3, -5, 127, -128}));
   EXPECT_EQ(tensor_of(program, "y").type, ElementType::i8);
 }
 
@@ -90,7 +53,7 @@ TEST(ImportQuantised, ZeroPointsOfRowsAndColumns) {
                 {"p", "values(1, 100)"},
                 {"q", "values(1, -1)"}});
   // rows [0, 1] and [100, -96], columns [0, 2] and [-1, 5]
-  EXPECT_EQ(result(program), (std::vector<float>{2, 5, -192, -580}));
+  EXPECT_EQ(result_of(program), (std::vector<float>{2, 5, -192, -580}));
   EXPECT_EQ(tensor_of(program, "y").type, ElementType::i32);
   EXPECT_EQ(tensor_of(program, "a").role, Role::input);
 }
@@ -102,7 +65,7 @@ TEST(ImportQuantised, MeansOfIntegersAreCutTowardsZero) {
       imported(model_of("(int8[2,4,1] a, int8[1,1] b) => (int32[2,1] y) {"
                         "p = MatMulInteger(a, b) y = ReduceMean<axes = [1], keepdims = 0>(p) }"),
                binds);
-  EXPECT_EQ(result(program), (std::vector<float>{1, -2}));
+  EXPECT_EQ(result_of(program), (std::vector<float>{1, -2}));
 }
 
 TEST(ImportQuantised, WeightsOfEightBitsStay) {
@@ -111,7 +74,7 @@ TEST(ImportQuantised, WeightsOfEightBitsStay) {
       "d = DequantizeLinear(w, s) y = MatMul(x, d) }");
   add_weights(model, "w", {0, -4, 0, 0}, {2, 2});
   const Program program = imported(model, {{"x", "values(1, 2, 3, 4)"}, {"s", "values(0.5)"}});
-  EXPECT_EQ(result(program), (std::vector<float>{0, -2, 0, -6}));
+  EXPECT_EQ(result_of(program), (std::vector<float>{0, -2, 0, -6}));
   EXPECT_EQ(tensor_of(program, "w").type, ElementType::i8);
   EXPECT_EQ(to_string(tensor_of(program, "w").format), "dense,compressed");
   EXPECT_EQ(program.regions.size(), 2U);
@@ -124,7 +87,7 @@ TEST(ImportQuantised, FloatWeightsAreQuantisedOnce) {
                         "q = QuantizeLinear(w, s, z) d = DequantizeLinear(q, s, z)"
                         "y = Mul(x, d) }"),
                {{"x", "values(1, 2)"}, {"s", "values(0.5)"}, {"z", "values(0)"}});
-  EXPECT_EQ(result(program), (std::vector<float>{1, -4}));
+  EXPECT_EQ(result_of(program), (std::vector<float>{1, -4}));
   EXPECT_EQ(tensor_of(program, "q").type, ElementType::i8);
   EXPECT_EQ(tensor_of(program, "q").role, Role::constant);
 }

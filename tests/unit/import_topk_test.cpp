@@ -1,17 +1,7 @@
 // TopK beyond ONNX's own cases: ties, what is gathered and scattered by its indices, what is
 // declared compressed, there and by hand (--format), and what is refused.
 #include <gtest/gtest.h>
-#include <onnx/defs/parser.h>
-#include <onnx/onnx_pb.h>
-#include <unistd.h>
-
-#include <filesystem>
-
-#include "import/import.h"
-#include "ir/set_types.h"
-#include "ir/verify.h"
-#include "reference/reference.h"
-#include "support/io.h"
+#include "import_program.h"
 
 namespace fuseflow {
 namespace {
@@ -21,34 +11,11 @@ using Values = std::vector<float>;
 /// x: [2, 4]; y: the model's result.
 Program imported(const std::string& shape, const std::string& body,
                  const std::map<std::string, std::string>& formats = {}) {
-  onnx::ModelProto model;
-  const std::string text = "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2,4] x) => (" +
-                           shape + " y) { " + body + " }";
-  onnx::OnnxParser parser(text.c_str());
-  const auto status = parser.Parse(model);
-  if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
-  register_onnx_sources();
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("fuseflow_topk_" + std::to_string(getpid()) + ".onnx");
-  write_output(path.string(), model.SerializeAsString());
+  const onnx::ModelProto model = model_of("(float[2,4] x) => (" + shape + " y) { " + body + " }");
   ImportOptions options;
   options.bindings["x"] = parse_binding("values(3,1,3,2,-1,-2,-3,-1)");
   for (const auto& [name, format] : formats) options.formats[name] = format;
-  Program program = import_onnx(path.string(), options);
-  verify(program);
-  return program;
-}
-
-Values result(const Program& program) {
-  std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
-  for (size_t t = 0; t < inputs.size(); ++t) {
-    const Tensor& each = program.tensors[t];
-    if (each.source.kind == Source::Kind::none) continue;
-    inputs[t] = std::make_shared<const Storage>(
-        load(each.source, known_shape(each), each.format, each.fill, {.element = each.type}));
-  }
-  const Value y = evaluate(program, inputs)[static_cast<size_t>(find_tensor(program, "y"))];
-  return y.dense ? *y.dense : to_dense(*y.sparse);
+  return import_by_file(model, options);
 }
 
 std::string fault(const std::string& shape, const std::string& body) {
@@ -64,26 +31,28 @@ const std::string kTaken = "k = Constant<value_ints = [2]>() v, i = TopK(x, k) "
 const std::string kZeros = "s = Constant<value_ints = [2, 4]>() z = ConstantOfShape(s) ";
 
 TEST(ImportTopK, EqualElementsByPlace) {
-  EXPECT_EQ(result(imported("float[2,2]", kTaken + "y = Identity(v)")), (Values{3, 3, -1, -1}));
-  EXPECT_EQ(result(imported("float[2,2]", kTaken + "y = Cast<to = 1>(i)")), (Values{0, 2, 0, 3}));
+  EXPECT_EQ(result_of(imported("float[2,2]", kTaken + "y = Identity(v)")), (Values{3, 3, -1, -1}));
+  EXPECT_EQ(result_of(imported("float[2,2]", kTaken + "y = Cast<to = 1>(i)")),
+            (Values{0, 2, 0, 3}));
 }
 
 TEST(ImportTopK, SmallestAndOtherAxes) {
   const std::string k = "k = Constant<value_ints = [1]>() ";
-  EXPECT_EQ(result(imported("float[2,1]", k + "y, i = TopK<largest = 0>(x, k)")), (Values{1, -3}));
-  EXPECT_EQ(result(imported("float[1,4]", k + "y, i = TopK<axis = 0>(x, k)")),
+  EXPECT_EQ(result_of(imported("float[2,1]", k + "y, i = TopK<largest = 0>(x, k)")),
+            (Values{1, -3}));
+  EXPECT_EQ(result_of(imported("float[1,4]", k + "y, i = TopK<axis = 0>(x, k)")),
             (Values{3, 1, 3, 2}));
-  EXPECT_EQ(result(imported("float[2,1]", k + "m = ReduceMax<axes = [1]>(x) y, i = TopK(m, k)")),
+  EXPECT_EQ(result_of(imported("float[2,1]", k + "m = ReduceMax<axes = [1]>(x) y, i = TopK(m, k)")),
             (Values{3, -1}));
   const std::string all = "k = Constant<value_ints = [4]>() ";
-  EXPECT_EQ(result(imported("float[2,4]", all + "y, i = TopK(x, k)")),
+  EXPECT_EQ(result_of(imported("float[2,4]", all + "y, i = TopK(x, k)")),
             (Values{3, 3, 2, 1, -1, -1, -2, -3}));
 }
 
 TEST(ImportTopK, WhatGoesBackStays) {
   const Program program =
       imported("float[2,4]", kTaken + kZeros + "y = ScatterElements<axis = 1>(z, i, v)");
-  EXPECT_EQ(result(program), (Values{3, 0, 3, 0, -1, 0, 0, -1}));
+  EXPECT_EQ(result_of(program), (Values{3, 0, 3, 0, -1, 0, 0, -1}));
   const Tensor& y = program.tensors[static_cast<size_t>(find_tensor(program, "y"))];
   EXPECT_EQ(to_string(y.format), "dense,compressed");
   EXPECT_EQ(program.tensors.size(), 3U);  // x, the ranks and y: no element is moved
@@ -91,29 +60,29 @@ TEST(ImportTopK, WhatGoesBackStays) {
 
 TEST(ImportTopK, ScattersOtherValues) {
   EXPECT_EQ(
-      result(imported("float[2,4]",
-                      kTaken + kZeros + "r = Relu(v) y = ScatterElements<axis = 1>(z, i, r)")),
+      result_of(imported("float[2,4]",
+                         kTaken + kZeros + "r = Relu(v) y = ScatterElements<axis = 1>(z, i, r)")),
       (Values{3, 0, 3, 0, 0, 0, 0, 0}));
   const std::string ones =
       "t = Constant<value_ints = [2, 2]>() n = Constant<value_float = 1.0>() "
       "o = Expand(n, t) ";
-  EXPECT_EQ(result(imported("float[2,4]",
-                            kTaken + kZeros + ones + "y = ScatterElements<axis = -1>(z, i, o)")),
+  EXPECT_EQ(result_of(imported("float[2,4]",
+                               kTaken + kZeros + ones + "y = ScatterElements<axis = -1>(z, i, o)")),
             (Values{1, 0, 1, 0, 1, 0, 0, 1}));
 }
 
 TEST(ImportTopK, ScattersIntoOtherData) {
   const std::string d = kTaken + "a = Abs(x) n = Neg(v) ";
-  EXPECT_EQ(result(imported("float[2,4]", d + "y = ScatterElements<axis = 1>(a, i, n)")),
+  EXPECT_EQ(result_of(imported("float[2,4]", d + "y = ScatterElements<axis = 1>(a, i, n)")),
             (Values{-3, 1, -3, 2, 1, 2, 3, 1}));
-  EXPECT_EQ(result(imported("float[2,4]",
-                            d + "y = ScatterElements<axis = 1, reduction = \"add\">(a, i, v)")),
+  EXPECT_EQ(result_of(imported("float[2,4]",
+                               d + "y = ScatterElements<axis = 1, reduction = \"add\">(a, i, v)")),
             (Values{6, 1, 6, 2, 0, 2, 3, 0}));
 }
 
 TEST(ImportTopK, GathersOtherData) {
   EXPECT_EQ(
-      result(imported("float[2,2]", kTaken + "n = Neg(x) y = GatherElements<axis = 1>(n, i)")),
+      result_of(imported("float[2,2]", kTaken + "n = Neg(x) y = GatherElements<axis = 1>(n, i)")),
       (Values{-3, -3, 1, 1}));
 }
 
@@ -126,7 +95,7 @@ TEST(ImportTopK, OtherTensorsAreDeclaredByHand) {
   EXPECT_EQ(format(imported("float[2,4]", body)), "dense,dense");
   const Program program = imported("float[2,4]", body, {{"y", "dense,compressed"}});
   EXPECT_EQ(format(program), "dense,compressed");
-  EXPECT_EQ(result(program), (Values{2, 0, 2, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(result_of(program), (Values{2, 0, 2, 1, 0, 0, 0, 0}));
 }
 
 TEST(ImportTopK, Refused) {

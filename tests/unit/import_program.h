@@ -1,0 +1,57 @@
+// What tests of imports share: models from ONNX's text, programs of them, the values of result y.
+#pragma once
+
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "import/import.h"
+#include "ir/set_types.h"
+#include "ir/verify.h"
+#include "reference/reference.h"
+#include "support/io.h"
+
+namespace fuseflow {
+
+/// A model of opset 17; `graph`: "(inputs) => (outputs) { nodes }".
+inline onnx::ModelProto model_of(const std::string& graph) {
+  onnx::ModelProto model;
+  const std::string text = "<ir_version: 8, opset_import: [\"\" : 17]> g " + graph;
+  onnx::OnnxParser parser(text.c_str());
+  const auto status = parser.Parse(model);
+  if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
+  return model;
+}
+
+/// Imported from a file of this process, which the program reads its constants from: the next model
+/// takes its place.
+inline Program import_by_file(const onnx::ModelProto& model, const ImportOptions& options) {
+  register_onnx_sources();
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("fuseflow_import_" + std::to_string(getpid()) + ".onnx");
+  write_output(path.string(), model.SerializeAsString());
+  Program program = import_onnx(path.string(), options);
+  verify(program);
+  return program;
+}
+
+/// The values of result y by the reference, dense.
+inline std::vector<float> result_of(const Program& program) {
+  std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
+  for (size_t t = 0; t < inputs.size(); ++t) {
+    const Tensor& each = program.tensors[t];
+    if (each.source.kind == Source::Kind::none) continue;
+    inputs[t] = std::make_shared<const Storage>(
+        load(each.source, known_shape(each), each.format, each.fill, {.element = each.type}));
+  }
+  const Value y = evaluate(program, inputs)[static_cast<size_t>(find_tensor(program, "y"))];
+  return y.dense ? *y.dense : to_dense(*y.sparse);
+}
+
+}  // namespace fuseflow
