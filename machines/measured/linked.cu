@@ -258,7 +258,8 @@ __global__ void __launch_bounds__(WARPS * 32)
     return ring + step % kStages * R::kStage;
   };
   // All have read the operands of a step. Without the fence the copy engine, whose accesses are
-  // not ordered with those of threads, may write before they have: seen, one launch in ten wrong.
+  // not ordered with those of threads, may write before they have: seen (README.md, "Linked
+  // cores").
   const auto release = [&](int step) {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();

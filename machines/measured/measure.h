@@ -48,28 +48,32 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Median of `repeats` timings of `work` in seconds, by device events, after one that is not
-// counted.
-inline double seconds_of(const std::function<void()>& work, int repeats = 7) {
+// Median of `repeats` timings of `work`, which is done on `stream`, in seconds, by device events,
+// after one that is not counted.
+inline double seconds_of(const std::function<void()>& work, int repeats = 7,
+                         cudaStream_t stream = nullptr) {
   cudaEvent_t begin{}, end{};
   CHECK(cudaEventCreate(&begin));
   CHECK(cudaEventCreate(&end));
   std::vector<double> times;
   for (int repeat = 0; repeat <= repeats; ++repeat) {
-    CHECK(cudaEventRecord(begin));
+    CHECK(cudaEventRecord(begin, stream));
     work();
-    CHECK(cudaEventRecord(end));
+    CHECK(cudaEventRecord(end, stream));
     finish();
     float milliseconds = 0;
     CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
     if (repeat > 0) times.push_back(milliseconds * 1e-3);
   }
+  CHECK(cudaEventDestroy(begin));
+  CHECK(cudaEventDestroy(end));
   return median(times);
 }
 
-// Median seconds a call of `work(call, stream)`, `calls` of which are captured into one graph, so
-// that the host does not bound them; a time holds what lies between two kernels.
+// Seconds a call of `work(call, stream)`, `calls` of which are captured into one graph, so that the
+// host does not bound them; a time holds what lies between two kernels.
 inline double seconds_of_graph(int calls, const std::function<void(int, cudaStream_t)>& work) {
+  constexpr int kRepeats = 7;
   cudaStream_t stream{};
   CHECK(cudaStreamCreate(&stream));
   cudaGraph_t graph{};
@@ -78,25 +82,12 @@ inline double seconds_of_graph(int calls, const std::function<void(int, cudaStre
   for (int call = 0; call < calls; ++call) work(call, stream);
   CHECK(cudaStreamEndCapture(stream, &graph));
   CHECK(cudaGraphInstantiateWithFlags(&executable, graph, 0));
-  std::vector<double> times;
-  cudaEvent_t begin{}, end{};
-  CHECK(cudaEventCreate(&begin));
-  CHECK(cudaEventCreate(&end));
-  for (int repeat = 0; repeat < 8; ++repeat) {
-    CHECK(cudaEventRecord(begin, stream));
-    CHECK(cudaGraphLaunch(executable, stream));
-    CHECK(cudaEventRecord(end, stream));
-    finish();
-    float milliseconds = 0;
-    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-    if (repeat > 0) times.push_back(milliseconds * 1e-3 / calls);
-  }
-  CHECK(cudaEventDestroy(begin));
-  CHECK(cudaEventDestroy(end));
+  const double all =
+      seconds_of([&] { CHECK(cudaGraphLaunch(executable, stream)); }, kRepeats, stream);
   CHECK(cudaGraphExecDestroy(executable));
   CHECK(cudaGraphDestroy(graph));
   CHECK(cudaStreamDestroy(stream));
-  return median(times);
+  return all / calls;
 }
 
 // What one block wrote about its own time: cycles of its multiprocessor.

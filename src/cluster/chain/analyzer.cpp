@@ -258,7 +258,6 @@ void count_held(const Visits& visits, const Capacity& capacity, int64_t l_steps,
   second.global_read += respills * e.global;
 }
 
-/// Exchanges inside the cluster and the stores of E.
 /// Clusters that share each range of E.
 int64_t sharers_of(const Trips& trips) {
   return inter_cluster_reduce(trips.all[Dim::n] / trips.temporal[Dim::n],
@@ -272,6 +271,7 @@ int64_t stored_of_e(const Chain& chain, const Plan& plan, const Visits& visits, 
          (sharers > 1 ? added_bytes(chain.bytes.e) : chain.bytes.e);
 }
 
+/// Exchanges inside the cluster and the stores of E.
 void count_communication(const Chain& chain, const Plan& plan, const Visits& visits,
                          const Trips& trips, LevelBytes& first, LevelBytes& second) {
   const int64_t element = chain.bytes.work();

@@ -35,8 +35,7 @@ class Times {
   double link(double bytes) const { return cycles_at(bytes, link_rate_); }
   /// What all cores together load and store (as_loaded()): an L2 may hold all of it.
   double all_cores(double bytes) const {
-    return cycles_at(
-        bytes, machine_.has_l2() ? machine_.l2.bytes_per_cycle : machine_.global_bytes_per_cycle());
+    return cycles_at(bytes, shared_bytes_per_cycle(machine_));
   }
   double all_channels(double bytes) const {
     return cycles_at(bytes, machine_.global_bytes_per_cycle());
