@@ -44,9 +44,8 @@ struct ExploreOptions {
   bool allow_reassociation = false;
 };
 
-void add_options(CLI::App& app, ExploreOptions& o) {
-  add_filter_options(app, o.filter);
-  add_machine_options(app, o.machine);
+/// What is minimised, and what is written beside the CSV.
+void add_result_options(CLI::App& app, ExploreOptions& o) {
   app.add_option("--best", o.best, "Write the best program as IR")->option_text("FILE");
   app.add_option("--objective", o.objective,
                  "Quantity to minimise: cycles, energy, edp (energy times time) or dram_bytes "
@@ -56,6 +55,10 @@ void add_options(CLI::App& app, ExploreOptions& o) {
   app.add_option("--pareto", o.pareto,
                  "Write the Pareto front of cycles and energy of the simulated points as CSV")
       ->option_text("FILE");
+}
+
+/// Which points there are.
+void add_space_options(CLI::App& app, ExploreOptions& o) {
   app.add_option("--max-kernels", o.search.space.max_kernels,
                  "Most kernels of one region (default: 32)")
       ->option_text("N");
@@ -97,6 +100,10 @@ void add_options(CLI::App& app, ExploreOptions& o) {
   app.add_flag("--allow-reassociation", o.allow_reassociation,
                "Rewriting may change the order in which sums add")
       ->needs(rewrite);
+}
+
+/// How the points are searched: how long, in how many parts.
+void add_search_options(CLI::App& app, ExploreOptions& o) {
   app.add_flag("--exhaustive", o.search.exhaustive,
                "Simulate every point to its end, without pruning");
   app.add_option(
@@ -115,6 +122,14 @@ void add_options(CLI::App& app, ExploreOptions& o) {
          "CSV of a shard: given those of all shards, print what one search would (repeatable)")
       ->option_text("FILE")
       ->allow_extra_args(false);
+}
+
+void add_options(CLI::App& app, ExploreOptions& o) {
+  add_filter_options(app, o.filter);
+  add_machine_options(app, o.machine);
+  add_result_options(app, o);
+  add_space_options(app, o);
+  add_search_options(app, o);
   add_threads_option(app, o.search.threads);
 }
 
@@ -244,8 +259,8 @@ Program kernels_to_search(const ExploreOptions& o, const Machine& machine, bool 
   return kernels;
 }
 
-ExitCode explore_main(ExploreOptions& o) {
-  parse_shard(o.shard, o.search);
+/// Options that exclude each other, and files that cannot be written: before anything is read.
+void check_options(const ExploreOptions& o) {
   if (!o.best.empty() && o.search.shards > 1) {
     throw Error(ExitCode::usage, "--best needs all points: give it with --merge, not with --shard");
   }
@@ -259,6 +274,50 @@ ExitCode explore_main(ExploreOptions& o) {
                  {"--pareto", o.pareto},
                  {"--resume", o.search.journal, true}});
   keep_input({{"-o", o.filter.output}, {"--pareto", o.pareto}}, o.filter.input);
+}
+
+/// The programs of --seed, as regions of `kernels`.
+void read_seeds(const Program& kernels, ExploreOptions& o) {
+  for (const std::string& path : o.seeds) {
+    const std::string name = path.substr(path.rfind('/') + 1);
+    Program seed = without_copy_regions(read_program(path));
+    drop_residents(seed);
+    o.search.seeds.push_back(given_seed(kernels, seed, name));
+  }
+}
+
+/// Writes the CSV, the front and the best program. Notes and the summary go to standard error.
+void write_results(const Program& kernels, const Machine& machine, bool tiles,
+                   const ExploreOptions& o, SearchResult& result) {
+  write_output(o.filter.output, search_csv(kernels, machine, result));
+  if (!o.pareto.empty()) write_output(o.pareto, pareto_csv(kernels, machine, result.front));
+  if (tiles && result.program) warn_of_streams(*result.program, machine);
+  if (!o.best.empty() && result.program) write_program(o.best, std::move(*result.program));
+  for (const std::string& note : result.notes) report(Severity::note, note);
+  say(search_summary(kernels, machine, result, why_unvisited(o.search)));
+  for (const std::string& seed : result.unfinished) {
+    report(Severity::warning, "time did not suffice for all regions of the seed " + seed);
+  }
+}
+
+/// Whether the search came to its end; a warning says why not.
+ExitCode how_it_ended(const SearchResult& result, bool whole) {
+  if (interrupted()) {
+    report(Severity::warning, result.best.cycles > 0
+                                  ? "interrupted: the best so far"
+                                  : "interrupted before a complete program was known");
+    return ExitCode::unfinished;
+  }
+  if (result.best.cycles == 0 && whole) {
+    report(Severity::warning, "no complete program was simulated in time");
+    return ExitCode::unfinished;
+  }
+  return ExitCode::ok;
+}
+
+ExitCode explore_main(ExploreOptions& o) {
+  parse_shard(o.shard, o.search);
+  check_options(o);
   const Machine machine = o.machine.load();
   choose_objective(o, machine);
   const bool tiles = with_tiles(o, machine);
@@ -266,12 +325,7 @@ ExitCode explore_main(ExploreOptions& o) {
   const DataRead read = find_data_facts(kernels);  // held until the search has loaded them
   for (const std::string& line : density_notes(kernels)) report(Severity::note, line);
   if (!tiles) warn_of_streams(kernels, machine);
-  for (const std::string& path : o.seeds) {
-    const std::string name = path.substr(path.rfind('/') + 1);
-    Program seed = without_copy_regions(read_program(path));
-    drop_residents(seed);
-    o.search.seeds.push_back(given_seed(kernels, seed, name));
-  }
+  read_seeds(kernels, o);
   if (tiles) {
     o.search.planned = SeedMaker{"tiles", [&](const Program& searched) {
                                    return seeds_of_tiles(searched, machine, o.search.threads);
@@ -286,26 +340,8 @@ ExitCode explore_main(ExploreOptions& o) {
     result = o.rewrite ? search_rewritten(kernels, machine, o.search, o.allow_reassociation)
                        : search(kernels, machine, o.search);
   }
-  write_output(o.filter.output, search_csv(kernels, machine, result));
-  if (!o.pareto.empty()) write_output(o.pareto, pareto_csv(kernels, machine, result.front));
-  if (tiles && result.program) warn_of_streams(*result.program, machine);
-  if (!o.best.empty() && result.program) write_program(o.best, std::move(*result.program));
-  for (const std::string& note : result.notes) report(Severity::note, note);
-  say(search_summary(kernels, machine, result, why_unvisited(o.search)));
-  for (const std::string& seed : result.unfinished) {
-    report(Severity::warning, "time did not suffice for all regions of the seed " + seed);
-  }
-  if (interrupted()) {
-    report(Severity::warning, result.best.cycles > 0
-                                  ? "interrupted: the best so far"
-                                  : "interrupted before a complete program was known");
-    return ExitCode::unfinished;
-  }
-  if (result.best.cycles == 0 && o.search.shards == 1) {
-    report(Severity::warning, "no complete program was simulated in time");
-    return ExitCode::unfinished;
-  }
-  return ExitCode::ok;
+  write_results(kernels, machine, tiles, o, result);
+  return how_it_ended(result, o.search.shards == 1);
 }
 
 int tool_main(int argc, char** argv) {

@@ -40,76 +40,85 @@ void require_file(const std::string& model, const fuseflow::Program& program) {
               "standard input (-), which is enough for --inspect");
 }
 
-int tool_main(int argc, char** argv) {
-  CLI::App app("Reads an ONNX model as a fuseflow program, one region per kernel",
-               "fuseflow-import");
+struct ImportArguments {
   std::string model;
   std::string output = "-";
   std::string inspect;
   std::string name;
-  std::vector<std::string> binds;
-  std::vector<std::string> formats;
-  std::vector<std::string> dims;
   std::string type;
-  app.add_option("model", model, "ONNX model; - is standard input, for --inspect")
+  std::vector<std::string> binds, formats, dims;
+};
+
+void add_options(CLI::App& app, ImportArguments& o) {
+  app.add_option("model", o.model, "ONNX model; - is standard input, for --inspect")
       ->required()
       ->option_text("FILE");
   app.add_option(
-         "--bind", binds,
+         "--bind", o.binds,
          "Data of input NAME: a .mtx, .mtx.gz, .tns, .smtx, .npy or .npz file (of several arrays: "
          "FILE.npz:ARRAY), or a generator, "
          "e.g. A=uniform(density=0.05,seed=1)")
       ->option_text("NAME=FILE|KIND(...)")
       ->allow_extra_args(false);
-  app.add_option("--format", formats,
+  app.add_option("--format", o.formats,
                  "Levels of a tensor, e.g. W=dense,compressed or W=dense,compressed@1,0")
       ->option_text("NAME=LEVELS")
       ->allow_extra_args(false);
-  app.add_option("--dim", dims, "Extent of a symbolic dimension")
+  app.add_option("--dim", o.dims, "Extent of a symbolic dimension")
       ->option_text("NAME=N")
       ->allow_extra_args(false);
-  app.add_option("--type", type,
+  app.add_option("--type", o.type,
                  "Element type of all floating tensors: f32, f16, bf16, f8e4m3 or f8e5m2 (default: "
                  "the model's)")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "f8e4m3", "f8e5m2"}))
       ->option_text("TYPE");
-  app.add_option("--name", name, "Name of the program (default: that of the model's graph)")
+  app.add_option("--name", o.name, "Name of the program (default: that of the model's graph)")
       ->option_text("NAME");
-  app.add_option("--inspect", inspect,
+  app.add_option("--inspect", o.inspect,
                  "Print operators, shapes and densities instead of the program")
       ->expected(0, 1)
       ->default_str("text")
       ->check(CLI::IsMember({"text", "json"}))
       ->option_text("[text|json]");
-  app.add_option("-o,--output", output, "Write to FILE instead of standard output")
+  app.add_option("-o,--output", o.output, "Write to FILE instead of standard output")
       ->option_text("FILE");
-  return fuseflow::run_tool(argc, argv, app, [&] {
-    fuseflow::ImportOptions options;
-    fuseflow::collect(binds, "--bind", options.bindings,
-                      [](const std::string& v) { return fuseflow::parse_binding(v); });
-    fuseflow::collect(formats, "--format", options.formats, [](const std::string& v) { return v; });
-    fuseflow::collect(dims, "--dim", options.dims, extent);
-    fuseflow::check_outputs({{"-o", output}});
-    fuseflow::register_onnx_sources();
-    if (app.count("--inspect") > 0) {
-      const bool json = inspect == "json";
-      fuseflow::write_output(output,
-                             json ? inspect_json(model, options) : inspect_text(model, options));
-      return ExitCode::ok;
-    }
-    fuseflow::Program program = fuseflow::import_onnx(model, options);
-    require_file(model, program);
-    if (!name.empty()) program.name = name;
-    if (!type.empty()) {
-      const fuseflow::ElementType wanted = fuseflow::parse_element_type(type);
-      for (const std::string& note : set_float_types(program, wanted)) {
-        report(fuseflow::Severity::note, "import: " + note);
-      }
-    }
-    fuseflow::verify(program);
-    fuseflow::write_program(output, std::move(program));
+}
+
+ExitCode import_main(const ImportArguments& o, bool inspecting) {
+  fuseflow::ImportOptions options;
+  fuseflow::collect(o.binds, "--bind", options.bindings,
+                    [](const std::string& v) { return fuseflow::parse_binding(v); });
+  fuseflow::collect(o.formats, "--format", options.formats, [](const std::string& v) { return v; });
+  fuseflow::collect(o.dims, "--dim", options.dims, extent);
+  fuseflow::check_outputs({{"-o", o.output}});
+  fuseflow::register_onnx_sources();
+  if (inspecting) {
+    const bool json = o.inspect == "json";
+    fuseflow::write_output(o.output,
+                           json ? inspect_json(o.model, options) : inspect_text(o.model, options));
     return ExitCode::ok;
-  });
+  }
+  fuseflow::Program program = fuseflow::import_onnx(o.model, options);
+  require_file(o.model, program);
+  if (!o.name.empty()) program.name = o.name;
+  if (!o.type.empty()) {
+    const fuseflow::ElementType wanted = fuseflow::parse_element_type(o.type);
+    for (const std::string& note : set_float_types(program, wanted)) {
+      report(fuseflow::Severity::note, "import: " + note);
+    }
+  }
+  fuseflow::verify(program);
+  fuseflow::write_program(o.output, std::move(program));
+  return ExitCode::ok;
+}
+
+int tool_main(int argc, char** argv) {
+  CLI::App app("Reads an ONNX model as a fuseflow program, one region per kernel",
+               "fuseflow-import");
+  ImportArguments arguments;
+  add_options(app, arguments);
+  return fuseflow::run_tool(argc, argv, app,
+                            [&] { return import_main(arguments, app.count("--inspect") > 0); });
 }
 
 }  // namespace

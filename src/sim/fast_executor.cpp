@@ -80,7 +80,7 @@ class Run {
       if (stored == nullptr || std::find(there.begin(), there.end(), tensor) != there.end()) {
         continue;
       }
-      bytes.push_back(stored->bytes());
+      bytes.push_back(storage_bytes(program_, tensor, *stored));
     }
     return bytes;
   }

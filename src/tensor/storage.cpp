@@ -209,15 +209,6 @@ int64_t Storage::positions(int l) const {
   return count;
 }
 
-int64_t Storage::bytes() const {
-  size_t total = values.size() * sizeof(float);
-  for (const Level& level : levels) {
-    total += (level.pos.size() + level.crd.size()) * sizeof(uint32_t) +
-             level.words.size() * sizeof(uint64_t);
-  }
-  return static_cast<int64_t>(total);
-}
-
 float Storage::at(std::span<const int64_t> coords) const {
   if (coords.size() != shape.size()) broken("coordinate of the wrong rank");
   std::vector<int64_t> stored_coords(coords.size());

@@ -52,8 +52,6 @@ struct Storage {
   int64_t elements() const;
   /// Positions of level l (values per block_volume() below the last one).
   int64_t positions(int l) const;
-  /// Bytes of all arrays.
-  int64_t bytes() const;
   /// The value at a coordinate in dimension order; the fill where nothing is stored.
   /// Throws Error(internal) when the coordinate is outside the shape.
   float at(std::span<const int64_t> coords) const;

@@ -46,15 +46,6 @@ void clear_padding(Storage& storage) {
   storage.values = Buffer<float>(std::move(kept));
 }
 
-int64_t storage_bytes(const Program& program, TensorId tensor, const Storage& storage) {
-  int64_t bytes = written_bytes(program, tensor, -1, storage);
-  for (const Level& level : storage.levels) {
-    bytes +=
-        static_cast<int64_t>(4 * (level.pos.size() + level.crd.size()) + 8 * level.words.size());
-  }
-  return bytes;
-}
-
 }  // namespace
 
 std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTensor written) {
@@ -172,6 +163,15 @@ int64_t written_bytes(const Program& program, TensorId tensor, int level, const 
   if (level < 0) return storage.stored() * element_bytes(declared.type);
   const Level& stored = storage.levels[static_cast<size_t>(level)];
   return static_cast<int64_t>(4 * (stored.pos.size() + stored.crd.size()));
+}
+
+int64_t storage_bytes(const Program& program, TensorId tensor, const Storage& storage) {
+  int64_t bytes = written_bytes(program, tensor, -1, storage);
+  for (const Level& level : storage.levels) {
+    bytes +=
+        static_cast<int64_t>(4 * (level.pos.size() + level.crd.size()) + 8 * level.words.size());
+  }
+  return bytes;
 }
 
 void finish_counts(const Program& program, const Graph& graph,

@@ -57,39 +57,37 @@ void Component::note_activity(std::vector<Activity>& activity, std::vector<Activ
 
 int64_t Component::load(const std::vector<int64_t>& bytes) {
   const int64_t size = machine_.dram.burst_bytes;
-  uint64_t address = uint64_t{1} << 62;  // beside all other tensors
-  int64_t ready = 0;
-  for (const int64_t total : bytes) {
-    Fifo* fifo = add_memory_fifo(false);
-    NodeReplay request(0);
-    NodeReplay store(0);
-    request.outputs = {fifo->source};
-    store.inputs = {fifo};
-    StepSource requests;
-    StepSource stores;
-    requests.one_lane(0, 1);
-    stores.one_lane(1, 0);
-    const auto count = static_cast<uint32_t>(ceil_div(total, size));
-    for (uint32_t k = 0; k < count; ++k, address += static_cast<uint64_t>(size)) {
-      fifo->source->memory->addresses.push_back(address);
-    }
-    for (StepSource* source : {&requests, &stores}) {
-      source->now.add(count, 1);
-      source->keep();
-    }
-    request.fetch(requests);
-    store.fetch(stores);
-    while (!store.idle()) {
-      bool any = true;
-      while (any) {
-        any = request.advance(solver_, horizon_);
-        any = store.advance(solver_, horizon_) || any;
-      }
-      if (!store.idle()) next_window(0);
-    }
-    ready = std::max(ready, store.last_step() + 1);
+  int64_t bursts = 0;
+  for (const int64_t of_tensor : bytes) bursts += ceil_div(of_tensor, size);
+  if (bursts == 0) return 0;
+  Fifo* fifo = add_memory_fifo(false);
+  const uint64_t beside = uint64_t{1} << 62;  // all other tensors
+  for (int64_t k = 0; k < bursts; ++k) {
+    fifo->source->memory->addresses.push_back(beside + static_cast<uint64_t>(k * size));
   }
-  return ready;
+  NodeReplay request(0);
+  NodeReplay store(0);
+  request.outputs = {fifo->source};
+  store.inputs = {fifo};
+  StepSource requests;
+  StepSource stores;
+  requests.one_lane(0, 1);
+  stores.one_lane(1, 0);
+  for (StepSource* source : {&requests, &stores}) {
+    source->now.add(static_cast<uint32_t>(bursts), 1);
+    source->keep();
+  }
+  request.fetch(requests);
+  store.fetch(stores);
+  while (!store.idle()) {
+    bool any = true;
+    while (any) {
+      any = request.advance(solver_, horizon_);
+      any = store.advance(solver_, horizon_) || any;
+    }
+    if (!store.idle()) next_window(0);
+  }
+  return store.last_step() + 1;
 }
 
 // --- the run ---
