@@ -63,8 +63,9 @@ class EngineNode {
 
   /// Does the next batch. False: nothing could be done with the tokens that are here.
   bool work();
-  /// Whether the node reads the payloads of `input`.
-  virtual bool reads(size_t input) const = 0;
+  /// Whether the node reads the payloads of `input`: then they are there. Those of an input that
+  /// it does not read may be there too, for another consumer.
+  virtual bool reads(size_t) const { return true; }
   /// Whether it works on run-length payloads (run_length.h) of `input` as they are.
   virtual bool takes_run_length(size_t) const { return false; }
   /// What a writer has stored; null for other kinds.

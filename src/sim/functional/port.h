@@ -134,9 +134,7 @@ class PortCursor {
   void advance() {
     if (k_ == stop_at_) find_stop(stop_ + 1);
     ++k_;
-    ++passed_;
   }
-  uint32_t passed() const { return passed_; }
 
  private:
   bool next_segment();
@@ -154,7 +152,6 @@ class PortCursor {
   const Stop* stop_ = nullptr;
   const Stop* stops_end_ = nullptr;
   const uint32_t* words_ = nullptr;
-  uint32_t passed_ = 0;
 };
 
 /// Reads the arrivals of a port's tokens one by one, over all segments that are here.

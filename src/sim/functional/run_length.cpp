@@ -26,7 +26,7 @@ Words words_of(const Batch& batch, size_t s, uint32_t first, uint32_t last,
   const uint32_t* memory = batch.payload.run_length->memory;
   if (memory != nullptr) return {memory + run.first, run.step};
   const uint32_t count = run.step == 0 ? 1 : last - first;
-  scratch.resize(count + kSlack);
+  scratch.resize(count);
   write(run, nullptr, scratch.data(), count);
   return {scratch.data(), run.step};
 }
@@ -41,7 +41,7 @@ void write_words(const Batch& batch, uint32_t* words) {
 Batch with_words(const Batch& batch, std::vector<uint32_t>& scratch) {
   Batch with = batch;
   if (batch.payload.run_length == nullptr) return with;
-  scratch.resize(batch.count + kSlack);
+  scratch.resize(batch.count);
   write_words(batch, scratch.data());
   with.payload = {nullptr, scratch.data(), nullptr};
   return with;

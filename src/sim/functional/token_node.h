@@ -13,7 +13,6 @@ namespace fuseflow::engine {
 class TokenNode : public MemoryNode {
  public:
   using MemoryNode::MemoryNode;
-  bool reads(size_t) const override { return true; }
 
  protected:
   bool compute() final {

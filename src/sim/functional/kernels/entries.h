@@ -28,8 +28,6 @@ class Entries {
     if (reduction == Reduction::mean) counts_.assign(extent, 0);
   }
 
-  bool dense() const { return dense_; }
-
   void add(uint64_t key, float value) {
     if (!dense_) {
       const auto entry = table_.try_emplace(key, Entry{start_, 0}).first;

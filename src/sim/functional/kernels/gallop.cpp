@@ -44,8 +44,6 @@ class GallopNode final : public MemoryNode {
     last_burst_.assign(4, kNoBurst);
   }
 
-  bool reads(size_t) const override { return true; }
-
  protected:
   bool compute() override {
     if (ended_) return false;

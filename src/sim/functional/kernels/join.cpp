@@ -167,7 +167,7 @@ class JoinNode : public EngineNode {
       group.crd = group.coordinates().payload.words();
       group.at = 0;
       group.stop = 0;
-      group.source.resize(total + kSlack);
+      group.source.resize(total);
     }
     return true;
   }

@@ -33,8 +33,6 @@ class ScanNode final : public ScanSteps {
  public:
   ScanNode(const Context& context, NodeId id) : ScanSteps(context, id), chunk_(context.chunk) {}
 
-  bool reads(size_t) const override { return true; }
-
  protected:
   bool compute() override {
     if (ended_) return false;

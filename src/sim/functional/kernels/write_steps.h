@@ -15,7 +15,6 @@ namespace fuseflow::engine {
 class WriterSteps : public MemoryNode {
  public:
   WriterSteps(const Context& context, NodeId id);
-  bool reads(size_t) const override { return true; }
 
  protected:
   /// Outputs with a list of steps each: of bursts, or of the rows that are complete.
