@@ -216,11 +216,9 @@ void Run::keep_rows() {
   }
   for (auto& [of, rows] : rows_) {
     const Tensor& tensor = program_.tensors[static_cast<size_t>(of.first)];
-    std::vector<int64_t> extents;
-    for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
-      extents.push_back(tensor.level_extent(l));
-    }
-    rows.find_ends(extents);
+    int64_t row = 1;
+    for (size_t l = 1; l < tensor.format.levels.size(); ++l) row *= tensor.level_extent(l);
+    rows.find_ends(row);
   }
 }
 

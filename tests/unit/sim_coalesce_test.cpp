@@ -1,6 +1,4 @@
 // Short segments that are made one hold the same tokens.
-#include "sim/functional/coalesce.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>

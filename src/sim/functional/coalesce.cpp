@@ -1,8 +1,8 @@
-#include "sim/functional/coalesce.h"
-
+// Makes one segment of several short ones.
 #include <algorithm>
 #include <cstring>
 
+#include "sim/functional/port.h"
 #include "sim/functional/run_length.h"
 
 namespace fuseflow::engine {

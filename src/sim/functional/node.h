@@ -141,11 +141,17 @@ class EngineNode {
   uint32_t ready(size_t first, size_t count);
   /// The next n tokens of each of those ports, which are of one space; an immediate has none.
   void read_batches(size_t first, size_t count, uint32_t n, std::vector<Batch>& batches) const;
+  /// The next batch of input `inner`, at most `most` tokens: as far as the inputs of its space have
+  /// them and the outer inputs serve them. Calls walk(i, outer, batch) for each outer input; it
+  /// walks it along the batch and returns how many tokens are served. False: none.
+  template <typename Walk>
+  bool read_beside(size_t inner, uint32_t most, Batch& batch, Walk&& walk);
   /// n steps, each of which takes a token of every input and gives one to every output, unless
   /// their lanes say otherwise.
   void step(uint32_t n) { steps().add(n, interval_); }
+  /// Of the side that takes.
   Lane& in_lane(size_t input) {
-    return steps().in[static_cast<size_t>(sides.back().in_lane[input])];
+    return sides.front().now.in[static_cast<size_t>(sides.front().in_lane[input])];
   }
   Lane& out_lane(size_t output) {
     return steps().out[static_cast<size_t>(sides.back().out_lane[output])];

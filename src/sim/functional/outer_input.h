@@ -4,8 +4,7 @@
 
 #include <cstdint>
 
-#include "sim/data/steps.h"
-#include "sim/functional/port.h"
+#include "sim/functional/node.h"
 
 namespace fuseflow::engine {
 
@@ -100,6 +99,28 @@ uint32_t OuterInput::walk(const Batch& inner, Fiber&& fiber) {
     fiber(k, inner.count, outer.word());
   }
   return inner.count;
+}
+
+template <typename Walk>
+bool EngineNode::read_beside(size_t inner, uint32_t most, Batch& batch, Walk&& walk) {
+  uint32_t n = most;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (depth(i) >= depth(inner)) n = std::min(n, ports[i]->ready());
+  }
+  if (n == 0) return false;
+  const Batch whole = ports[inner]->batch(n);
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (depth(i) >= depth(inner)) continue;
+    OuterInput outer(*ports[i], depth(inner) - depth(i), in_lane(i));
+    n = std::min(n, walk(i, outer, whole));
+  }
+  if (n == 0) return false;
+  // An outer input may have noted steps of tokens that another one does not serve.
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (depth(i) < depth(inner)) in_lane(i).cut(n);
+  }
+  batch = ports[inner]->batch(n);
+  return true;
 }
 
 }  // namespace fuseflow::engine

@@ -62,15 +62,12 @@ class TokenNode : public MemoryNode {
   void wait_for_rows(uint32_t n) {
     const Batch& references = batches_.front();
     const uint32_t* refs = references.payload.words();
-    uint32_t k = 0;
-    const auto fiber = [&](uint32_t end) {
-      for (; k < end; ++k) {
-        if (refs[k] != kAbsent && looks_up(batches_, k)) wait_for_row(step_of(k), refs[k]);
-      }
-      ++k;
-    };
-    for (const Stop& stop : references.stops) fiber(references.at(stop));
-    fiber(n);
+    for_each_token(
+        references, n,
+        [&](uint32_t k) {
+          if (refs[k] != kAbsent && looks_up(batches_, k)) wait_for_row(step_of(k), refs[k]);
+        },
+        [](uint32_t, const Stop&) {});
   }
 
   std::vector<Batch> batches_;

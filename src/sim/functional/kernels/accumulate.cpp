@@ -58,7 +58,7 @@ class AccumulateNode final : public EngineNode {
         value_(node_.inputs.size() - 1),
         entries_(node_.reduction, start_value(), key_space()),
         blocks_(context, node_, start_value()),
-        steps_(sides, rules(context.machine), depths(), order_ + 1) {
+        steps_(sides, rules(context.machine), depths()) {
     given_.resize(order_ + 1);
   }
 
@@ -92,6 +92,7 @@ class AccumulateNode final : public EngineNode {
     return all;
   }
 
+  /// How many keys there are; 0 where values are blocks, whose entries are in blocks_.
   uint64_t key_space() {
     uint64_t space = 1;
     for (size_t j = 0; j < order_; ++j) {
@@ -104,27 +105,16 @@ class AccumulateNode final : public EngineNode {
         throw Error(ExitCode::rejected, "an accumulator has more than 2^64 coordinates");
       }
     }
-    return space;
+    return blocked(node_.inputs.back().stream) ? 0 : space;
   }
 
-  /// The next batch: the value, inputs of its space, and those that go along. n_ tokens of them.
+  /// The next batch: the value, inputs of its space, and those that go along.
   bool load() {
-    n_ = ports[value_]->ready();
-    for (size_t i = 0; i < value_; ++i) {
-      if (depth(i) == depth(value_)) n_ = std::min(n_, ports[i]->ready());
-    }
-    if (n_ == 0) return false;
-    const Batch whole = ports[value_]->batch(n_);
     fibers_.clear();
-    uint32_t served = n_;
-    for (size_t i = 0; i < value_; ++i) {
-      if (depth(i) == depth(value_)) continue;
-      OuterInput outer(*ports[i], depth(value_) - depth(i), steps_.in(i));
-      served = std::min(served, walk(outer, i, whole));
-    }
-    n_ = served;
-    if (n_ == 0) return false;
-    batch_ = ports[value_]->batch(n_);
+    const auto along = [this](size_t i, OuterInput& outer, const Batch& whole) {
+      return walk(outer, i, whole);
+    };
+    if (!read_beside(value_, UINT32_MAX, batch_, along)) return false;
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) load_like(i);
     }
@@ -159,7 +149,7 @@ class AccumulateNode final : public EngineNode {
   }
 
   void load_like(size_t input) {
-    const Batch batch = ports[input]->batch(n_);
+    const Batch batch = ports[input]->batch(batch_.count);
     check_like(batch_, batch);
     if (input < value_ - order_) return;
     coordinates_ = batch;
@@ -170,7 +160,7 @@ class AccumulateNode final : public EngineNode {
       });
       return;
     }
-    check_coordinate(input, kernels::largest(batch.payload.words(), n_));  // stops are 0
+    check_coordinate(input, kernels::largest(batch.payload.words(), batch.count));  // stops are 0
   }
 
   void run() {
@@ -188,8 +178,8 @@ class AccumulateNode final : public EngineNode {
         steps_.pass(stop, at);
       }
     }
-    add(batch_.stops.size(), k, n_);
-    steps_.end_batch(n_);
+    add(batch_.stops.size(), k, batch_.count);
+    steps_.end_batch(batch_.count);
   }
 
   /// Tokens first .. last-1 of the fiber up to the s-th stop.
@@ -338,7 +328,6 @@ class AccumulateNode final : public EngineNode {
   AccumulateSteps steps_;
   std::vector<OutputTokens> given_;
   // the batch at hand
-  uint32_t n_ = 0;
   Batch batch_;
   Batch coordinates_;  // innermost
   std::vector<uint32_t> scratch_;

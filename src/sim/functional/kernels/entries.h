@@ -13,6 +13,15 @@
 
 namespace fuseflow::engine {
 
+template <typename Entry>
+std::vector<uint64_t> sorted_keys(const std::unordered_map<uint64_t, Entry>& table) {
+  std::vector<uint64_t> keys;
+  keys.reserve(table.size());
+  for (const auto& entry : table) keys.push_back(entry.first);
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
 /// Keys are 0 .. extent-1. Small extents are kept as an array with marks, so that adding is a
 /// scatter; large ones in a hash table that is sorted when drained. Each entry combines its values
 /// in the order in which they come.
@@ -143,11 +152,7 @@ class Entries {
 
   template <typename Visit>
   void drain_table(Visit& visit) {
-    std::vector<uint64_t> keys;
-    keys.reserve(table_.size());
-    for (const auto& entry : table_) keys.push_back(entry.first);
-    std::sort(keys.begin(), keys.end());
-    for (const uint64_t key : keys) {
+    for (const uint64_t key : sorted_keys(table_)) {
       const Entry& entry = table_.at(key);
       visit(key, &entry.value, reduction_ == Reduction::mean ? &entry.count : nullptr, 1U);
     }

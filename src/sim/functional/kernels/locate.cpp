@@ -108,7 +108,7 @@ class LocateNode final : public TokenNode {
           const int64_t coordinate = subscript(inputs, k);
           each(k, refs[k] != kAbsent && level_.in_range(coordinate), coordinate);
         },
-        [&](uint32_t k) { each(k, false, int64_t{-1}); });
+        [&](uint32_t k, const Stop&) { each(k, false, int64_t{-1}); });
   }
 
   /// The second and the third side of a token: a step for each probe, which requests its bursts,
@@ -202,7 +202,7 @@ class LocateNode final : public TokenNode {
       stats_.read_bytes += level_.position_bytes(refs[k], last_) + level_.probe_bytes(refs[k]);
       last_ = refs[k];
     };
-    for_each_token(batch, n, look_up, [](uint32_t) {});
+    for_each_token(batch, n, look_up, [](uint32_t, const Stop&) {});
   }
 
   LevelView level_;

@@ -44,35 +44,20 @@ void WriterSteps::give_lists(size_t count) {
 }
 
 bool WriterSteps::load() {
-  like_.clear();
-  n_ = UINT32_MAX;
-  for (size_t i = 0; i <= main_; ++i) {
-    if (depth(i) != depth(main_)) continue;
-    like_.push_back(i);
-    n_ = std::min(n_, ports[i]->ready());
-  }
-  if (n_ == 0) return false;
-  const Batch whole = ports[main_]->batch(n_);
-  outer_.resize(main_);
-  for (size_t i = 0; i < main_; ++i) {
-    outer_[i].clear();
-    if (depth(i) == depth(main_)) continue;
-    OuterInput outer(*ports[i], depth(main_) - depth(i), in_lane(i));
-    n_ = std::min(n_, outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
+  outer_.assign(main_, {});
+  const auto note = [this](size_t i, OuterInput& outer, const Batch& whole) {
+    return outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
       outer_[i].push_back({first, word});
-    }));
-  }
-  if (n_ == 0) return false;
-  batch_ = ports[main_]->batch(n_);
+    });
+  };
+  if (!read_beside(main_, UINT32_MAX, batch_, note)) return false;
+  n_ = batch_.count;
   words_.assign(main_, nullptr);
-  for (const size_t i : like_) {
-    if (i == main_) continue;
+  for (size_t i = 0; i < main_; ++i) {
+    if (depth(i) != depth(main_)) continue;
     const Batch batch = ports[i]->batch(n_);
     check_like(batch_, batch);
     words_[i] = batch.payload.words();
-  }
-  for (size_t i = 0; i < main_; ++i) {
-    if (depth(i) != depth(main_)) in_lane(i).cut(n_);
   }
   return true;
 }
@@ -131,7 +116,8 @@ void WriterSteps::add_split_steps() {
     }
   };
   for_each_token(
-      batch_, n_, [&](uint32_t k) { add(k, false); }, [&](uint32_t k) { add(k, true); });
+      batch_, n_, [&](uint32_t k) { add(k, false); },
+      [&](uint32_t k, const Stop&) { add(k, true); });
   for (Lane& lane : steps().out) split_bursts(lane);
   outer_tokens_to_steps();
 }
@@ -199,7 +185,8 @@ void WriterSteps::add_batched_steps() {
     }
   };
   for_each_token(
-      batch_, n_, [&](uint32_t k) { add(k, false); }, [&](uint32_t k) { add(k, true); });
+      batch_, n_, [&](uint32_t k) { add(k, false); },
+      [&](uint32_t k, const Stop&) { add(k, true); });
   sent_.clear();
   batched->count_own(n_);
   outer_tokens_to_steps();

@@ -69,7 +69,6 @@ class WriterSteps : public MemoryNode {
   void add_batched_steps();
   void end_burst(size_t output, uint32_t at);
 
-  std::vector<size_t> like_;  // inputs of the main input's space
   std::vector<Split> splits_;
   std::vector<uint32_t> step_of_;  // by token, where some take several
   // memory that is asked in batches

@@ -1,99 +1,10 @@
-// Engine: parallelize and serialize.
+// Engine: serialize.
 #include <algorithm>
 
 #include "sim/functional/node.h"
 
 namespace fuseflow::engine {
 namespace {
-
-/// Inputs: the stream, and the coordinates if copies own ranges of them.
-class ParallelizeNode final : public EngineNode {
- public:
-  ParallelizeNode(const Context& context, NodeId id)
-      : EngineNode(context, id), copies_(static_cast<int64_t>(node_.outputs.size())) {
-    const Stream& stream = context.graph.streams[static_cast<size_t>(node_.inputs[0].stream)];
-    extent_ = context.graph.indices[static_cast<size_t>(stream.indices.back())].extent;
-    next_ = first_copy(0, copies_);
-    parts_.resize(static_cast<size_t>(copies_));
-    sides.back().own_lanes(node_.inputs.size(), parts_.size());
-    std::fill(sides.back().in_lane.begin(), sides.back().in_lane.end(), 0);
-  }
-  bool reads(size_t input) const override {
-    if (input == 1) return true;
-    for (size_t o = 0; o < outputs.size(); ++o) {
-      if (reads_output(o)) return true;
-    }
-    return false;
-  }
-
- protected:
-  bool compute() override {
-    const uint32_t n = ready(0, ports.size());
-    if (n == 0 || ended_) return false;
-    std::vector<Batch> batches;
-    read_batches(0, ports.size(), n, batches);
-    step(n);
-    deal(batches, n);
-    for (size_t p = 0; p < parts_.size(); ++p) give_part(p, batches[0], n);
-    return true;
-  }
-
- private:
-  struct Part {
-    Places* at = nullptr;  ///< tokens of the batch
-    Stops stops;
-  };
-
-  void deal(const std::vector<Batch>& batches, uint32_t n) {
-    for (size_t p = 0; p < parts_.size(); ++p) {
-      parts_[p].at = &out_lane(p).list().at;
-      parts_[p].stops.clear();
-    }
-    uint32_t k = 0;
-    const uint32_t* crd = node_.contiguous ? batches[1].payload.words() : nullptr;
-    const auto elements = [&](uint32_t last) {
-      for (; k < last; ++k) {
-        const int64_t copy = crd != nullptr ? owning_copy(crd[k], extent_, copies_) : next_;
-        parts_[static_cast<size_t>(copy)].at->push_back(k);
-        next_ = next_ + 1 < copies_ ? next_ + 1 : 0;
-      }
-    };
-    for (const Stop& stop : batches[0].stops) {
-      elements(batches[0].at(stop));
-      for (Part& part : parts_) {
-        part.stops.push_back({static_cast<uint32_t>(part.at->size()), stop.level, stop.bits});
-        part.at->push_back(k);
-      }
-      ++k;
-      next_ = first_copy(++fiber_, copies_);
-      ended_ = stop.done();
-    }
-    elements(n);
-  }
-
-  void give_part(size_t p, const Batch& batch, uint32_t n) {
-    Part& part = parts_[p];
-    if (part.at->empty() || !connected(p)) return;
-    auto structure = new_structure();
-    structure->stops = part.stops;
-    structure->count = static_cast<uint32_t>(part.at->size());
-    Payload payload;
-    if (reads_output(p)) {
-      const uint32_t* words = batch.payload.words();
-      auto out = allocate_payload(part.at->size());
-      for (size_t k = 0; k < part.at->size(); ++k) out[k] = words[(*part.at)[k]];
-      for (const Stop& stop : structure->stops) out[stop.at] = 0;
-      payload = keeping({out, out.get()}, *ports[0], n);
-    }
-    give(p, structure, payload);
-  }
-
-  const int64_t copies_;
-  int64_t extent_ = 0;
-  int64_t next_ = 0;  // in turn: the copy that gets the next element
-  uint64_t fiber_ = 0;
-  std::vector<Part> parts_;
-};
 
 /// Inputs: one stream a copy, `order` loops inside the one that was split. A copy that has given
 /// its last element of the current fiber of the split loop is over: its stop said so.
@@ -283,18 +194,16 @@ class SerializeNode final : public EngineNode {
     const auto n = static_cast<uint32_t>(words_.size());
     for (size_t copy = 0; copy < copies_; ++copy) in_lane(copy).cut(n);
     step(n);
-    std::vector<std::shared_ptr<const void>> keepers;
-    for (size_t copy = 0; copy < copies_; ++copy) {
-      const auto taken = static_cast<uint32_t>(in_lane(copy).at.size());
-      if (ports[copy]->blocks) ports[copy]->keepers(taken, keepers);
-    }
     structure_->count = n;
     Payload payload;
     if (reads_output(0)) {
       auto out = allocate_payload(n);
       std::copy(words_.begin(), words_.end(), out.get());
       payload = {out, out.get()};
-      if (!keepers.empty()) payload = keeping(payload, std::move(keepers));
+    }
+    for (size_t copy = 0; copy < copies_; ++copy) {
+      const auto taken = static_cast<uint32_t>(in_lane(copy).at.size());
+      payload = keeping(payload, *ports[copy], taken);
     }
     give(0, structure_, payload);
   }
@@ -313,15 +222,9 @@ class SerializeNode final : public EngineNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_split_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::parallelize:
-      return std::make_unique<ParallelizeNode>(context, id);
-    case NodeKind::serialize:
-      return std::make_unique<SerializeNode>(context, id);
-    default:
-      return nullptr;
-  }
+std::unique_ptr<EngineNode> make_serialize_node(const Context& context, NodeId id) {
+  const bool here = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::serialize;
+  return here ? std::make_unique<SerializeNode>(context, id) : nullptr;
 }
 
 }  // namespace fuseflow::engine
