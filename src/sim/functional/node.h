@@ -148,7 +148,7 @@ class EngineNode {
   bool read_beside(size_t inner, uint32_t most, Batch& batch, Walk&& walk);
   /// n steps, each of which takes a token of every input and gives one to every output, unless
   /// their lanes say otherwise.
-  void step(uint32_t n) { steps().add(n, interval_); }
+  void add_steps(uint32_t n) { steps().add(n, interval_); }
   /// Of the side that takes.
   Lane& in_lane(size_t input) {
     return sides.front().now.in[static_cast<size_t>(sides.front().in_lane[input])];

@@ -48,7 +48,7 @@ class TokenNode : public MemoryNode {
   virtual void count(const std::vector<Batch>& inputs, int64_t elements) = 0;
 
   /// The steps of n tokens.
-  virtual void log_steps(const std::vector<Batch>&, uint32_t n) { step(n); }
+  virtual void log_steps(const std::vector<Batch>&, uint32_t n) { add_steps(n); }
   /// The step of a token, in which a load waits for its row.
   virtual uint32_t step_of(uint32_t token) const { return token; }
   /// The steps of all sides, where memory takes time.

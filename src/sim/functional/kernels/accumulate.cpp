@@ -59,7 +59,7 @@ class AccumulateNode final : public EngineNode {
         entries_(node_.reduction, start_value(), key_space()),
         blocks_(context, node_, start_value()),
         steps_(sides, rules(context.machine), depths()) {
-    given_.resize(order_ + 1);
+    made_.resize(order_ + 1);
   }
 
   bool reads(size_t input) const override {
@@ -74,7 +74,7 @@ class AccumulateNode final : public EngineNode {
   bool compute() override {
     if (ended_) return false;
     if (!load()) return false;
-    for (size_t j = 0; j <= order_; ++j) given_[j].restart(out_lane(j), reads_output(j));
+    for (size_t j = 0; j <= order_; ++j) made_[j].restart(out_lane(j), reads_output(j));
     blocks_.start_batch();
     run();
     give_all();
@@ -222,7 +222,7 @@ class AccumulateNode final : public EngineNode {
   /// A flush whose first step is step t of those that give.
   void flush(const Stop& stop, uint32_t t) {
     if (stop.done()) {
-      for (OutputTokens& given : given_) given.stop(kDoneLevel, 0, t);
+      for (OutputTokens& given : made_) given.stop(kDoneLevel, 0, t);
       steps_.flushed(0);
       ended_ = true;
       return;
@@ -275,15 +275,15 @@ class AccumulateNode final : public EngineNode {
                     uint32_t n, uint32_t t) {
     uint64_t rest = key / extents_.back();
     for (size_t j = order_ - 1; j-- > old;) {
-      given_[j].payload(static_cast<uint32_t>(rest % extents_[j]), t);
+      made_[j].payload(static_cast<uint32_t>(rest % extents_[j]), t);
       rest /= extents_[j];
     }
     const auto inner = static_cast<uint32_t>(key % extents_.back());
-    if (uint32_t* out = given_[order_ - 1].run(n, t)) {
+    if (uint32_t* out = made_[order_ - 1].run(n, t)) {
       for (uint32_t k = 0; k < n; ++k) out[k] = inner + k;
     }
     if (counts != nullptr) stats_.flops += n;
-    uint32_t* out = given_[order_].run(n, t);
+    uint32_t* out = made_[order_].run(n, t);
     if (out == nullptr) return;
     std::memcpy(out, values, n * sizeof(float));
     for (uint32_t k = 0; counts != nullptr && k < n; ++k) {
@@ -295,7 +295,7 @@ class AccumulateNode final : public EngineNode {
     for (size_t j = same + 1; j <= order_; ++j) {
       const size_t loop = std::min(j, order_ - 1);
       const size_t level = loop - same - 1;
-      given_[j].stop(static_cast<uint16_t>(level), (2U << level) - 1, t);
+      made_[j].stop(static_cast<uint16_t>(level), (2U << level) - 1, t);
     }
   }
 
@@ -305,13 +305,13 @@ class AccumulateNode final : public EngineNode {
     for (size_t j = 0; j <= order_; ++j) {
       const size_t loop = std::min(j, order_ - 1);
       const uint32_t inner = any ? (1U << loop) - 1 : 0U;
-      given_[j].stop(static_cast<uint16_t>(outer + loop), (parent_bits << loop) | inner, t);
+      made_[j].stop(static_cast<uint16_t>(outer + loop), (parent_bits << loop) | inner, t);
     }
   }
 
   void give_all() {
     for (size_t j = 0; j <= order_; ++j) {
-      OutputTokens& given = given_[j];
+      OutputTokens& given = made_[j];
       if (given.structure->count == 0) continue;
       auto words = make_pooled<decltype(given.words)>(std::move(given.words));
       Payload payload{words, given.payloads ? words->data() : nullptr};
@@ -326,7 +326,7 @@ class AccumulateNode final : public EngineNode {
   Entries entries_;
   BlockEntries blocks_;  // of values that are blocks
   AccumulateSteps steps_;
-  std::vector<OutputTokens> given_;
+  std::vector<OutputTokens> made_;
   // the batch at hand
   Batch batch_;
   Batch coordinates_;  // innermost

@@ -163,12 +163,12 @@ class ArrayNode final : public LoadNode {
   }
   void log_fetched(uint32_t fetched) {
     log_quiet();
-    log_side(0, 1, 0, fetched);
-    log_side(1, 1, fetched, 0);
+    log_side(0, {.requests = fetched});
+    log_side(1, {.uses = fetched});
   }
   void log_quiet() {
-    log_side(0, quiet_, 0, 0);
-    log_side(1, quiet_, 0, 0);
+    log_side(0, {.count = quiet_});
+    log_side(1, {.count = quiet_});
     quiet_ = 0;
   }
 
@@ -237,8 +237,8 @@ class BlockArrayNode final : public LoadNode {
  private:
   void log_block(uint32_t burst_count) {
     if (burst_count <= 1) {
-      log_side(0, 1, 0, burst_count);
-      log_side(1, 1, burst_count, 0);
+      log_side(0, {.requests = burst_count});
+      log_side(1, {.uses = burst_count});
       return;
     }
     const int64_t last = std::max<int64_t>(1, interval_ - (burst_count - 1));
@@ -253,7 +253,7 @@ class BlockArrayNode final : public LoadNode {
     Steps& target = sides[side].now;
     const uint32_t step = target.count;
     const bool last = k + 1 == count;
-    add_part(side, side, 1 - side, last ? last_cost : 1);
+    add_part(side, {.uses = side, .requests = 1 - side}, last ? last_cost : 1);
     if (side == 0 ? k == 0 : last) target.in.front().add_range(step, 1);
     if (last) target.out.front().add_range(step, 1);
   }

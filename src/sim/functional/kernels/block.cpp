@@ -137,7 +137,7 @@ class PadNode final : public EngineNode {
     if (ended_) return false;
     if (!load()) return false;
     const Payload payload = reads_output(0) ? padded() : Payload{};
-    step(batch_.count);
+    add_steps(batch_.count);
     ended_ = !batch_.stops.empty() && batch_.stops.back().done();
     give_like(0, batch_, batch_.count, payload);
     return true;

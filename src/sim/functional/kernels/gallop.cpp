@@ -12,9 +12,8 @@
 namespace fuseflow::engine {
 namespace {
 
-/// One of the two levels.
-struct Side {
-  Side(const Context& context, TensorId tensor, int level)
+struct SearchedLevel {
+  SearchedLevel(const Context& context, TensorId tensor, int level)
       : view(context.program, tensor, level, context.storage(tensor)),
         stored(context.storage(tensor)->levels[static_cast<size_t>(level)]) {
     if (context.addresses != nullptr) reader.emplace(*context.addresses, tensor, level, stored);
@@ -33,8 +32,8 @@ class GallopNode final : public MemoryNode {
  public:
   GallopNode(const Context& context, NodeId id)
       : MemoryNode(context, id),
-        levels_{Side(context, node_.tensor, node_.level),
-                Side(context, node_.other_tensor, node_.other_level)},
+        levels_{SearchedLevel(context, node_.tensor, node_.level),
+                SearchedLevel(context, node_.other_tensor, node_.other_level)},
         chunk_(context.chunk) {
     if (!timed_memory()) {
       steps().out.front().always_listed = true;
@@ -118,7 +117,7 @@ class GallopNode final : public MemoryNode {
     gallop_ = Gallop();
     std::array<uint32_t, 2> size{};
     for (size_t i = 0; i < 2; ++i) {
-      Side& level = levels_[i];
+      SearchedLevel& level = levels_[i];
       level.reference = in[i].word();
       if (level.reference == kAbsent) return;
       const auto extent = level.view.extent();
@@ -130,7 +129,7 @@ class GallopNode final : public MemoryNode {
   }
 
   void count_positions() {
-    for (Side& level : levels_) {
+    for (SearchedLevel& level : levels_) {
       stats_.read_bytes += level.view.position_bytes(level.reference, level.last);
       level.last = level.reference;
     }
@@ -164,7 +163,7 @@ class GallopNode final : public MemoryNode {
       wait_for(asked);
       batched->count_own(1);
     } else {
-      step(1);
+      add_steps(1);
     }
     if (found) give_found();
   }
@@ -228,12 +227,12 @@ class GallopNode final : public MemoryNode {
     log_stop(stop.done() ? kDoneLevel : stop.level + 1, stop.bits << 1);
   }
   void log_stop(int level, uint32_t bits) {
-    batched ? static_cast<void>(batched->step(interval_)) : step(1);
+    batched ? static_cast<void>(batched->step(interval_)) : add_steps(1);
     if (batched) batched->count_own(1);
     structure_->stops.push_back({count_, static_cast<uint16_t>(level), bits});
     if (crd_) crd_[count_] = 0;
-    for (Side& side : levels_) {
-      if (side.references) side.references[count_] = 0;
+    for (SearchedLevel& level : levels_) {
+      if (level.references) level.references[count_] = 0;
     }
     give_token();
   }
@@ -248,7 +247,7 @@ class GallopNode final : public MemoryNode {
     }
   }
 
-  std::array<Side, 2> levels_;
+  std::array<SearchedLevel, 2> levels_;
   const uint32_t chunk_;
   Gallop gallop_;      // of the fibers at hand
   bool open_ = false;  // in a fiber whose references have been taken

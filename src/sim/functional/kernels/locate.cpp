@@ -53,7 +53,7 @@ class LocateNode final : public TokenNode {
       takes.push_back(step - 1);
       gives.push_back(step - 1);
     });
-    EngineNode::step(step);
+    add_steps(step);
   }
   uint32_t step_of(uint32_t token) const override {
     return searches() ? first_steps_[token] : token;
@@ -77,7 +77,7 @@ class LocateNode final : public TokenNode {
       if (batched) {
         log_batches(entered);
       } else {
-        log_side(0, 1, 0, entered);
+        log_side(0, {.requests = entered});
         log_probes(entered);
       }
     });
@@ -115,24 +115,24 @@ class LocateNode final : public TokenNode {
   /// and one for each probe that has some, which uses them.
   void log_probes(uint32_t entered) {
     if (probes_.size() == 1) {
-      log_side(1, 1, entered, probes_[0]);
-      log_side(2, 1, probes_[0], 0);
+      log_side(1, {.uses = entered, .requests = probes_[0]});
+      log_side(2, {.uses = probes_[0]});
       return;
     }
-    if (too_many_bursts(entered, 0)) {
+    if (too_many_bursts({.uses = entered})) {
       log_uses(1, entered);
       entered = 0;
     }
     const size_t last = probes_.size() - 1;
     for (size_t p = 0; p <= last; ++p) {
       const uint32_t step = sides[1].now.count;
-      add_part(1, p == 0 ? entered : 0, probes_[p], interval_);
+      add_part(1, {.uses = p == 0 ? entered : 0, .requests = probes_[p]}, interval_);
       if (p == 0) sides[1].now.in.front().add_range(step, 1);
       if (p == last) sides[1].now.out.front().add_range(step, 1);
-      if (p < last && probes_[p] > 0) add_part(2, probes_[p], 0, interval_);
+      if (p < last && probes_[p] > 0) add_part(2, {.uses = probes_[p]}, interval_);
     }
     const uint32_t proper = sides[2].now.count;
-    add_part(2, probes_[last], 0, interval_);
+    add_part(2, {.uses = probes_[last]}, interval_);
     for (Lane* lane : {&sides[2].now.in.front(), &sides[2].now.out.front()}) {
       lane->add_range(proper, 1);
     }

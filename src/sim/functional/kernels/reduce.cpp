@@ -42,7 +42,7 @@ class ReduceNode final : public EngineNode {
     uint32_t n = ready;
     if (value_ > 0) n = OuterInput(*ports[0], 1, in_lane(0)).walk(batch);
     if (n == 0) return false;
-    step(n);
+    add_steps(n);
     given_at_ = &out_lane(0).list().at;
     reduce(batch, n);
     if (structure_->count == 0) return true;

@@ -57,7 +57,11 @@ class ScanSteps : public MemoryNode {
   void request_viewed(uint32_t n);
   void log_fetched(uint32_t fetched);
   void log_quiet(uint32_t count);
-  void log_middle(uint32_t need, uint32_t take, uint32_t fetched, uint32_t count = 1);
+  struct References {
+    uint32_t needed = 0;
+    uint32_t taken = 0;
+  };
+  void log_middle(References references, uint32_t requests, uint32_t count = 1);
   // memory that is asked in batches
   void ask_for_fiber();
   void ask_for_elements(uint32_t n);
@@ -124,7 +128,7 @@ inline void ScanSteps::end_steps() {
   if (batched) {
     batched->count_own(count_);
   } else if (!memory()) {
-    step(count_);
+    add_steps(count_);
   }
 }
 
@@ -155,9 +159,9 @@ inline void ScanSteps::log_stop(uint32_t taken, bool stop_taken) {
     if (!stop_taken) lane_->needs(count_);
     return;
   }
-  if (stop_taken) log_side(0, 1, 0, 0);
-  log_middle(needed, taken, 0);
-  log_side(2, 1, 0, 0);
+  if (stop_taken) log_side(0, {});
+  log_middle({.needed = needed, .taken = taken}, 0);
+  log_side(2, {});
 }
 
 // --- memory: the first side takes references and requests positions, the second uses these and
@@ -166,7 +170,7 @@ inline void ScanSteps::log_stop(uint32_t taken, bool stop_taken) {
 inline void ScanSteps::request_fiber() {
   entered_ = 0;
   if (reference_ != kAbsent) entered_ = enter_fiber(reference_);
-  log_side(0, 1, 0, entered_);
+  log_side(0, {.requests = entered_});
   fresh_ = true;
 }
 
@@ -196,34 +200,34 @@ inline void ScanSteps::request_viewed(uint32_t n) {
 /// An element that requests bursts. The first of a fiber takes its reference and positions.
 inline void ScanSteps::log_fetched(uint32_t fetched) {
   const uint32_t first = fresh_ ? 1 : 0;
-  log_middle(first, first, fetched);
-  log_side(2, 1, fetched, 0);
+  log_middle({.needed = first, .taken = first}, fetched);
+  log_side(2, {.uses = fetched});
 }
 
 /// Elements that request nothing.
 inline void ScanSteps::log_quiet(uint32_t count) {
-  log_side(2, count, 0, 0);
+  log_side(2, {.count = count});
   if (fresh_) {
-    log_middle(1, 1, 0);
+    log_middle({.needed = 1, .taken = 1}, 0);
     --count;
   }
-  log_middle(0, 0, 0, count);
+  log_middle({}, 0, count);
 }
 
-/// A step of the second side that needs and takes so many tokens of the first, and if it is the
-/// first of a fiber the fiber's positions; requests `fetched` bursts. Or `count` of them.
-inline void ScanSteps::log_middle(uint32_t need, uint32_t take, uint32_t fetched, uint32_t count) {
+/// A step of the second side that needs and takes so many tokens of the first, and uses the fiber's
+/// positions if it is the first of a fiber. Or `count` of them.
+inline void ScanSteps::log_middle(References references, uint32_t requests, uint32_t count) {
   if (count == 0) return;
-  const uint32_t entered = fresh_ ? entered_ : 0;
+  const SideSteps step{.count = count, .uses = fresh_ ? entered_ : 0, .requests = requests};
   fresh_ = false;
   uint32_t number = sides[1].now.count;
-  if (too_many_bursts(entered, fetched)) {
-    number = log_parts(1, entered, fetched);
+  if (too_many_bursts(step)) {
+    number = log_parts(1, step);
   } else {
-    log_side(1, count, entered, fetched);
+    log_side(1, step);
   }
-  for (uint32_t k = 0; k < need; ++k) lane_->needs(number, k);
-  lane_->at.insert(lane_->at.end(), take, number);
+  for (uint32_t k = 0; k < references.needed; ++k) lane_->needs(number, k);
+  lane_->at.insert(lane_->at.end(), references.taken, number);
 }
 
 /// The step of an empty fiber uses its positions and needs the next token, which comes with those

@@ -54,7 +54,7 @@ class FilterNode final : public EngineNode {
     if (n == 0 || ended_) return false;
     std::vector<Batch> batches;
     read_batches(0, ports.size(), n, batches);
-    step(n);
+    add_steps(n);
     ended_ = !batches[0].stops.empty() && batches[0].stops.back().done();
     if (keeps_all(batches[0], n)) {
       pass_on(batches, n);
@@ -144,7 +144,7 @@ class DropNode final : public EngineNode {
     const uint32_t n = inner_batch.count;
     std::vector<Batch> batches;
     read_batches(outer_, ports.size() - outer_, n, batches);
-    step(n);
+    add_steps(n);
     Picked outer(steps().out[0]);
     Picked inner(steps().out[1]);
     pick(batches[0], n, outer, inner);
@@ -228,7 +228,7 @@ class ParallelizeNode final : public EngineNode {
     if (n == 0 || ended_) return false;
     std::vector<Batch> batches;
     read_batches(0, ports.size(), n, batches);
-    step(n);
+    add_steps(n);
     std::vector<Picked> parts;
     for (size_t p = 0; p < node_.outputs.size(); ++p) parts.emplace_back(out_lane(p));
     deal(batches, n, parts);

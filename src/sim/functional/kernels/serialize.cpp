@@ -1,58 +1,38 @@
 // Engine: serialize.
 #include <algorithm>
 
-#include "sim/functional/node.h"
+#include "sim/functional/stepwise_node.h"
 
 namespace fuseflow::engine {
 namespace {
 
 /// Inputs: one stream a copy, `order` loops inside the one that was split. A copy that has given
 /// its last element of the current fiber of the split loop is over: its stop said so.
-class SerializeNode final : public EngineNode {
+class SerializeNode final : public StepwiseNode {
  public:
   SerializeNode(const Context& context, NodeId id)
-      : EngineNode(context, id),
+      : StepwiseNode(context, id),
         copies_(node_.inputs.size()),
         inside_(node_.order),
         over_(copies_, false) {
-    sides.back().own_lanes(copies_, 1);
-    for (Lane& lane : steps().in) lane.always_listed = true;
     begin_fiber();
   }
   bool reads(size_t) const override { return reads_output(0); }
 
  protected:
-  bool compute() override {
-    if (ended_) return false;
-    cursors_.clear();
-    for (Port* port : ports) cursors_.emplace_back(*port);
-    structure_ = new_structure();
-    words_.clear();
-    const uint32_t most = context_.chunk;
-    while (!ended_ && words_.size() < most && try_step()) {
-    }
-    if (words_.empty()) return false;
-    finish();
-    return true;
-  }
-
- private:
-  static constexpr size_t kNone = SIZE_MAX;
-
-  /// The next step, or the payloads of a fiber: false if a token is not here yet.
-  bool try_step() {
+  /// Or the steps of all payloads of a fiber that are here.
+  bool try_step() override {
     size_t copy = turn_;
     if (!in_element_) {
       if (!search(turn_, &copy)) return false;
       if (copy == kNone) return end_fiber();
     }
-    PortCursor& cursor = cursors_[copy];
-    if (!cursor.here()) return false;
-    need_head(copy);
+    if (!need(copy)) return false;
+    const PortCursor& cursor = cursors_[copy];
     if (cursor.is_payload()) {
       turn_ = copy;
       give_token(cursor.word());
-      take_head(turn_);
+      take(turn_);
       in_element_ = inside_ > 0;
       if (in_element_) pass_payloads();
       if (!in_element_) next_turn();
@@ -61,23 +41,27 @@ class SerializeNode final : public EngineNode {
     const Stop stop = cursor.stop();
     if (!stop.done() && stop.level >= inside_ - 1) return end_element(copy, stop);
     turn_ = copy;
-    give_stop(stop);
-    take_head(turn_);
+    give_stop(stop.level, stop.bits);
+    take(turn_);
     in_element_ = true;
     return true;
   }
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
 
   /// The rest of the payloads of the current innermost fiber, as far as they are here.
   void pass_payloads() {
     PortCursor& cursor = cursors_[turn_];
     while (cursor.here() && cursor.is_payload()) {
-      need_head(turn_);
+      ++step_;
+      need(turn_);
       give_token(cursor.word());
-      take_head(turn_);
+      take(turn_);
     }
   }
 
-  bool is_element(PortCursor& cursor) const {
+  bool is_element(const PortCursor& cursor) const {
     if (cursor.is_payload()) return true;
     const Stop& stop = cursor.stop();
     if (stop.done() || inside_ == 0) return false;
@@ -91,10 +75,8 @@ class SerializeNode final : public EngineNode {
     for (size_t n = 0; n < count; ++n) {
       const size_t copy = from + n < copies_ ? from + n : from + n - copies_;
       if (copy == skip || over_[copy]) continue;
-      PortCursor& cursor = cursors_[copy];
-      if (!cursor.here()) return false;
-      need_head(copy);
-      if (!is_element(cursor)) continue;
+      if (!need(copy)) return false;
+      if (!is_element(cursors_[copy])) continue;
       *found = copy;
       return true;
     }
@@ -105,9 +87,8 @@ class SerializeNode final : public EngineNode {
   bool rest_here(size_t except, const Stop& like) {
     for (size_t copy = 0; copy < copies_; ++copy) {
       if (copy == except || over_[copy]) continue;
-      PortCursor& cursor = cursors_[copy];
-      if (!cursor.here()) return false;
-      need_head(copy);
+      if (!need(copy)) return false;
+      const PortCursor& cursor = cursors_[copy];
       if (cursor.is_payload() || cursor.stop().level != like.level ||
           cursor.stop().bits >> inside_ != like.bits >> inside_) {
         disagree("copies end their fibers differently");
@@ -118,7 +99,7 @@ class SerializeNode final : public EngineNode {
 
   void take_rest(size_t except) {
     for (size_t copy = 0; copy < copies_; ++copy) {
-      if (copy != except && !over_[copy]) take_head(copy);
+      if (copy != except && !over_[copy]) take(copy);
     }
   }
 
@@ -126,7 +107,7 @@ class SerializeNode final : public EngineNode {
     if (!cursors_[0].here()) return false;
     const Stop stop = cursors_[0].stop();
     if (!rest_here(kNone, stop)) return false;
-    give_stop(stop);
+    give_stop(stop.level, stop.bits);
     take_rest(kNone);
     ended_ = stop.done();
     ++fiber_;
@@ -137,8 +118,8 @@ class SerializeNode final : public EngineNode {
   /// The stop that ends an element's fiber.
   bool end_element(size_t self, const Stop& stop) {
     if (stop.level < inside_) {  // the copy has a further element
-      give_stop(stop);
-      take_head(self);
+      give_stop(stop.level, stop.bits);
+      take(self);
       turn_ = self;
       in_element_ = false;
       next_turn();
@@ -148,12 +129,12 @@ class SerializeNode final : public EngineNode {
     const size_t from = self + 1 < copies_ ? self + 1 : (node_.contiguous ? self : 0);
     if (!search(from, &next, self) || (next == kNone && !rest_here(self, stop))) return false;
     if (next != kNone) {
-      give_stop({0, static_cast<uint16_t>(inside_ - 1), stop.bits & ((1U << inside_) - 1)});
+      give_stop(static_cast<uint16_t>(inside_ - 1), stop.bits & ((1U << inside_) - 1));
     } else {
-      give_stop(stop);
+      give_stop(stop.level, stop.bits);
       take_rest(self);
     }
-    take_head(self);
+    take(self);
     in_element_ = false;
     over_[self] = true;
     if (next != kNone) {
@@ -176,48 +157,12 @@ class SerializeNode final : public EngineNode {
                 : static_cast<size_t>(first_copy(fiber_, static_cast<int64_t>(copies_)));
   }
 
-  // --- one step's effects: each gives one token, so that is the number of the step
-
-  void give_token(uint32_t word) { words_.push_back(word); }
-  void give_stop(const Stop& stop) {
-    structure_->stops.push_back({static_cast<uint32_t>(words_.size()), stop.level, stop.bits});
-    give_token(0);
-  }
-  void need_head(size_t copy) { in_lane(copy).needs(static_cast<uint32_t>(words_.size())); }
-  /// In the step that has just given a token.
-  void take_head(size_t copy) {
-    in_lane(copy).at.push_back(static_cast<uint32_t>(words_.size()) - 1);
-    cursors_[copy].advance();
-  }
-
-  void finish() {
-    const auto n = static_cast<uint32_t>(words_.size());
-    for (size_t copy = 0; copy < copies_; ++copy) in_lane(copy).cut(n);
-    step(n);
-    structure_->count = n;
-    Payload payload;
-    if (reads_output(0)) {
-      auto out = allocate_payload(n);
-      std::copy(words_.begin(), words_.end(), out.get());
-      payload = {out, out.get()};
-    }
-    for (size_t copy = 0; copy < copies_; ++copy) {
-      const auto taken = static_cast<uint32_t>(in_lane(copy).at.size());
-      payload = keeping(payload, *ports[copy], taken);
-    }
-    give(0, structure_, payload);
-  }
-
   const size_t copies_;
   const int inside_;
   std::vector<bool> over_;
   size_t turn_ = 0;          // the copy that gives the current or next element
   bool in_element_ = false;  // the current element's fiber has begun (inside_ > 0)
   uint64_t fiber_ = 0;
-  // the batch at hand
-  std::vector<PortCursor> cursors_;
-  std::shared_ptr<Structure> structure_;
-  std::vector<uint32_t> words_;
 };
 
 }  // namespace

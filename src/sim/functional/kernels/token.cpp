@@ -89,7 +89,7 @@ class RepeatNode final : public EngineNode {
     Payload payload;
     const uint32_t n = repeat(outer, batch, payload);
     if (n == 0) return false;
-    step(n);
+    add_steps(n);
     for (const Stop& stop : batch.stops) ended_ = ended_ || (batch.at(stop) < n && stop.done());
     give_like(0, batch, n, keeping(payload, *ports[0], outer.tokens()));
     return true;

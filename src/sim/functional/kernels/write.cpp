@@ -36,7 +36,7 @@ class WriteNode final : public WriterSteps {
   bool compute() override {
     if (ended_ || !load()) return false;
     store();
-    add_steps();
+    log_steps();
     return true;
   }
 

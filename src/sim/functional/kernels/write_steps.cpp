@@ -65,18 +65,18 @@ bool WriterSteps::load() {
 // --- steps ---
 
 /// A step for each token; those of stops cost nothing, unless the machine says so.
-void WriterSteps::add_steps() {
+void WriterSteps::log_steps() {
   if (batched) return add_batched_steps();
   find_splits();
   if (!splits_.empty()) return add_split_steps();
-  if (context_.machine.write_stops_take_steps) return step(n_);
+  if (context_.machine.write_stops_take_steps) return add_steps(n_);
   uint32_t k = 0;
   for (const Stop& stop : batch_.stops) {
     const uint32_t end = batch_.at(stop) + 1;
     steps().add(end - k, interval_, 0);
     k = end;
   }
-  step(n_ - k);
+  add_steps(n_ - k);
 }
 
 /// Finds them. Requests of positions are together in a step as long as they can be outstanding.

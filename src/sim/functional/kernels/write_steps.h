@@ -35,7 +35,7 @@ class WriterSteps : public MemoryNode {
   /// Tokens before the next stop are elements.
   void note_elements() { stop_before_ = false; }
   /// The steps of the batch, when all is stored.
-  void add_steps();
+  void log_steps();
 
   const bool level_;
   const size_t main_;   // the input written; those before it are coordinates
