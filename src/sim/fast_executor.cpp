@@ -211,8 +211,8 @@ void Run::keep_rows() {
       continue;
     }
     const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
-    node->events.writer = node->id();
-    rows_[{tensor, level}].writers.push_back(std::move(node->events));
+    node->written_rows.writer = node->id();
+    rows_[{tensor, level}].writers.push_back(std::move(node->written_rows));
   }
   for (auto& [of, rows] : rows_) {
     const Tensor& tensor = program_.tensors[static_cast<size_t>(of.first)];

@@ -14,7 +14,7 @@ class MemoryNode : public EngineNode {
  public:
   MemoryNode(const Context& context, NodeId id)
       : EngineNode(context, id),
-        batched_memory_(timed_memory() && context.machine.dram.model == "comal") {}
+        memory_wants_batches_(timed_memory() && context.machine.dram.model == "comal") {}
 
  protected:
   void start_batch() override { split_ = false; }
@@ -23,11 +23,13 @@ class MemoryNode : public EngineNode {
     return context_.addresses != nullptr && context_.addresses->in_memory(node_.tensor);
   }
   void make_sides(size_t count);
-  /// Whether memory takes time and is asked in batches.
-  bool batched_memory() const { return batched_memory_; }
-  void make_batched(size_t arrays) {
-    batched.emplace(sides.back(), arrays, context_.machine.dram.outstanding);
+  /// Whether memory takes time and is asked in batches (ir-spec/memory.md, `comal`).
+  bool memory_wants_batches() const { return memory_wants_batches_; }
+  /// The node's own steps ask and wait, through a port for each array.
+  void ask_in_own_steps(size_t arrays) {
+    asking.emplace(sides.back(), arrays, context_.machine.dram.outstanding);
     bursts.resize(arrays);
+    last_burst_.assign(arrays, kNoBurst);
   }
   /// Whether these bytes are all in the burst that the side (a writer: the output) requested last.
   bool in_last_burst(size_t side, uint64_t address, uint64_t bytes) const {
@@ -46,7 +48,7 @@ class MemoryNode : public EngineNode {
   /// Requests the bursts that hold these bytes: all of them where memory is asked in batches, else
   /// those but the one that the side requested last. Returns how many.
   uint32_t request(size_t side, uint64_t address, uint64_t bytes) {
-    return batched_memory() ? collect(side, address, bytes) : fetch(side, address, bytes);
+    return memory_wants_batches() ? collect(side, address, bytes) : fetch(side, address, bytes);
   }
   uint32_t collect(size_t side, uint64_t address, uint64_t bytes);
   uint32_t fetch(size_t side, uint64_t address, uint64_t bytes) {
@@ -119,7 +121,7 @@ class MemoryNode : public EngineNode {
   static void insert_bursts(Steps& target, SideSteps step);
   uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
 
-  const bool batched_memory_;
+  const bool memory_wants_batches_;
   uint32_t most_bursts_ = UINT32_MAX;  // of a step: what a port may have outstanding
   bool split_ = false;                 // in the batch at hand: some step is done in parts
 };

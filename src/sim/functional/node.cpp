@@ -20,7 +20,7 @@ EngineNode::EngineNode(const Context& context, NodeId id)
   const auto rows =
       context.rows->find({node_.tensor, node_.kind == NodeKind::array ? -1 : node_.level});
   if (rows == context.rows->end()) return;
-  gates = RowGates(rows->second);
+  row_gates = RowGates(rows->second);
 }
 
 bool EngineNode::work() {

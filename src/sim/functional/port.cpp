@@ -38,7 +38,7 @@ uint32_t Port::ready() {
   if (segments_.empty()) return 0;
   if (segments_.front().count - used_ <= few) coalesce_first();
   if (!takes_run_length && segments_.front().payload.run_length != nullptr)
-    make_words(segments_.front());
+    expand(segments_.front());
   return segments_.front().count - used_;
 }
 
@@ -125,7 +125,7 @@ bool PortCursor::next_segment() {
   if (next >= port_->segments_.size()) return false;
   segment_ = next;
   Segment& s = port_->segments_[next];
-  if (!port_->takes_run_length && s.payload.run_length != nullptr) make_words(s);
+  if (!port_->takes_run_length && s.payload.run_length != nullptr) expand(s);
   k_ = next == 0 ? port_->used_ : 0;
   end_ = s.count;
   begin_ = s.begin;
@@ -185,7 +185,7 @@ void Output::give_timed(Segment segment, const TimeRef& times) {
 }
 
 void Output::keep(Segment segment, const TimeRef& times) {
-  if (segment.payload.run_length != nullptr) make_words(segment);
+  if (segment.payload.run_length != nullptr) expand(segment);
   const Stops& stops = segment.structure->stops;
   size_t s = segment.first_stop;
   TimeCursor cursor(times);

@@ -22,20 +22,22 @@ class TokenNode : public MemoryNode {
     const Batch& like = batches_.front();
     const auto elements = static_cast<int64_t>(n - like.stops.size());
     const Payload payload = reads_output(0) ? make_payload(batches_, n) : Payload{};
-    count(batches_, elements);
-    if (sides.size() > 1 || batched) {
+    account(batches_, elements);
+    if (sides.size() > 1 || asking) {
       log_bursts(batches_, n);
     } else {
       log_steps(batches_, n);
     }
-    if (batched) batched->count_own(n);
-    if (gates.any()) wait_for_rows(n);
+    if (asking) asking->count_own(n);
+    if (row_gates.any()) wait_for_rows(n);
     give_like(0, like, n, payload);
     ended_ = !like.stops.empty() && like.stops.back().done();
     return true;
   }
 
-  /// Payloads of n tokens, 0 at stops.
+  /// Payloads of n tokens, 0 at stops. Here and below `inputs` are batches by input that is no
+  /// immediate; to fill() they are given with words in place of run lengths, where make_payload()
+  /// does so.
   virtual Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) {
     auto words = allocate_payload(n);
     fill(inputs, words.get(), n);
@@ -44,8 +46,10 @@ class TokenNode : public MemoryNode {
   }
   /// The same; those at stops may be anything.
   virtual void fill(const std::vector<Batch>&, uint32_t*, uint32_t) {}
-  /// Flops and bytes of a batch with `elements` payloads.
-  virtual void count(const std::vector<Batch>& inputs, int64_t elements) = 0;
+  /// Flops and bytes of a batch with `elements` payloads; may refuse the data. Called after
+  /// make_payload(), which is left out where nobody reads the output: then what is needed of it is
+  /// found here.
+  virtual void account(const std::vector<Batch>& inputs, int64_t elements) = 0;
 
   /// The steps of n tokens.
   virtual void log_steps(const std::vector<Batch>&, uint32_t n) { add_steps(n); }

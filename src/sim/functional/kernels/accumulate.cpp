@@ -59,6 +59,7 @@ class AccumulateNode final : public EngineNode {
         entries_(node_.reduction, start_value(), key_space()),
         blocks_(context, node_, start_value()),
         steps_(sides, rules(context.machine), depths()) {
+    two_stores_ = context.machine.accumulate_double_buffered;
     made_.resize(order_ + 1);
   }
 
@@ -210,7 +211,7 @@ class AccumulateNode final : public EngineNode {
   /// Null if they are not read.
   const float* values_of(size_t s, uint32_t first, uint32_t last) {
     if (batch_.payload.run_length == nullptr && batch_.payload.data == nullptr) return nullptr;
-    const Words words = words_of(batch_, s, first, last, scratch_);
+    const Words words = fiber_words(batch_, s, first, last, scratch_);
     if (words.step == 0 && last - first > 1) {
       const uint32_t word = *words.first;
       scratch_.assign(last - first, word);

@@ -23,7 +23,7 @@ class LoadNode : public TokenNode {
     if (storage_ == nullptr) missing_data(tensor_.name);
     stored_ = storage_->values.size() / static_cast<size_t>(volume_);
     if (!timed_memory()) return;
-    batched_memory() ? make_batched(1) : make_sides(2);
+    memory_wants_batches() ? ask_in_own_steps(1) : make_sides(2);
     start_ = context.addresses->values(node_.tensor);
   }
 
@@ -40,16 +40,16 @@ class LoadNode : public TokenNode {
 
   /// Memory that is asked in batches: an address a reference.
   void log_batches(const Batch& references, uint32_t n) {
-    batched->begin();
+    asking->begin();
     const uint32_t* refs = references.payload.words();
     for_each_token(
         references, n,
         [&](uint32_t k) {
           const bool present = refs[k] != kAbsent;
           if (present) bursts[0].push_back(start_ + bytes_ * refs[k]);
-          batched_load_.token(*batched, present, interval_);
+          batched_load_.token(*asking, present, interval_);
         },
-        [&](uint32_t, const Stop&) { batched_load_.token(*batched, false, interval_); });
+        [&](uint32_t, const Stop&) { batched_load_.token(*asking, false, interval_); });
   }
 
   const Tensor& tensor_;
@@ -67,7 +67,7 @@ class ArrayNode final : public LoadNode {
  public:
   using LoadNode::LoadNode;
   // Steps that wait for rows look at each reference.
-  bool takes_run_length(size_t) const override { return !gates.any() && !batched; }
+  bool takes_run_length(size_t) const override { return !row_gates.any() && !asking; }
 
  protected:
   /// Values of run-length references stay where they are, if all of them are there.
@@ -76,7 +76,7 @@ class ArrayNode final : public LoadNode {
     if (references.payload.run_length == nullptr) return TokenNode::make_payload(inputs, n);
     look_at(references);
     if (found_.absent > 0 || found_.beyond > storage_->values.size()) {
-      return TokenNode::make_payload({with_words(references, refs_)}, n);
+      return TokenNode::make_payload({expanded(references, refs_)}, n);
     }
     auto values = make_pooled<RunLengthPayload>(*references.payload.run_length);
     values->memory = reinterpret_cast<const uint32_t*>(storage_->values.data());
@@ -97,13 +97,13 @@ class ArrayNode final : public LoadNode {
     }
     load(inputs[0], from, n, out);
   }
-  void count(const std::vector<Batch>& inputs, int64_t elements) override {
+  void account(const std::vector<Batch>& inputs, int64_t elements) override {
     if (!reads_output(0)) look_at(inputs[0]);
     account_found(found_, elements);
   }
 
   void log_bursts(const std::vector<Batch>& inputs, uint32_t n) override {
-    if (batched) return log_batches(inputs[0], n);
+    if (asking) return log_batches(inputs[0], n);
     uint32_t k = 0;
     for_fibers(inputs[0], [&](size_t s, uint32_t first, uint32_t last) {
       quiet_ += first - k;  // stops
@@ -218,14 +218,14 @@ class BlockArrayNode final : public LoadNode {
     const uint32_t* refs = inputs[0].payload.words();
     for (uint32_t k = 0; k < n; ++k) out[k] = refs[k] == kAbsent ? fill_ : first_ + refs[k];
   }
-  void count(const std::vector<Batch>& inputs, int64_t elements) override {
+  void account(const std::vector<Batch>& inputs, int64_t elements) override {
     account_found(kernels::references(inputs[0].payload.words(), inputs[0].count), elements);
   }
 
   /// Memory: a block is requested and taken burst by burst, a step each (ir-spec/memory.md).
   void log_bursts(const std::vector<Batch>& inputs, uint32_t n) override {
     const uint32_t* refs = inputs[0].payload.words();
-    if (batched) return log_batches(inputs[0], n);
+    if (asking) return log_batches(inputs[0], n);
     for_each_token(
         inputs[0], n,
         [&](uint32_t k) {

@@ -51,7 +51,7 @@ class BlockMapNode final : public TokenNode {
         [&](uint32_t k, const Stop&) { out.stop(k); });
     return out.payload();
   }
-  void count(const std::vector<Batch>&, int64_t elements) override {
+  void account(const std::vector<Batch>&, int64_t elements) override {
     stats_.flops += elements * operator_.flops();
   }
 
@@ -114,7 +114,7 @@ class BlockCoordinateNode final : public TokenNode {
         [&](uint32_t k, const Stop&) { out.stop(k); });
     return out.payload();
   }
-  void count(const std::vector<Batch>&, int64_t) override {}
+  void account(const std::vector<Batch>&, int64_t) override {}
 
  private:
   const int64_t volume_;

@@ -39,8 +39,7 @@ class GallopNode final : public MemoryNode {
       steps().out.front().always_listed = true;
       return;
     }
-    make_batched(4);
-    last_burst_.assign(4, kNoBurst);
+    ask_in_own_steps(4);  // whatever the memory: each look waits for what it has asked for
   }
 
  protected:
@@ -63,7 +62,7 @@ class GallopNode final : public MemoryNode {
     structure_ = new_structure();
     count_ = 0;
     looks_ = 0;
-    if (batched) batched->begin();
+    if (asking) asking->begin();
     takes_ = &steps().in.front().list();
     gives_ = &steps().out.front().list();
     crd_ = reads_output(0) ? allocate_payload(chunk_) : nullptr;
@@ -102,13 +101,13 @@ class GallopNode final : public MemoryNode {
     if (gallop_.over() && !here(ahead)) return false;
     in = ahead;
     if (entered) count_positions();
-    if (batched) ask_for_positions(entered);
+    if (asking) ask_for_positions(entered);
     if (gallop_.over()) {
       give_stop(in, 1);
       return true;
     }
     open_ = true;
-    if (!batched) take(1);
+    if (!asking) take(1);
     look();
     return true;
   }
@@ -137,15 +136,15 @@ class GallopNode final : public MemoryNode {
 
   /// A step that takes the references and asks for the positions of both fibers, if they are there.
   void ask_for_positions(bool entered) {
-    takes_->take(batched->step(0));
+    takes_->take(asking->step(0));
     std::array<uint32_t, 2> asked{};
     for (size_t i = 0; i < 2 && entered; ++i) {
       asked[i] = levels_[i].reader->enter(
           levels_[i].reference, false,
           [&](uint64_t address, uint64_t bytes) { return request(2 * i, address, bytes); });
     }
-    batched->ask_together(
-        std::array{std::pair(size_t{0}, asked[0]), std::pair(size_t{2}, asked[1])}, 0);
+    asking->ask_together(std::array{std::pair(size_t{0}, asked[0]), std::pair(size_t{2}, asked[1])},
+                         0);
   }
 
   void look() {
@@ -153,15 +152,15 @@ class GallopNode final : public MemoryNode {
     const bool found = gallop_.step([&](int list, uint32_t position) {
       const auto i = static_cast<size_t>(list);
       stats_.read_bytes += levels_[i].view.element_bytes();
-      if (!batched) return;
+      if (!asking) return;
       asked[i] += levels_[i].reader->element(
           levels_[i].begin + position,
           [&](uint64_t address, uint64_t bytes) { return request(2 * i + 1, address, bytes); });
     });
     ++looks_;
-    if (batched) {
+    if (asking) {
       wait_for(asked);
-      batched->count_own(1);
+      asking->count_own(1);
     } else {
       add_steps(1);
     }
@@ -169,11 +168,11 @@ class GallopNode final : public MemoryNode {
   }
   void wait_for(const std::array<uint32_t, 2>& asked) {
     if (asked[0] + asked[1] == 0) {
-      batched->step(interval_);
+      asking->step(interval_);
       return;
     }
-    batched->ask_together(
-        std::array{std::pair(size_t{1}, asked[0]), std::pair(size_t{3}, asked[1])}, interval_);
+    asking->ask_together(std::array{std::pair(size_t{1}, asked[0]), std::pair(size_t{3}, asked[1])},
+                         interval_);
   }
 
   void give_found() {
@@ -209,7 +208,7 @@ class GallopNode final : public MemoryNode {
   /// The stop at the end of a fiber, `references` of which are still to be taken; `in` is past
   /// them. It needs the next token too.
   void give_stop(Cursors& in, uint32_t references) {
-    if (!batched) take(references);
+    if (!asking) take(references);
     if (in[0].is_payload() || in[0].stop().done()) {
       takes_->needs(steps().count);
       return log_stop(0, 1);
@@ -227,12 +226,12 @@ class GallopNode final : public MemoryNode {
     log_stop(stop.done() ? kDoneLevel : stop.level + 1, stop.bits << 1);
   }
   void log_stop(int level, uint32_t bits) {
-    batched ? static_cast<void>(batched->step(interval_)) : add_steps(1);
-    if (batched) batched->count_own(1);
+    asking ? static_cast<void>(asking->step(interval_)) : add_steps(1);
+    if (asking) asking->count_own(1);
     structure_->stops.push_back({count_, static_cast<uint16_t>(level), bits});
     if (crd_) crd_[count_] = 0;
-    for (SearchedLevel& level : levels_) {
-      if (level.references) level.references[count_] = 0;
+    for (SearchedLevel& searched : levels_) {
+      if (searched.references) searched.references[count_] = 0;
     }
     give_token();
   }

@@ -189,16 +189,18 @@ class JoinNode : public EngineNode {
   void merge_two() {
     switch (node_.kind) {
       case NodeKind::intersect:
-        return run<0>();
+        return run<NodeKind::intersect>();
       case NodeKind::unite:
-        return run<1>();
+        return run<NodeKind::unite>();
       default:
-        return run<2>();
+        return run<NodeKind::leftjoin>();
     }
   }
-  /// Steps while both groups have elements here. kKind: 0 intersect, 1 unite, 2 leftjoin.
-  template <int kKind>
+  /// Steps while both groups have elements here.
+  template <NodeKind kKind>
   void run() {
+    constexpr bool kIntersect = kKind == NodeKind::intersect;
+    constexpr bool kUnite = kKind == NodeKind::unite;
     Group& a = groups_[0];
     Group& b = groups_[1];
     uint32_t i = a.at;
@@ -223,18 +225,19 @@ class JoinNode : public EngineNode {
       take_a[i] = t;
       take_b[j] = t;
       gives[m] = t;
-      // Not comparisons, of which compilers make branches.
+      // Not comparisons, of which compilers make branches: le is 1 if ca <= cb, since exactly then
+      // ca - cb - 1 wraps below 0.
       const auto le = static_cast<uint32_t>((ca - cb - 1) >> 63);
       const auto ge = static_cast<uint32_t>((cb - ca - 1) >> 63);
-      source_a[m] = kKind == 1 ? i | (le - 1) : i;  // kAbsent if the coordinate is b's
-      source_b[m] = kKind != 0 ? j | (ge - 1) : j;
-      if (kKind == 1) crd[m] = static_cast<uint32_t>(std::min(ca, cb));
-      m += kKind == 0 ? (le & ge) : kKind == 1 ? 1 : le;
+      source_a[m] = kUnite ? i | (le - 1) : i;  // all ones (kAbsent) if the coordinate is b's
+      source_b[m] = !kIntersect ? j | (ge - 1) : j;
+      if (kUnite) crd[m] = static_cast<uint32_t>(std::min(ca, cb));
+      m += kIntersect ? (le & ge) : kUnite ? 1 : le;
       i += le;
       j += ge;
       ++t;
     }
-    if (kKind != 1) {
+    if (!kUnite) {
       for (uint32_t k = m_begin; k < m; ++k) crd[k] = crd_a[source_a[k]];
     }
     a.at = i;

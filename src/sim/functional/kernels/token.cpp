@@ -25,7 +25,7 @@ class MapNode final : public TokenNode {
       evaluate(inputs, s, first, last, out);
     });
   }
-  void count(const std::vector<Batch>&, int64_t elements) override {
+  void account(const std::vector<Batch>&, int64_t elements) override {
     stats_.flops += elements * op_info(node_.op).flops;
   }
 
@@ -41,7 +41,7 @@ class MapNode final : public TokenNode {
         operands[i] = &node_.inputs[i].immediate;
         continue;
       }
-      const Words words = words_of(inputs[next++], s, first, last, scratch_[i]);
+      const Words words = fiber_words(inputs[next++], s, first, last, scratch_[i]);
       operands[i] = reinterpret_cast<const float*>(words.first);
       strides[i] = static_cast<int>(words.step);
     }
@@ -70,7 +70,7 @@ class PassNode final : public TokenNode {
     auto* numbers = reinterpret_cast<float*>(out);
     for (uint32_t k = 0; k < n; ++k) numbers[k] = static_cast<float>(in[k]);
   }
-  void count(const std::vector<Batch>&, int64_t) override {}
+  void account(const std::vector<Batch>&, int64_t) override {}
 };
 
 class RepeatNode final : public EngineNode {
@@ -120,7 +120,7 @@ class RepeatNode final : public EngineNode {
       while (s < batch.stops.size() && batch.at(batch.stops[s]) < first) ++s;
       (*runs)[s] = {word, 0};
     });
-    payload.run_length = run_length_like(batch, std::move(runs));
+    payload.run_length = runs_like(batch, std::move(runs));
     return n;
   }
 };

@@ -196,7 +196,7 @@ class WriteNode final : public WriterSteps {
     if (count <= complete_ || !notes_rows()) return;
     complete_ = count;
     steps().out.front().at.push_back(at);
-    if (!signals_) events.complete.push_back(count);
+    if (!signals_) written_rows.complete.push_back(count);
   }
 
   const Tensor& tensor_;

@@ -15,8 +15,8 @@ WriterSteps::WriterSteps(const Context& context, NodeId id)
 }
 
 void WriterSteps::request_writes() {
-  if (batched_memory()) {
-    make_batched(2);
+  if (memory_wants_batches()) {
+    ask_in_own_steps(2);
     return;
   }
   bursts.resize(2);
@@ -66,7 +66,7 @@ bool WriterSteps::load() {
 
 /// A step for each token; those of stops cost nothing, unless the machine says so.
 void WriterSteps::log_steps() {
-  if (batched) return add_batched_steps();
+  if (asking) return add_batched_steps();
   find_splits();
   if (!splits_.empty()) return add_split_steps();
   if (context_.machine.write_stops_take_steps) return add_steps(n_);
@@ -150,7 +150,7 @@ void WriterSteps::split_bursts(Lane& lane) const {
 void WriterSteps::collect_write(size_t output, uint64_t address, uint64_t bytes, uint32_t at) {
   if (ports[main_]->blocks) bytes = 1;  // a block has one address
   collected_[output] += collect(output, address, bytes);
-  const uint32_t most = level_ ? batched->batch() : 1;
+  const uint32_t most = level_ ? asking->batch() : 1;
   if (collected_[output] >= most) send(output, at);
 }
 void WriterSteps::send(size_t output, uint32_t at) {
@@ -163,7 +163,7 @@ void WriterSteps::put_stop(const Stop& stop, uint32_t at) {
   stop_before_ = true;
   if (!timed_) return;
   for (size_t g = 0; g < bursts.size(); ++g) {
-    if (batched) {
+    if (asking) {
       if (sends) send(g, at);
     } else if (stop.done()) {
       end_burst(g, at);
@@ -177,25 +177,25 @@ void WriterSteps::add_batched_steps() {
   const auto add = [&](uint32_t k, bool is_stop) {
     const int64_t cost = is_stop && !context_.machine.write_stops_take_steps ? 0 : interval_;
     const auto sends = [&] { return sent != sent_.end() && sent->token == k; };
-    step_of_[k] = batched->step(sends() ? 0 : cost);
+    step_of_[k] = asking->step(sends() ? 0 : cost);
     taken.at.push_back(step_of_[k]);
     while (sends()) {
       const Sent& now = *sent++;
-      batched->ask(now.output, now.addresses, sends() ? 0 : cost);
+      asking->ask(now.output, now.addresses, sends() ? 0 : cost);
     }
   };
   for_each_token(
       batch_, n_, [&](uint32_t k) { add(k, false); },
       [&](uint32_t k, const Stop&) { add(k, true); });
   sent_.clear();
-  batched->count_own(n_);
+  asking->count_own(n_);
   outer_tokens_to_steps();
 }
 
 // --- bursts ---
 
 void WriterSteps::put(size_t output, uint64_t address, uint64_t bytes, uint32_t at) {
-  if (batched) return collect_write(output, address, bytes, at);
+  if (asking) return collect_write(output, address, bytes, at);
   if (in_last_burst(output, address, bytes)) return;
   for_bursts(address, bytes, [&](uint64_t burst) {
     if (burst == last_burst_[output]) return;
@@ -205,10 +205,10 @@ void WriterSteps::put(size_t output, uint64_t address, uint64_t bytes, uint32_t 
 }
 
 void WriterSteps::put_row(uint64_t address, uint64_t bytes, uint32_t first, uint32_t last) {
-  const uint64_t size = batched ? bytes : context_.addresses->burst_bytes();
+  const uint64_t size = asking ? bytes : context_.addresses->burst_bytes();
   while (first < last) {
     put(0, address, bytes, first);
-    const uint64_t inside = batched ? 0 : address - last_burst_[0];
+    const uint64_t inside = asking ? 0 : address - last_burst_[0];
     const uint64_t whole = std::max<uint64_t>(1, (size - inside) / bytes);
     const auto count = static_cast<uint32_t>(std::min<uint64_t>(whole, last - first));
     first += count;
