@@ -100,7 +100,7 @@ TimeRef BatchClock::solve_dense(uint32_t n) {
   raise_bounds(n);
   TimesBuilder times(pace_.interval);
   int64_t* out = times.reserve(n);
-  kernels::solve(bounds_.data(), n, pace_.next(), pace_.interval, out);
+  loops::solve(bounds_.data(), n, pace_.next(), pace_.interval, out);
   pace_.stepped_at(out[n - 1]);
   times.commit(n);
   return {times.finish(), 0, 0};

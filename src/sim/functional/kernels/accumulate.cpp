@@ -161,7 +161,7 @@ class AccumulateNode final : public EngineNode {
       });
       return;
     }
-    check_coordinate(input, kernels::largest(batch.payload.words(), batch.count));  // stops are 0
+    check_coordinate(input, loops::largest(batch.payload.words(), batch.count));  // stops are 0
   }
 
   void run() {

@@ -29,7 +29,7 @@ class LoadNode : public TokenNode {
 
  protected:
   /// `found`: in a batch with so many references. Refuses those that are outside of the tensor.
-  void account_found(const kernels::References& found, int64_t references) {
+  void account_found(const loops::References& found, int64_t references) {
     // Stops are references 0, which an empty tensor has not either.
     const bool none = stored_ == 0 && found.absent < references;
     if (none || found.beyond > std::max<size_t>(stored_, 1)) {
@@ -136,7 +136,7 @@ class ArrayNode final : public LoadNode {
   void log_references(const uint32_t* refs, uint32_t n) {
     for (uint32_t k = 0; k < n; ++k) {
       const Interval burst = last_burst_references();
-      const uint32_t inside = kernels::find_outside(refs + k, n - k, burst.first, burst.count);
+      const uint32_t inside = loops::find_outside(refs + k, n - k, burst.first, burst.count);
       quiet_ += inside;
       k += inside;
       if (k < n) log_element(refs[k]);
@@ -174,8 +174,8 @@ class ArrayNode final : public LoadNode {
 
   void load(const Batch& input, uint32_t first, uint32_t last, uint32_t* out) {
     if (first == last) return;
-    const kernels::References found =
-        kernels::gather(input.payload.words() + first, storage_->values.data(),
+    const loops::References found =
+        loops::gather(input.payload.words() + first, storage_->values.data(),
                         static_cast<uint32_t>(storage_->values.size()), tensor_.fill,
                         reinterpret_cast<float*>(out) + first, last - first);
     found_.absent += found.absent;
@@ -185,7 +185,7 @@ class ArrayNode final : public LoadNode {
   /// What the references are; nothing is loaded.
   void look_at(const Batch& input) {
     if (input.payload.run_length == nullptr) {
-      found_ = kernels::references(input.payload.words(), input.count);
+      found_ = loops::references(input.payload.words(), input.count);
       return;
     }
     found_ = {};
@@ -200,7 +200,7 @@ class ArrayNode final : public LoadNode {
     });
   }
 
-  kernels::References found_;   // of the batch at hand
+  loops::References found_;   // of the batch at hand
   std::vector<uint32_t> refs_;  // words of run-length references
   uint32_t quiet_ = 0;          // memory: steps not logged yet that request nothing
 };
@@ -219,7 +219,7 @@ class BlockArrayNode final : public LoadNode {
     for (uint32_t k = 0; k < n; ++k) out[k] = refs[k] == kAbsent ? fill_ : first_ + refs[k];
   }
   void account(const std::vector<Batch>& inputs, int64_t elements) override {
-    account_found(kernels::references(inputs[0].payload.words(), inputs[0].count), elements);
+    account_found(loops::references(inputs[0].payload.words(), inputs[0].count), elements);
   }
 
   /// Memory: a block is requested and taken burst by burst, a step each (ir-spec/memory.md).

@@ -59,7 +59,7 @@ class Entries {
       return;
     }
     if (n >= kFew && coordinates[n - 1] - coordinates[0] == n - 1 &&
-        kernels::is_run(coordinates, n)) {
+        loops::is_run(coordinates, n)) {
       return sum_run(base + coordinates[0], values, n);
     }
     float* sums = values_.data() + base;
@@ -107,7 +107,7 @@ class Entries {
   }
 
   void sum_run(uint64_t key, const float* values, uint32_t n) {
-    kernels::add_to(values_.data() + key, values, n);
+    loops::add_to(values_.data() + key, values, n);
     std::memset(marks_.data() + key, 1, n);
     std::memset(blocks_.data() + key / kBlock, 1, (key + n - 1) / kBlock - key / kBlock + 1);
   }

@@ -292,7 +292,7 @@ class JoinNode : public EngineNode {
       const uint32_t pad = !value            ? kAbsent
                            : blocked(stream) ? pad_block(stream)
                                              : std::bit_cast<uint32_t>(node_.init);
-      kernels::pick(in, group.source.data(), pad, out.get(), tokens_out_);
+      loops::pick(in, group.source.data(), pad, out.get(), tokens_out_);
       for (const Stop& stop : structure->stops) out[stop.at] = 0;
     }
     const Port& port = *ports[group.first + input];

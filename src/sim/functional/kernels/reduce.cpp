@@ -101,7 +101,7 @@ class ReduceNode final : public EngineNode {
     const uint32_t length = batch.at(batch.stops[s]) - k;
     std::array<float, kMostTogether> sums;
     sums.fill(start_value());
-    kernels::sum_fibers(values + k, fibers, length, length + 1, sums.data());
+    loops::sum_fibers(values + k, fibers, length, length + 1, sums.data());
     for (uint32_t f = 0; f < fibers; ++f) {
       running_ = sums[f];
       number_ = length;

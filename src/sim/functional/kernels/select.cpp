@@ -72,7 +72,7 @@ class FilterNode final : public EngineNode {
     const auto at_stops = std::count_if(
         batch.stops.begin(), batch.stops.end(),
         [&](const Stop& stop) { return same_value(values[batch.at(stop)], node_.init); });
-    return kernels::count_same(values, node_.init, n) == at_stops;
+    return loops::count_same(values, node_.init, n) == at_stops;
   }
 
   void pass_on(const std::vector<Batch>& batches, uint32_t n) {
