@@ -75,8 +75,10 @@ class DealtInTurn {
 }  // namespace
 
 std::unique_ptr<Memory> make_memory(const Machine& machine) {
-  if (machine.dram.model == "fixed") return std::make_unique<FixedMemory<Interleaved>>(machine.dram);
-  if (machine.dram.model == "comal") return std::make_unique<FixedMemory<DealtInTurn>>(machine.dram);
+  if (machine.dram.model == "fixed")
+    return std::make_unique<FixedMemory<Interleaved>>(machine.dram);
+  if (machine.dram.model == "comal")
+    return std::make_unique<FixedMemory<DealtInTurn>>(machine.dram);
   if (machine.dram.model == "banked") return make_banked_memory(machine);
   return nullptr;
 }

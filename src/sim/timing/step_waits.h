@@ -38,8 +38,7 @@ class Bounds {
         fresh ? loops::set_line(to, s.start + plus, s.step, s.count)
               : loops::raise_line(to, s.start + plus, s.step, s.count);
       } else {
-        fresh ? loops::set(to, s.values, plus, s.count)
-              : loops::raise(to, s.values, plus, s.count);
+        fresh ? loops::set(to, s.values, plus, s.count) : loops::raise(to, s.values, plus, s.count);
       }
       k += s.count;
     }

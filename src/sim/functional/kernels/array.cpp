@@ -176,8 +176,8 @@ class ArrayNode final : public LoadNode {
     if (first == last) return;
     const loops::References found =
         loops::gather(input.payload.words() + first, storage_->values.data(),
-                        static_cast<uint32_t>(storage_->values.size()), tensor_.fill,
-                        reinterpret_cast<float*>(out) + first, last - first);
+                      static_cast<uint32_t>(storage_->values.size()), tensor_.fill,
+                      reinterpret_cast<float*>(out) + first, last - first);
     found_.absent += found.absent;
     found_.beyond = std::max(found_.beyond, found.beyond);
   }
@@ -200,7 +200,7 @@ class ArrayNode final : public LoadNode {
     });
   }
 
-  loops::References found_;   // of the batch at hand
+  loops::References found_;     // of the batch at hand
   std::vector<uint32_t> refs_;  // words of run-length references
   uint32_t quiet_ = 0;          // memory: steps not logged yet that request nothing
 };

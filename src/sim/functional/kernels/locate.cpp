@@ -191,7 +191,7 @@ class LocateNode final : public TokenNode {
     const uint32_t* refs = batch.payload.words();
     if (plain() && out != nullptr) {
       const uint64_t beyond = loops::locate_dense(refs, inputs[1].payload.words(),
-                                                    static_cast<uint32_t>(level_.extent()), out, n);
+                                                  static_cast<uint32_t>(level_.extent()), out, n);
       if (beyond < static_cast<uint64_t>(kMaxStored)) return;  // else say where, below
     }
     const auto look_up = [&](uint32_t k) {
