@@ -211,16 +211,14 @@ void Run::keep_rows() {
       continue;
     }
     const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
-    node->events.writer = node->id();
-    rows_[{tensor, level}].writers.push_back(std::move(node->events));
+    node->written_rows.writer = node->id();
+    rows_[{tensor, level}].writers.push_back(std::move(node->written_rows));
   }
   for (auto& [of, rows] : rows_) {
     const Tensor& tensor = program_.tensors[static_cast<size_t>(of.first)];
-    std::vector<int64_t> extents;
-    for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
-      extents.push_back(tensor.level_extent(l));
-    }
-    rows.find_ends(extents);
+    int64_t row = 1;
+    for (size_t l = 1; l < tensor.format.levels.size(); ++l) row *= tensor.level_extent(l);
+    rows.find_ends(row);
   }
 }
 

@@ -1,6 +1,4 @@
 // Short segments that are made one hold the same tokens.
-#include "sim/functional/coalesce.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -59,7 +57,7 @@ TEST(Coalesce, RunLengthPayloadsBecomeWords) {
   std::vector<Segment> parts = parts_of(chunk, {50, 40, 42});
   const auto runs = make_pooled<Runs>(Runs{{0, 1}, {100, 1}, {}});
   for (Segment& part : parts) {
-    part.payload = {nullptr, nullptr, run_length_like(all_of(chunk.segment), runs)};
+    part.payload = {nullptr, nullptr, runs_like(all_of(chunk.segment), runs)};
   }
   expect_tokens(chunk, all_of(coalesce(parts)), 0);
 }

@@ -6,7 +6,7 @@
 namespace fuseflow::engine {
 
 /// A node that has a batch of less than `few` tokens waits until it has many: two or three short
-/// segments more would not pay for making one of them (coalesce.h).
+/// segments more would not pay for making one of them (coalesce.cpp).
 class BatchThreshold {
  public:
   static constexpr uint32_t kManyOfFew = 4;

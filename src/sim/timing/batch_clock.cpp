@@ -50,10 +50,10 @@ void BatchClock::add_gates(const Lane& lane, const Steps& steps, const Port& por
 
 /// Loads of what a phase that started together writes.
 void BatchClock::add_rows(EngineNode& node, const Steps& steps) {
-  for (size_t g = 0; g < node.gates.size(); ++g) {
+  for (size_t g = 0; g < node.row_gates.size(); ++g) {
     const size_t first = gates_.size();
-    for (const uint32_t step : steps.in[node.rows_lane + g].at) {
-      gates_.put(step, node.gates[g].next_arrival());
+    for (const uint32_t step : steps.in[node.first_row_lane + g].at) {
+      gates_.put(step, node.row_gates[g].next_arrival());
     }
     gates_.merge(first);
   }
@@ -100,7 +100,7 @@ TimeRef BatchClock::solve_dense(uint32_t n) {
   raise_bounds(n);
   TimesBuilder times(pace_.interval);
   int64_t* out = times.reserve(n);
-  kernels::solve(bounds_.data(), n, pace_.next(), pace_.interval, out);
+  loops::solve(bounds_.data(), n, pace_.next(), pace_.interval, out);
   pace_.stepped_at(out[n - 1]);
   times.commit(n);
   return {times.finish(), 0, 0};
@@ -217,7 +217,7 @@ void BatchClock::solve(EngineNode& node) {
 void BatchClock::note_rows(EngineNode& node, const TimeRef& times) {
   TimeCursor cursor(times);
   for (const uint32_t step : node.sides.back().now.out.front().at) {
-    node.events.arrives.push_back(cursor.at(step) + node.latency());
+    node.written_rows.arrives.push_back(cursor.at(step) + node.latency());
   }
 }
 

@@ -108,8 +108,8 @@ void Component::give_rows(Member& member) {
   EngineNode& node = *member.node;
   for (size_t g = 0; g < member.rows.size(); ++g) {
     if (member.rows[g] == nullptr) continue;
-    const size_t events = node.sides.back().now.in[node.rows_lane + g].at.size();
-    for (size_t j = 0; j < events; ++j) member.rows[g]->give(node.gates[g].next_arrival());
+    const size_t events = node.sides.back().now.in[node.first_row_lane + g].at.size();
+    for (size_t j = 0; j < events; ++j) member.rows[g]->give(node.row_gates[g].next_arrival());
   }
 }
 
@@ -138,7 +138,7 @@ void Component::give_held() {
     Member& member = members_[m];
     if (member.held && member.held->give()) gave_.push_back(member.node);
     if (member.events == nullptr) continue;
-    auto& arrives = member.node->events.arrives;
+    auto& arrives = member.node->written_rows.arrives;
     while (static_cast<int64_t>(arrives.size()) < member.events->given) {
       const auto event = static_cast<int64_t>(arrives.size());
       arrives.push_back(member.events->times.at(event, {}) + member.node->latency());
@@ -252,7 +252,7 @@ void Component::fill(const EngineNode& node, NodeStats& stats) const {
     const Side& side = sides_[s];
     if (!side.replay) continue;
     if (side.counted) side.replay->fill(stats);
-    if (node.batched) stats.steps = node.batched->own();
+    if (node.asking) stats.steps = node.asking->own();
     last = std::max(last, side.replay->last_step());
   }
   stats.last_step = std::max(stats.last_step, last);

@@ -152,11 +152,11 @@ void Component::add_sides(EngineNode& node, int64_t start) {
       writers_[node.id()] = side.replay.get();
     }
     if (side.last) {
-      for (const RowGate& gate : node.gates) add_row_fifo(gate.writer(), *side.replay);
+      for (const RowGate& gate : node.row_gates) add_row_fifo(gate.writer(), *side.replay);
     }
     sides_.push_back(std::move(side));
   }
-  if (writer || node.batched) add_feeds(node);
+  if (writer || node.asking) add_feeds(node);
 }
 
 /// Bursts of a writer, or of a node that asks in batches: sides without steps of their own, that
@@ -164,9 +164,9 @@ void Component::add_sides(EngineNode& node, int64_t start) {
 void Component::add_feeds(EngineNode& node) {
   NodeReplay& replay = *sides_.back().replay;
   for (std::vector<uint64_t>& bursts : node.bursts) {
-    Fifo* fifo = add_memory_fifo(node.written() != nullptr, node.batched.has_value());
+    Fifo* fifo = add_memory_fifo(node.written() != nullptr, node.asking.has_value());
     replay.outputs.push_back(fifo->source);
-    if (node.batched) replay.inputs.push_back(fifo);
+    if (node.asking) replay.inputs.push_back(fifo);
     Side feed;
     feed.bursts = &bursts;
     feed.port = fifo->source->memory;

@@ -43,10 +43,10 @@ class Holding {
   void add_memory(const std::vector<std::unique_ptr<EngineNode>>& nodes) {
     std::set<NodeId> writers;
     for (const auto& node : nodes) {
-      for (const RowGate& gate : node->gates) writers.insert(gate.writer());
+      for (const RowGate& gate : node->row_gates) writers.insert(gate.writer());
     }
     for (size_t i = 0; i < nodes.size(); ++i) {
-      const bool rows = nodes[i]->gates.any() || writers.count(nodes[i]->id()) > 0;
+      const bool rows = nodes[i]->row_gates.any() || writers.count(nodes[i]->id()) > 0;
       if (nodes[i]->bursts.empty() && !rows) continue;
       next_[i].push_back(next_.size() - 1);
       next_.back().push_back(i);

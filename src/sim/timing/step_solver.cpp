@@ -261,7 +261,7 @@ void StepSolver::solve() {
   if (credits_.any() && arrivals_.any()) credits_.raise_to(arrivals_, n_);
   if (!arrivals_.any() && !credits_.any()) arrivals_.start(n_);
   const int64_t* const bounds = credits_.any() ? credits_.at() : arrivals_.at();
-  if (cost_ >= 0) return kernels::solve(bounds, n_, p_->free_at, cost_, times_.data());
+  if (cost_ >= 0) return loops::solve(bounds, n_, p_->free_at, cost_, times_.data());
   int64_t free_at = p_->free_at;
   for (size_t k = 0; k < static_cast<size_t>(n_); ++k) {
     times_[k] = std::max(free_at, bounds[k]);
@@ -373,7 +373,7 @@ int64_t StepSolver::ready(int64_t k) const {
 /// Cycles for which only credits were missing.
 int64_t StepSolver::blocked() const {
   if (cost_ >= 0 && arrivals_.any()) {
-    return kernels::delays(times_.data(), arrivals_.at(), n_, p_->free_at, cost_);
+    return loops::delays(times_.data(), arrivals_.at(), n_, p_->free_at, cost_);
   }
   int64_t sum = times_[static_cast<size_t>(n_ - 1)] - p_->free_at;
   if (cost_ >= 0) return sum - (n_ - 1) * cost_;

@@ -35,11 +35,10 @@ class Bounds {
       const TimeLines::Stretch s = times.stretch(index + k, n - k, cursor);
       int64_t* to = at_.data() + k;
       if (s.values == nullptr) {
-        fresh ? kernels::set_line(to, s.start + plus, s.step, s.count)
-              : kernels::raise_line(to, s.start + plus, s.step, s.count);
+        fresh ? loops::set_line(to, s.start + plus, s.step, s.count)
+              : loops::raise_line(to, s.start + plus, s.step, s.count);
       } else {
-        fresh ? kernels::set(to, s.values, plus, s.count)
-              : kernels::raise(to, s.values, plus, s.count);
+        fresh ? loops::set(to, s.values, plus, s.count) : loops::raise(to, s.values, plus, s.count);
       }
       k += s.count;
     }
@@ -50,7 +49,7 @@ class Bounds {
     any_ = true;
   }
   /// The same as for those others.
-  void raise_to(const Bounds& others, int64_t n) { kernels::raise(at_.data(), others.at(), 0, n); }
+  void raise_to(const Bounds& others, int64_t n) { loops::raise(at_.data(), others.at(), 0, n); }
   void add(int64_t k, int64_t time) {
     int64_t& bound = at_[static_cast<size_t>(k)];
     bound = std::max(bound, time);

@@ -177,7 +177,7 @@ bool TimeLines::before(int64_t k, Cursor at, const TimeLines& other, int64_t j, 
       if (a.start >= b.start || a.at(n - 1) >= b.at(n - 1)) return false;
     } else {
       if (a.values == nullptr || b.values == nullptr) n = std::min(n, kTogether);
-      if (!kernels::all_before(numbers(a, n, a_room.data()), numbers(b, n, b_room.data()), n)) {
+      if (!loops::all_before(numbers(a, n, a_room.data()), numbers(b, n, b_room.data()), n)) {
         return false;
       }
     }
