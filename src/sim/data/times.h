@@ -1,11 +1,10 @@
 // Times of the tokens of a stream, as runs where they are regular and one number a token where they
-// are not, and the recurrence of a node's steps over them. No graph, no payloads.
+// are not. No graph, no payloads.
 // How this is used: ir-spec/simulation.md.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "sim/data/ends_of_time.h"
@@ -129,25 +128,6 @@ class TimesBuilder {
   int64_t step_ = 0;
   int64_t gap_;
 };
-
-/// The last step of a node and how far apart its steps are.
-struct Pace {
-  int64_t last = kLongAgo;  ///< time of the last step
-  int64_t free = kLongAgo;  ///< when the last step has ended
-  int64_t interval = 1;
-  int64_t floor = 0;  ///< no step is earlier (start of the phase)
-
-  int64_t next() const { return free > floor ? free : floor; }
-  void stepped_at(int64_t time) {
-    last = time;
-    free = time + interval;
-  }
-};
-
-/// Times of n steps, each of which needs token k of every input: t[k] = max(t[k-1] + interval,
-/// arrivals[..][k]). Returns the step times and advances the pace. Inputs that cannot bind cost
-/// nothing, and a single input that keeps its distance is passed on unchanged.
-TimeRef step_times(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n);
 
 /// Appends the first n times of `ref`.
 void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n);

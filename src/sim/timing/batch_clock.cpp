@@ -33,7 +33,7 @@ void BatchClock::collect(EngineNode& node) {
 /// The single steps that wait for tokens of a port, if any can.
 void BatchClock::add_gates(const Lane& lane, const Steps& steps, const Port& port) {
   const uint32_t n = lane.needed(steps.count);
-  if (n == 0 || port.arrival(n - 1) <= pace_.next()) return;
+  if (n == 0 || port.arrival(n - 1) <= pace_.free) return;
   ArrivalCursor arrivals(port);
   if (Waits::dense(n, steps.count) && at_interval(steps) && !ranges_) {
     start_bounds(steps.count);
@@ -100,7 +100,7 @@ TimeRef BatchClock::solve_dense(uint32_t n) {
   raise_bounds(n);
   TimesBuilder times(pace_.interval);
   int64_t* out = times.reserve(n);
-  kernels::solve(bounds_.data(), n, pace_.next(), pace_.interval, out);
+  kernels::solve(bounds_.data(), n, pace_.free, pace_.interval, out);
   pace_.stepped_at(out[n - 1]);
   times.commit(n);
   return {times.finish(), 0, 0};
@@ -165,7 +165,7 @@ void BatchClock::add_section_gates(uint32_t first, uint32_t end) {
     section_gates_.put_for_all_later(step - first, time);
   }
   TimeRef ref;
-  if (gate_arrivals(section_gates_, end - first, pace_.next(), refs_, ref)) {
+  if (gate_arrivals(section_gates_, end - first, pace_.free, refs_, ref)) {
     refs_.push_back(std::move(ref));
   }
 }

@@ -9,7 +9,7 @@
 #include "sim/data/steps.h"
 #include "sim/data/times.h"
 #include "sim/functional/node.h"
-#include "sim/timing/gates.h"
+#include "sim/timing/step_times.h"
 
 namespace fuseflow::engine {
 
@@ -18,8 +18,8 @@ class BatchClock : public NodeClock {
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
 
   BatchClock(int64_t interval, int64_t start) {
+    pace_.free = start;
     pace_.interval = interval;
-    pace_.floor = start;
   }
   /// The batch that the node has just made: takes its tokens, and gives on what it has made.
   void solve(EngineNode& node) override;
