@@ -96,7 +96,7 @@ TEST(Runs, StepsThatWaitForTwoRunsAreRuns) {
   engine::Pace pace;
   const engine::TimeRef steps = engine::step_times(pace, arrivals, kSteps);
   EXPECT_EQ(steps.times->pieces.size(), 2U);
-  EXPECT_EQ(steps.times->value.get(), nullptr);
+  EXPECT_TRUE(steps.times->value.empty());
   for (const int64_t k : {int64_t{0}, kMeet - 1, kMeet, kMeet + 1, int64_t{kSteps - 1}}) {
     EXPECT_EQ(steps.at(static_cast<uint32_t>(k)), std::max(3 * k, kMeet + 2 * k)) << k;
   }
@@ -113,7 +113,7 @@ TEST(Runs, StepsWaitForEachOfManyInputs) {
     int64_t time = 10;
     for (uint32_t k = 0; k < kSteps; ++k) {
       time += 1 + (i * 7 + k * 3) % 5 + (k == i % kSteps ? 20 : 0);
-      times.append(1, time, 0);
+      times.append(time);
     }
     arrivals.push_back({times.finish(), 0, i + 1 == kInputs ? 40 : 0});  // the last is often late
     for (uint32_t k = 0; k < kSteps; ++k) {

@@ -1,7 +1,6 @@
 #include "sim/data/times.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace fuseflow::engine {
 
@@ -27,7 +26,7 @@ int64_t TimeRef::at(uint32_t k) const {
 
 TimeCursor::TimeCursor(const TimeRef& ref)
     : times_(ref.times.get()),
-      value_(ref.times->value.get()),
+      value_(ref.times->value.data()),
       offset_(ref.offset),
       delta_(ref.delta) {
   piece_ = ref.offset == 0 ? 0 : piece_of(*times_, ref.offset);
@@ -43,20 +42,16 @@ void TimeCursor::seek(uint32_t k) {
 }
 
 void TimesBuilder::room(uint32_t total) {
-  if (total <= capacity_) return;
-  const uint32_t grown = std::max(total, capacity_ + capacity_ / 2);
-  PoolArray<int64_t> bigger(grown);
-  // Runs advance count_ without taking room, so that there may be fewer values than tokens.
-  const uint32_t kept = std::min(count_, capacity_);
-  if (kept > 0) std::memcpy(bigger.get(), value_.get(), kept * sizeof(int64_t));
-  value_ = std::move(bigger);
-  capacity_ = grown;
+  const size_t size = value_.size();
+  if (total <= size) return;
+  value_.reserve(std::max<size_t>(total, size + size / 2));
+  value_.resize(value_.capacity());
 }
 
 int64_t* TimesBuilder::reserve(uint32_t n) {
   flush();
   room(count_ + n);
-  return value_.get() + count_;
+  return value_.data() + count_;
 }
 
 void TimesBuilder::commit(uint32_t n) {
@@ -77,7 +72,7 @@ void TimesBuilder::flush() {
   const uint32_t n = pending_;
   pending_ = 0;
   room(std::max<uint32_t>(count_ + n, 256));
-  int64_t* out = value_.get() + count_;
+  int64_t* out = value_.data() + count_;
   for (uint32_t k = 0; k < n; ++k) out[k] = start_ + step_ * static_cast<int64_t>(k);
   commit(n);
 }
@@ -94,7 +89,7 @@ std::shared_ptr<const Times> TimesBuilder::finish() {
   if (one_explicit && gap_ > 0 &&
       value_[count_ - 1] - value_[0] == gap_ * static_cast<int64_t>(count_ - 1)) {
     pieces_[0] = {0, value_[0], gap_};
-    value_.reset();
+    TimeValues().swap(value_);
   }
   times->pieces = std::move(pieces_);
   times->value = std::move(value_);
@@ -111,7 +106,7 @@ void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n) {
     if (cursor.step() != kExplicit) {
       times.append(count, start, cursor.step());
     } else {
-      for (uint32_t i = 0; i < count; ++i) times.append(1, cursor.at(k + i), 0);
+      for (uint32_t i = 0; i < count; ++i) times.append(cursor.at(k + i));
     }
     k += count;
   }

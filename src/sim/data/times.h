@@ -17,6 +17,9 @@ inline constexpr int64_t kExplicit = INT64_MIN;
 /// Tokens; shorter runs are kept as a time each.
 inline constexpr int64_t kLeastRun = 16;
 
+/// Plain numbers, not written when the vector is made longer.
+using TimeValues = std::vector<int64_t, UninitializedPoolAllocator<int64_t>>;
+
 /// Tokens `first`.. (up to the next piece): start + step * (k - first), or Times::value[k].
 struct TimePiece {
   uint32_t first = 0;
@@ -27,9 +30,12 @@ struct TimePiece {
 /// Times of `count` tokens, never decreasing. Immutable once built.
 struct Times {
   std::vector<TimePiece, PoolAllocator<TimePiece>> pieces;
-  PoolArray<int64_t> value;  ///< by token; valid inside explicit pieces only
+  TimeValues value;  ///< by token; valid inside explicit pieces only
   uint32_t count = 0;
-  int64_t gap = 0;  ///< each time is at least this much later than the one before
+  /// Each time is at least this much later than the one before. A lower bound, not the least
+  /// distance: step_times passes times on unchanged if it is not less than the interval, Occupancy
+  /// skips batches by it. One that is too small is slow, one that is too large wrong.
+  int64_t gap = 0;
 };
 
 /// The times of a range of tokens: those of `times` from token `offset`, `delta` later. A node that
@@ -93,6 +99,8 @@ class TimesBuilder {
     start_ = start;
     step_ = step;
   }
+  /// One token.
+  void append(int64_t time) { append(1, time, 0); }
   /// Room for n explicit times, to be filled by the caller; then commit(how many were used).
   int64_t* reserve(uint32_t n);
   void commit(uint32_t n);
@@ -120,8 +128,7 @@ class TimesBuilder {
   void room(uint32_t total);
 
   std::vector<TimePiece, PoolAllocator<TimePiece>> pieces_;
-  PoolArray<int64_t> value_;
-  uint32_t capacity_ = 0;
+  TimeValues value_;
   uint32_t count_ = 0;    // flushed tokens
   uint32_t pending_ = 0;  // tokens of the run not flushed yet
   int64_t start_ = 0;

@@ -194,7 +194,7 @@ TimeRef sample(const TimeRef& steps, std::span<const uint32_t> at) {
   }
   TimesBuilder times(gap);
   TimeCursor cursor(steps);
-  for (const uint32_t k : at) times.append(1, cursor.at(k), 0);
+  for (const uint32_t k : at) times.append(cursor.at(k));
   return {times.finish(), 0, 0};
 }
 
