@@ -35,11 +35,11 @@ class Run {
         graph_(graph),
         machine_(machine),
         options_(options),
-        data_(data.storage),
+        data_(data),
         pool_(has_blocks(graph) ? new BlockPool : nullptr),
         tuning_(tuning),
         started_(std::chrono::steady_clock::now()) {
-    data_.resize(program.tensors.size());
+    data_.storage.resize(program.tensors.size());
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
     if (options.record_streams) result_.recorded.resize(graph.streams.size());
@@ -62,7 +62,7 @@ class Run {
 
  private:
   void start_memory(Component& memory) {
-    addresses_ = std::make_unique<Addresses>(program_, graph_, data_, machine_.dram.burst_bytes);
+    addresses_ = std::make_unique<Addresses>(program_, graph_, data_.storage, machine_.dram.burst_bytes);
     context_.addresses = addresses_.get();
     if (options_.accessed) {
       memory.watch_memory([this](const MemoryRequest& request) {
@@ -76,7 +76,7 @@ class Run {
     std::vector<int64_t> bytes;
     const std::vector<TensorId>& there = graph_.resident;
     for (const TensorId tensor : graph_.scratchpad) {
-      const auto& stored = data_[static_cast<size_t>(tensor)];
+      const auto& stored = data_.storage[static_cast<size_t>(tensor)];
       if (stored == nullptr || std::find(there.begin(), there.end(), tensor) != there.end()) {
         continue;
       }
@@ -106,21 +106,18 @@ class Run {
   const Graph& graph_;
   const Machine& machine_;
   const RunOptions& options_;
-  std::vector<std::shared_ptr<const Storage>> data_;
+  TensorData data_;
   std::unique_ptr<BlockPool> pool_;  // before all that keeps blocks
   const EngineTuning tuning_;
   const std::vector<UnitTiming> timings_{node_timings(machine_, graph_)};  // by node
-  Context context_{program_,
-                   graph_,
-                   machine_,
-                   timings_,
-                   data_,
-                   nullptr,
-                   pool_.get(),
-                   nullptr,
-                   false,
-                   tuning_.chunk,
-                   tuning_.run_length_from};
+  Context context_{.program = program_,
+                   .graph = graph_,
+                   .machine = machine_,
+                   .timings = timings_,
+                   .data = data_,
+                   .blocks = pool_.get(),
+                   .chunk = tuning_.chunk,
+                   .run_length_from = tuning_.run_length_from};
   std::vector<Output> outputs_;                     // by stream
   NodePorts ports_;                                 // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;  // of the current phase, in graph order
@@ -231,7 +228,7 @@ void Run::find_rows(int first, int last) {
   options.threads = options_.threads;
   options.cancel = options_.cancel;
   options.max_memory_bytes = options_.max_memory_bytes;
-  Run data(program_, graph_, {data_}, unbounded, options, tuning_);
+  Run data(program_, graph_, data_, unbounded, options, tuning_);
   data.data_only_ = true;
   data.connect();
   data.run_in_turn(first, last);
@@ -361,7 +358,7 @@ void Run::end_phase() {
   for (const auto& node : nodes_) {
     NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
     stats = node->stats();
-    solver_->fill(*node, stats);
+    node->clock->fill(*node, stats);
     for (const Port* port : node->ports) stats.tokens_in += port == nullptr ? 0 : port->taken();
     for (const Output* output : node->outputs) {
       stats.tokens_out += output != nullptr && output->connected() ? output->tokens.load() : 0;
@@ -374,7 +371,7 @@ void Run::end_phase() {
     if (node->written() != nullptr)
       written.add(program_, node->id(), node->node(), std::move(*node->written()));
   }
-  written.store(program_, data_, result_);
+  written.store(program_, data_.storage, result_);
 }
 
 void Run::summarize() {
@@ -389,7 +386,7 @@ void Run::summarize() {
     result_.memory_requests = memory.reads + memory.writes;
     result_.memory_row_hits = memory.row_hits;
   }
-  finish_counts(program_, graph_, data_, result_);
+  finish_counts(program_, graph_, data_.storage, result_);
 }
 
 }  // namespace

@@ -265,6 +265,7 @@ struct Drawn {
   std::vector<int64_t> delays;  // by token given: of the consumer
   int64_t depth;
   StepSource source;
+  std::vector<Steps> batches;
 
   /// What a type needs and takes at a port.
   static void draw_need(Random& random, size_t port, uint32_t shape, int t, DrawnStep& type) {
@@ -329,7 +330,7 @@ struct Drawn {
     const auto give = [this](size_t k) { return types[steps[k]].give; };
     add_lane(random, source.now.out[0], first, end, give, give);
     for (size_t k = first; k < end; ++k) source.now.add(1, types[steps[k]].cost);
-    source.keep();
+    batches.push_back(source.take_batch());
   }
   void add_takes(Random& random, size_t port, size_t first, size_t end) {
     add_lane(
@@ -415,7 +416,10 @@ TEST(Replay, PiecesGiveWhatTheRecurrenceGives) {
     for (Fifo& input : inputs) input.latency = 0;
     replay.inputs = {&inputs[0], &inputs[1]};
     replay.outputs = {&output};
-    replay.fetch(node.source);
+    for (Steps& batch : node.batches) {
+      node.source.now = std::move(batch);
+      replay.fetch(node.source);
+    }
     std::vector<int64_t> taken[3];  // of the inputs, and by the consumer
     int64_t horizon = 0;
     for (int idle = 0; !replay.idle() && idle < 1000; ++idle) {
@@ -467,7 +471,6 @@ TEST(Replay, ABurstIsThereWhenAllBeforeItAre) {
   source.own_lanes(1, 0);
   source.now.add(2, 1);
   source.now.in.front().list().at = {0, 0, 1};
-  source.keep();
   takes.fetch(source);
   StepSolver solver;
   for (int k = 0; k < 3; ++k) bursts.give(k);

@@ -49,7 +49,7 @@ class MostTimes final : public engine::PortObserver {
 size_t most_times(const GraphBuilder& g) {
   const Machine machine;
   const std::vector<UnitTiming> timings = node_timings(machine, g.graph);
-  const engine::Context context{g.program, g.graph, machine, timings, g.data.storage};
+  const engine::Context context{g.program, g.graph, machine, timings, g.data};
   MostTimes times;
   std::vector<engine::Output> outputs(g.graph.streams.size());
   for (engine::Output& output : outputs) output.payload_read = true;

@@ -188,7 +188,7 @@ TimeRef token_times(const TimeRef& steps, const Lane& lane) {
 
 // --- what they do ---
 
-void BatchClock::solve(EngineNode& node) {
+void BatchClock::time_batch(EngineNode& node) {
   const StepSource& source = node.sides.front();
   const Steps& steps = source.now;
   collect(node);

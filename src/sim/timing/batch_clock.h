@@ -22,7 +22,7 @@ class BatchClock : public NodeClock {
     pace_.interval = interval;
   }
   /// The batch that the node has just made: takes its tokens, and gives on what it has made.
-  void solve(EngineNode& node) override;
+  void time_batch(EngineNode& node) override;
 
  private:
   /// A port that takes a token a step, in all steps or in ranges of them.

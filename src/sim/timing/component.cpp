@@ -73,10 +73,7 @@ int64_t Component::load(const std::vector<int64_t>& bytes) {
     for (uint32_t k = 0; k < count; ++k, address += static_cast<uint64_t>(size)) {
       fifo->source->memory->addresses.push_back(address);
     }
-    for (StepSource* source : {&requests, &stores}) {
-      source->now.add(count, 1);
-      source->keep();
-    }
+    for (StepSource* source : {&requests, &stores}) source->now.add(count, 1);
     request.fetch(requests);
     store.fetch(stores);
     while (!store.idle()) {
@@ -115,7 +112,7 @@ void Component::give_rows(Member& member) {
   }
 }
 
-void Component::solve(EngineNode& node) {
+void Component::time_batch(EngineNode& node) {
   Member& member = members_[node.clock_slot];
   take_tokens(node);
   for (const EngineNode::Given& given : node.given()) {
@@ -123,7 +120,6 @@ void Component::solve(EngineNode& node) {
   }
   if (member.held) member.held->hold(node.given());
   give_rows(member);
-  for (StepSource& side : node.sides) side.keep();
   for (size_t s = member.first_side; s < member.end_side; ++s) fetch(s);
   advance();
   for (size_t s = member.first_side; s < member.end_side; ++s) {

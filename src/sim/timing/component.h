@@ -60,7 +60,7 @@ class Component : public NodeClock {
   /// Of the phase's members, by NodeId; before its first step.
   void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
 
-  void solve(EngineNode& node) override;
+  void time_batch(EngineNode& node) override;
   int64_t untimed(const EngineNode& node) const override;
   std::span<const EngineNode* const> also_gave() const override { return gave_; }
 
@@ -71,7 +71,7 @@ class Component : public NodeClock {
   int64_t reached() const;  ///< latest step or answer so far, + 1
   /// Of the host's memory: times that are kept, about. May be asked by any thread.
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  void fill(const EngineNode& node, NodeStats& stats) const;
+  void fill(const EngineNode& node, NodeStats& stats) const override;
   void fill_peaks(std::vector<StreamStats>& streams);
   MemoryStats memory_stats() const { return memory_->stats(); }
 

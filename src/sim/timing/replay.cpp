@@ -9,7 +9,7 @@ constexpr int64_t kSomeSteps = 128;  // are tried, however few could be done las
 
 void NodeReplay::fetch(StepSource& source) {
   if (!connected_) connect(source);
-  queue_.fetch(source.log);
+  if (source.now.count > 0) queue_.add(source.take_batch());
 }
 
 void NodeReplay::connect(const StepSource& source) {

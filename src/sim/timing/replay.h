@@ -31,6 +31,7 @@ class NodeReplay {
   Activity* stalls = nullptr;    ///< the same for blocked ones
 
   explicit NodeReplay(int64_t start) { progress_.free_at = start; }
+  /// Takes the source's batch.
   void fetch(StepSource& source);
   /// Does as many steps before `horizon` as tokens and credits allow; whether there were any.
   bool advance(StepSolver& solver, int64_t horizon = kNever);

@@ -122,12 +122,6 @@ int64_t Solver::bytes() const {
   return sum;
 }
 
-void Solver::fill(const EngineNode& node, NodeStats& stats) const {
-  for (const Component* component : running_) {
-    if (node.clock == component) return component->fill(node, stats);
-  }
-}
-
 void Solver::fill_peaks(std::vector<StreamStats>& streams) {
   for (const auto& watch : watches_) {
     for (const StreamId stream : watch->streams) {

@@ -45,8 +45,6 @@ class Solver {
   /// Of the host's memory: times that are kept, about. May be asked by any thread.
   int64_t bytes() const;
 
-  /// The counts of a node of the phase, if it is a component's; else it has them.
-  void fill(const EngineNode& node, NodeStats& stats) const;
   /// The most tokens that the phase's streams held.
   void fill_peaks(std::vector<StreamStats>& streams);
 
