@@ -194,7 +194,7 @@ void BatchClock::time_batch(EngineNode& node) {
   collect(node);
   const TimeRef times = step_times_of(steps);
   node.count_steps(steps, times.at(0), pace_.last);
-  if (activity != nullptr) note(*activity, steps, times);
+  if (activity != nullptr) note_busy(*activity, steps, times);
   lane_times_.assign(steps.in.size(), {});
   for (size_t i = 0; i < node.ports.size(); ++i) {
     if (node.ports[i] == nullptr || source.in_lane[i] < 0) continue;
@@ -221,38 +221,14 @@ void BatchClock::note_rows(EngineNode& node, const TimeRef& times) {
   }
 }
 
-namespace {
-
-/// Notes the cycles of n steps that last `interval` each.
-void note_busy(Activity& activity, const TimeRef& steps, uint32_t n, int64_t interval) {
-  TimeCursor cursor(steps);
-  for (uint32_t k = 0; k < n;) {
-    const int64_t start = cursor.at(k);
-    const uint32_t count = std::min(n, cursor.piece_end()) - k;
-    if (cursor.step() == interval) {
-      activity.add(start, start + interval * static_cast<int64_t>(count) - 1);
-    } else {
-      for (uint32_t i = k; i < k + count; ++i) {
-        const int64_t t = cursor.at(i);
-        activity.add(t, t + interval - 1);
-      }
-    }
-    k += count;
-  }
-}
-
-}  // namespace
-
-void BatchClock::note(Activity& activity, const Steps& steps, const TimeRef& times) {
+void BatchClock::note_busy(Activity& activity, const Steps& steps, const TimeRef& times) {
+  TimeCursor cursor(times);
   uint32_t k = 0;
-  const auto add = [&](uint32_t count, int64_t cost) {
-    if (count > 0 && cost > 0) note_busy(activity, times.from(k), count, cost);
-    k += count;
-  };
   steps.for_stages([&](const Stage& stage) {
-    if (stage.count == 0) return;
-    add(stage.count - 1, stage.cost);
-    add(1, stage.last_cost);
+    for (uint32_t left = stage.count; left > 0; --left, ++k) {
+      const int64_t cost = left == 1 ? stage.last_cost : stage.cost;
+      if (cost > 0) activity.add(cursor.at(k), cursor.at(k) + cost - 1);
+    }
   });
 }
 

@@ -45,7 +45,7 @@ class BatchClock : public NodeClock {
   uint32_t section(uint32_t first, uint32_t end);
   void add_section_gates(uint32_t first, uint32_t end);
   static void note_rows(EngineNode& node, const TimeRef& times);
-  static void note(Activity& activity, const Steps& steps, const TimeRef& times);
+  static void note_busy(Activity& activity, const Steps& steps, const TimeRef& times);
 
   Pace pace_;
   // of the batch at hand
