@@ -50,26 +50,26 @@ class Run {
 
   RunResult run() {
     connect();
-    if (Component* memory = solver_->memory()) start_memory(*memory);
-    for (int phase = 0; phase < graph_.phases() && result_.finish == Finish::done; ++phase) {
-      const int last = graph_.last_started_with(phase);
-      run_together(phase, last);
-      phase = last;
+    if (Memory* memory = solver_->memory()) start_memory(*memory);
+    int last = -1;
+    for (int first = 0; first < graph_.phases() && result_.finish == Finish::done; first = last + 1) {
+      last = graph_.last_started_with(first);
+      run_together(first, last);
     }
     summarize();
     return std::move(result_);
   }
 
  private:
-  void start_memory(Component& memory) {
+  void start_memory(Memory& memory) {
     addresses_ = std::make_unique<Addresses>(program_, graph_, data_.storage, machine_.dram.burst_bytes);
     context_.addresses = addresses_.get();
     if (options_.accessed) {
-      memory.watch_memory([this](const MemoryRequest& request) {
+      memory.watch([this](const MemoryRequest& request) {
         options_.accessed(request.time, request.write, request.address);
       });
     }
-    now_ = memory.load(scratchpad_bytes());
+    now_ = solver_->load(scratchpad_bytes());
   }
   /// Of the scratchpad tensors that are loaded when the graph starts.
   std::vector<int64_t> scratchpad_bytes() const {
@@ -93,7 +93,6 @@ class Run {
   void find_rows(int first, int last);
   void make_nodes(int first, int last);
   void find_demand();
-  void allow_run_length();
   void run_phases(int first, int last);
   void finish_phase();
   int64_t most_waiting() const { return kMostBacklogChunks * tuning_.chunk; }
@@ -258,32 +257,22 @@ void Run::make_nodes(int first, int last) {
   schedule_ = std::make_unique<Schedule>(nodes_, position_, most_waiting(), tuning_.few);
 }
 
-/// Which payloads are read: from the last consumer back.
+/// Which payloads are read, and by whom as run lengths: from the last consumer back, as a node may
+/// read for its outputs only.
 void Run::find_demand() {
-  for (size_t i = nodes_.size(); i-- > 0;) {
-    for (Output* output : nodes_[i]->outputs) {
-      if (output == nullptr) continue;
-      output->payload_read = options_.record_streams;
-      for (const Port* port : output->ports) {
-        const int at = position_[static_cast<size_t>(port->consumer)];
-        const auto& inputs = ports_[static_cast<size_t>(port->consumer)];
-        const auto input =
-            static_cast<size_t>(std::find_if(inputs.begin(), inputs.end(),
-                                             [&](const auto& p) { return p.get() == port; }) -
-                                inputs.begin());
-        output->payload_read =
-            output->payload_read || at < 0 || nodes_[static_cast<size_t>(at)]->reads(input);
-      }
+  for (const auto& node : nodes_) {
+    for (Output* output : node->outputs) {
+      if (output != nullptr) output->payload_read = options_.record_streams;
     }
   }
-}
-
-/// Which ports hand out run-length payloads.
-void Run::allow_run_length() {
-  for (const auto& node : nodes_) {
-    for (size_t i = 0; i < node->ports.size(); ++i) {
-      Port* port = node->ports[i];
-      if (port != nullptr) port->takes_run_length = node->takes_run_length(i) || !node->reads(i);
+  for (size_t n = nodes_.size(); n-- > 0;) {
+    const EngineNode& node = *nodes_[n];
+    for (size_t i = 0; i < node.ports.size(); ++i) {
+      if (node.ports[i] == nullptr) continue;
+      const bool reads = node.reads(i);
+      node.ports[i]->takes_run_length = !reads || node.takes_run_length(i);
+      if (!reads) continue;
+      outputs_[static_cast<size_t>(node.node().inputs[i].stream)].payload_read = true;
     }
   }
 }
@@ -292,7 +281,6 @@ void Run::run_phases(int first, int last) {
   if (result_.finish != Finish::done) return;
   make_nodes(first, last);
   find_demand();
-  allow_run_length();
   if (data_only_) {
     solver_->start_untimed(nodes_);
   } else {
@@ -381,10 +369,9 @@ void Run::summarize() {
     if (!output.connected()) continue;
     result_.streams[s].tokens = output.tokens;
   }
-  if (solver_->memory() != nullptr) {
-    const MemoryStats memory = solver_->memory()->memory_stats();
-    result_.memory_requests = memory.reads + memory.writes;
-    result_.memory_row_hits = memory.row_hits;
+  if (const Memory* memory = solver_->memory()) {
+    result_.memory_requests = memory->stats().reads + memory->stats().writes;
+    result_.memory_row_hits = memory->stats().row_hits;
   }
   finish_counts(program_, graph_, data_.storage, result_);
 }

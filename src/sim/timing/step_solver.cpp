@@ -49,7 +49,7 @@ bool StepSolver::cut(int64_t k, StepEnd why) {
 // --- what has to be there ---
 
 void StepSolver::wait_for(size_t i) {
-  const StepPorts::In& in = ports_->in[i];
+  const StepPorts::Taken& in = ports_->in[i];
   LaneView& view = queue_->in(in.lane);
   Fifo& fifo = *in.fifo;
   const int64_t held = fifo.held();
@@ -128,7 +128,7 @@ void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t c
 }
 
 void StepSolver::wait_for_credits(size_t c) {
-  const StepPorts::Credit& credit = ports_->credits[c];
+  const StepPorts::Taken& credit = ports_->credits[c];
   LaneView& view = queue_->out(credit.lane);
   Fifo& fifo = *credit.fifo;
   late_[c] = {};
@@ -154,7 +154,7 @@ void StepSolver::wait_for_credits(size_t c) {
 /// Calls wait(k, time) for the steps, below n_, that the credits may hold up, until it says false.
 template <typename Wait>
 bool StepSolver::for_credits(size_t c, Wait&& wait) const {
-  const StepPorts::Credit& credit = ports_->credits[c];
+  const StepPorts::Taken& credit = ports_->credits[c];
   const Fifo& fifo = *credit.fifo;
   const LaneView& view = queue_->out(credit.lane);
   const bool all = view.each;
@@ -172,7 +172,7 @@ bool StepSolver::for_credits(size_t c, Wait&& wait) const {
 }
 
 void StepSolver::add_credits(size_t c) {
-  const StepPorts::Credit& credit = ports_->credits[c];
+  const StepPorts::Taken& credit = ports_->credits[c];
   if (queue_->out(credit.lane).each) {
     const Fifo& fifo = *credit.fifo;
     return credits_.add_each(fifo.takes, fifo.next_credit, fifo.source->given - fifo.depth, 1,
@@ -187,7 +187,7 @@ void StepSolver::add_credits(size_t c) {
 
 /// Whether no credit comes after the earliest time of its step.
 bool StepSolver::credits_in_time(size_t c) const {
-  const StepPorts::Credit& credit = ports_->credits[c];
+  const StepPorts::Taken& credit = ports_->credits[c];
   const Fifo& fifo = *credit.fifo;
   const auto in_time = [&](int64_t k, int64_t time) { return time <= lines_.earliest(k); };
   if (!queue_->out(credit.lane).each) return for_credits(c, in_time);
@@ -284,7 +284,7 @@ void StepSolver::end_before(int64_t horizon) {
 // --- what is done ---
 
 void StepSolver::take(size_t i) {
-  const StepPorts::In& in = ports_->in[i];
+  const StepPorts::Taken& in = ports_->in[i];
   const LaneView& view = queue_->in(in.lane);
   if (view.each) {
     in.fifo->reserve(n_);
@@ -296,7 +296,7 @@ void StepSolver::take(size_t i) {
 }
 
 void StepSolver::give(size_t o) {
-  const StepPorts::Out& out = ports_->out[o];
+  const StepPorts::Given& out = ports_->out[o];
   const LaneView& view = queue_->out(out.lane);
   const bool all = view.each;
   if (!all && !view.listed) return;

@@ -17,29 +17,24 @@ namespace fuseflow::engine {
 
 /// Why no more steps were done.
 enum class StepEnd : uint8_t {
-  none,   ///< all that were asked for
+  none,   ///< all that were asked for are done
   waits,  ///< a token or a credit is not known
   beyond  ///< the next one is not before the horizon
 };
 
 /// What the steps of a node meet.
 struct StepPorts {
-  struct In {
+  struct Taken {
     Fifo* fifo;
     size_t lane;
   };
-  struct Out {
+  struct Given {
     Gives* gives;
     size_t lane;
   };
-  /// A consumer whose room an output has to wait for.
-  struct Credit {
-    Fifo* fifo;
-    size_t lane;
-  };
-  std::vector<In> in;
-  std::vector<Out> out;
-  std::vector<Credit> credits;
+  std::vector<Taken> in;
+  std::vector<Given> out;
+  std::vector<Taken> credits;  ///< consumers whose room an output has to wait for, by its lane
 };
 
 /// What a step waits for: tokens, or room for some, of a FIFO.
