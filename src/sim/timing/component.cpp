@@ -1,14 +1,15 @@
 #include "sim/timing/component.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "support/ceil_div.h"
 
 namespace fuseflow::engine {
 
 namespace {
-// Steps whose times are not known yet count as so many waiting tokens a byte: a node that has some
-// more than a chunk's is worked only when no other node can go on.
+// Waiting tokens that a byte of steps counts as. So a member whose kept steps take more than
+// most_waiting / 4 bytes (16 KiB with chunks of 16384 tokens) is set aside.
 constexpr size_t kTokensOfByte = 4;
 constexpr uint64_t kBatchesBetweenCounts = 64;  // of the host's memory
 }  // namespace
@@ -18,12 +19,15 @@ Component::Component(const Graph& graph, const Machine& machine,
                      const std::vector<EngineNode*>& members, const std::vector<Ports>& ports,
                      int64_t start)
     : graph_(graph), machine_(machine), timings_(timings), memory_(memory) {
+  size_t sides = 0;
   for (EngineNode* node : members) {
     node->clock = this;
     node->clock_slot = members_.size();
     members_.emplace_back().node = node;
+    sides += node->sides.size();
     share_gives(*node);
   }
+  sides_.reserve(sides);
   for (Member& member : members_) {
     add_sides(member, ports[static_cast<size_t>(member.node->id())], start);
   }
@@ -189,11 +193,17 @@ void Component::set_due(size_t s) {
   }
 }
 
+/// The first side from `s` on that has been woken; the number of sides if there is none.
+size_t Component::next_woken(size_t s) const {
+  const char* const all = woken_.data();
+  const void* const found = std::memchr(all + s, 1, woken_.size() - s);
+  return found == nullptr ? woken_.size() : static_cast<size_t>(static_cast<const char*>(found) - all);
+}
+
 /// Every side that may be able to go on does; whether any has.
 bool Component::sweep() {
   bool any = false;
-  for (size_t s = 0; s < woken_.size(); ++s) {
-    if (woken_[s] == 0) continue;
+  for (size_t s = next_woken(0); s < woken_.size(); s = next_woken(s + 1)) {
     woken_[s] = 0;
     Side& side = sides_[s];
     const bool advanced = side.replay.advance(solver_, farthest());

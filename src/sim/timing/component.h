@@ -110,6 +110,7 @@ class Component : public NodeClock {
   void fetch(size_t s);
   void set_due(size_t s);
   bool sweep();
+  size_t next_woken(size_t s) const;
   /// The side may be able to go on.
   void wake(size_t s) {
     if (!sides_[s].replay.may_go_on()) return;
@@ -145,7 +146,7 @@ class Component : public NodeClock {
   std::vector<size_t> waiters_;     // by memory port: the side that waits for its answers
   std::vector<Member> members_;
   std::vector<size_t> givers_;  // members that hold tokens
-  std::deque<Side> sides_;
+  std::vector<Side> sides_;     // where they are: others point to them
   // How far the steps are.
   StepSolver solver_;
   std::vector<char> woken_;   // by side: something has come that it may go on with
