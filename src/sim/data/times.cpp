@@ -15,6 +15,16 @@ uint32_t piece_of(const Times& times, uint32_t k) {
   return static_cast<uint32_t>(it - times.pieces.begin()) - 1;
 }
 
+/// Whether the first n, never less than `gap` apart, are all `step` apart.
+bool regular(const TimeValues& values, uint32_t n, int64_t gap, int64_t step) {
+  if (values[n - 1] - values[0] != step * (int64_t{n} - 1)) return false;
+  if (step == gap) return true;
+  for (uint32_t k = 1; k < n; ++k) {
+    if (values[k] - values[k - 1] != step) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int64_t TimeRef::at(uint32_t k) const {
@@ -85,11 +95,12 @@ std::shared_ptr<const Times> TimesBuilder::finish() {
   }
   flush();
   auto times = make_pooled<Times>();
-  const bool one_explicit = pieces_.size() == 1 && pieces_[0].step == kExplicit;
-  if (one_explicit && gap_ > 0 &&
-      value_[count_ - 1] - value_[0] == gap_ * static_cast<int64_t>(count_ - 1)) {
-    pieces_[0] = {0, value_[0], gap_};
-    TimeValues().swap(value_);
+  if (pieces_.size() == 1 && pieces_[0].step == kExplicit) {
+    const int64_t step = count_ == 1 ? gap_ : value_[1] - value_[0];
+    if (regular(value_, count_, gap_, step)) {
+      pieces_[0] = {0, value_[0], step};
+      TimeValues().swap(value_);
+    }
   }
   times->pieces = std::move(pieces_);
   times->value = std::move(value_);

@@ -154,10 +154,7 @@ bool gate_arrivals(const Waits& gates, uint32_t n, int64_t earliest,
   return true;
 }
 
-namespace {
-
-/// Many of the steps: a time each.
-TimeRef sample_many(const TimeRef& steps, std::span<const uint32_t> at) {
+TimeRef sample(const TimeRef& steps, std::span<const uint32_t> at) {
   const auto n = static_cast<uint32_t>(at.size());
   bool twice = false;  // two tokens in one step
   for (uint32_t j = 1; j < n; ++j) twice |= at[j] == at[j - 1];
@@ -179,22 +176,6 @@ TimeRef sample_many(const TimeRef& steps, std::span<const uint32_t> at) {
     }
   }
   times.commit(n);
-  return {times.finish(), 0, 0};
-}
-
-}  // namespace
-
-TimeRef sample(const TimeRef& steps, std::span<const uint32_t> at) {
-  constexpr uint32_t kMany = 4;  // one of so many steps, about
-  const auto n = static_cast<uint32_t>(at.size());
-  if (n > 1 && (n - 1) * kMany > at.back() - at.front()) return sample_many(steps, at);
-  int64_t gap = steps.times->gap;
-  for (uint32_t j = 1; j < n; ++j) {
-    if (at[j] == at[j - 1]) gap = 0;
-  }
-  TimesBuilder times(gap);
-  TimeCursor cursor(steps);
-  for (const uint32_t k : at) times.append(cursor.at(k));
   return {times.finish(), 0, 0};
 }
 
