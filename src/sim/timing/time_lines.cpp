@@ -1,7 +1,6 @@
 #include "sim/timing/time_lines.h"
 
 #include <algorithm>
-#include <array>
 
 #include "sim/timing/step_kernels.h"
 
@@ -121,31 +120,19 @@ int64_t TimeLines::first_from(int64_t time, int64_t first, int64_t last, Cursor 
   return k;
 }
 
-namespace {
-constexpr int64_t kTogether = 64;
-
-/// The times of a stretch, written to `room` if they are nowhere.
-const int64_t* numbers(const TimeLines::Stretch& s, int64_t n, int64_t* room) {
-  if (s.values != nullptr) return s.values;
-  for (int64_t k = 0; k < n; ++k) room[k] = s.start + s.step * k;
-  return room;
-}
-}  // namespace
-
 bool TimeLines::before(int64_t k, Cursor at, const TimeLines& other, int64_t j, Cursor other_at,
                        int64_t count) const {
-  std::array<int64_t, kTogether> a_room;
-  std::array<int64_t, kTogether> b_room;
   while (count > 0) {
     const Stretch a = stretch(k, count, at);
     const Stretch b = other.stretch(j, a.count, other_at);
-    int64_t n = b.count;
-    if (a.values == nullptr && b.values == nullptr) {
+    const int64_t n = b.count;
+    if (a.values != nullptr && b.values != nullptr) {
+      if (!kernels::all_before(a.values, b.values, n)) return false;
+    } else if (a.values == nullptr && b.values == nullptr) {
       if (a.start >= b.start || a.at(n - 1) >= b.at(n - 1)) return false;
     } else {
-      if (a.values == nullptr || b.values == nullptr) n = std::min(n, kTogether);
-      if (!kernels::all_before(numbers(a, n, a_room.data()), numbers(b, n, b_room.data()), n)) {
-        return false;
+      for (int64_t i = 0; i < n; ++i) {
+        if (a.at(i) >= b.at(i)) return false;
       }
     }
     k += n;
