@@ -52,7 +52,8 @@ class Run {
     connect();
     if (Memory* memory = solver_->memory()) start_memory(*memory);
     int last = -1;
-    for (int first = 0; first < graph_.phases() && result_.finish == Finish::done; first = last + 1) {
+    for (int first = 0; first < graph_.phases() && result_.finish == Finish::done;
+         first = last + 1) {
       last = graph_.last_started_with(first);
       run_together(first, last);
     }
@@ -62,7 +63,8 @@ class Run {
 
  private:
   void start_memory(Memory& memory) {
-    addresses_ = std::make_unique<Addresses>(program_, graph_, data_.storage, machine_.dram.burst_bytes);
+    addresses_ =
+        std::make_unique<Addresses>(program_, graph_, data_.storage, machine_.dram.burst_bytes);
     context_.addresses = addresses_.get();
     if (options_.accessed) {
       memory.watch([this](const MemoryRequest& request) {

@@ -50,10 +50,10 @@ class Schedule {
  private:
   struct alignas(kCacheLine) State {
     int owner = 0;
-    bool stuck = false;  ///< nothing to do until a token comes
-    bool worth = true;   ///< what waits is worth a batch
-    bool waits = false;  ///< for a batch of many tokens
-    double work = 0;     ///< nanoseconds
+    bool stuck = false;                                  ///< nothing to do until a token comes
+    bool worth = true;                                   ///< what waits is worth a batch
+    bool waits = false;                                  ///< for a batch of many tokens
+    double work = 0;                                     ///< nanoseconds
     alignas(kCacheLine) std::atomic<bool> told = false;  ///< another thread has given it tokens
   };
 

@@ -197,7 +197,8 @@ void Component::set_due(size_t s) {
 size_t Component::next_woken(size_t s) const {
   const char* const all = woken_.data();
   const void* const found = std::memchr(all + s, 1, woken_.size() - s);
-  return found == nullptr ? woken_.size() : static_cast<size_t>(static_cast<const char*>(found) - all);
+  return found == nullptr ? woken_.size()
+                          : static_cast<size_t>(static_cast<const char*>(found) - all);
 }
 
 /// Every side that may be able to go on does; whether any has.
@@ -233,9 +234,8 @@ void Component::advance() {
 }
 
 bool Component::finished() const {
-  return std::all_of(sides_.begin(), sides_.end(), [](const Side& side) {
-    return side.replay.idle() && side.node->ended();
-  });
+  return std::all_of(sides_.begin(), sides_.end(),
+                     [](const Side& side) { return side.replay.idle() && side.node->ended(); });
 }
 
 void Component::count_bytes() {

@@ -129,8 +129,7 @@ std::vector<Fifo*> Component::between_stores(NodeReplay& replay) {
 std::vector<Fifo*> Component::between_memory_sides(Member& member, size_t side,
                                                    NodeReplay& replay) {
   const int64_t tokens_of_burst = std::max<int64_t>(1, machine_.dram.burst_bytes / 4);
-  Fifo& tokens =
-      add_own_fifo(std::max<int64_t>(2, machine_.dram.outstanding * tokens_of_burst));
+  Fifo& tokens = add_own_fifo(std::max<int64_t>(2, machine_.dram.outstanding * tokens_of_burst));
   Fifo* bursts = add_memory_fifo(false);
   replay.outputs = {tokens.source, bursts->source};
   member.feeds.push_back({&member.node->bursts[side], bursts->source->memory});

@@ -7,9 +7,9 @@
 namespace fuseflow::engine {
 
 /// n_ only shrinks: each port cuts it to the steps that it can serve, so that what an earlier port
-/// has put into waits_ or the bounds for steps from n_ on is ignored later. end_ says why it was cut
-/// last. Then times are solved as a line if they are one, else one by one; cut at the horizon; and
-/// tokens are taken and given.
+/// has put into waits_ or the bounds for steps from n_ on is ignored later. end_ says why it was
+/// cut last. Then times are solved as a line if they are one, else one by one; cut at the horizon;
+/// and tokens are taken and given.
 int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int64_t horizon,
                         StepProgress& progress, Activity* activity, Activity* stalls) {
   queue_ = &queue;
@@ -180,7 +180,7 @@ void StepSolver::add_credits(size_t c) {
   if (queue_->out(credit.lane).each) {
     const Fifo& fifo = *credit.fifo;
     return credit_bounds_.add_each(fifo.takes, fifo.next_credit, fifo.source->given - fifo.depth, 1,
-                             waiting_[c].first, n_);
+                                   waiting_[c].first, n_);
   }
   credit_bounds_.start(n_);
   for_credits(c, [&](int64_t k, int64_t time) {

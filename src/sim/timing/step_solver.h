@@ -9,9 +9,9 @@
 
 #include "sim/common/activity.h"
 #include "sim/timing/fifo.h"
+#include "sim/timing/step_bounds.h"
 #include "sim/timing/step_line.h"
 #include "sim/timing/step_queue.h"
-#include "sim/timing/step_bounds.h"
 
 namespace fuseflow::engine {
 
@@ -114,9 +114,9 @@ class StepSolver {
   int64_t least_cost_ = 0;  // of any step
   int64_t cost_ = 0;        // of each step; below 0: they differ
   // Nothing of the following is set before it is needed.
-  std::vector<uint8_t> each_may_wait_;      // by input: each step may, for a token
-  std::vector<CreditRange> waiting_;  // by credit
-  int credits_waited_for_ = 0;     // ports whose credits may hold up a step
+  std::vector<uint8_t> each_may_wait_;  // by input: each step may, for a token
+  std::vector<CreditRange> waiting_;    // by credit
+  int credits_waited_for_ = 0;          // ports whose credits may hold up a step
   Waits waits_;
   StepLine line_;
   Bounds arrival_bounds_;

@@ -65,9 +65,7 @@ class TimeLines {
 
   int64_t end() const { return end_; }  ///< tokens whose times were given
   /// Of the host's memory.
-  int64_t bytes() const {
-    return values_.bytes() + pieces_.bytes();
-  }
+  int64_t bytes() const { return values_.bytes() + pieces_.bytes(); }
 
   /// Whether there is no room for `count` more tokens, given in one go or one by one.
   bool lacks(int64_t count) const {
