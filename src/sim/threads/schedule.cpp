@@ -167,6 +167,7 @@ Workload Schedule::workload() {
 /// Anew each time.
 std::vector<int> Schedule::in_turn(int threads) {
   std::vector<int> owner;
+  owner.reserve(static_cast<size_t>(groups_));
   for (int group = 0; group < groups_; ++group) owner.push_back((group + divisions_) % threads);
   ++divisions_;
   return owner;
