@@ -5,7 +5,6 @@
 
 #include "sim/functional/port.h"
 #include "sim/functional/run_length.h"
-#include "sim/threads/batch_threshold.h"
 #include "sim_chunk.h"
 
 namespace fuseflow::engine {
@@ -109,19 +108,6 @@ TEST(Coalesce, TokensThatAreGoneStayGone) {
   ASSERT_EQ(port.ready(), 26U);
   expect_tokens(chunk, port.batch(26), 4);
   EXPECT_EQ(port.waiting(), 26);
-}
-
-TEST(BatchThreshold, FewTokensWaitUntilTheyAreMany) {
-  constexpr uint32_t kFew = 100;
-  BatchThreshold threshold;
-  EXPECT_TRUE(threshold.enough(100, kFew));
-  EXPECT_FALSE(threshold.enough(99, kFew));
-  EXPECT_FALSE(threshold.enough(399, kFew));
-  EXPECT_TRUE(threshold.enough(400, kFew));
-  EXPECT_FALSE(threshold.enough(399, kFew));
-  threshold.reset();
-  EXPECT_TRUE(threshold.enough(100, kFew));
-  EXPECT_TRUE(threshold.enough(0, 0));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -188,7 +187,6 @@ struct StepSource {
   std::vector<int> in_lane;   ///< by input: its lane, or kNone
   std::vector<int> out_lane;  ///< the same of outputs
   Steps now;                  ///< of the batch at hand
-  std::deque<Steps> log;      ///< batches that no solver has fetched yet
 
   Lane& add_in_lane() { return now.in.emplace_back(); }
   /// Every input in lane 0, every output in lane 0.
@@ -212,14 +210,13 @@ struct StepSource {
     out_lane.assign(1, 0);
     now.out.resize(1);
   }
-  /// The batch is complete.
-  void keep() {
-    if (now.count == 0) return;
+  /// Takes the batch out; another one begins.
+  Steps take_batch() {
     Steps next;
     for (const Lane& lane : now.in) next.in.push_back(lane.empty_like());
     for (const Lane& lane : now.out) next.out.push_back(lane.empty_like());
-    log.push_back(std::move(now));
-    now = std::move(next);
+    std::swap(now, next);
+    return next;
   }
 };
 

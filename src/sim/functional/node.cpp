@@ -28,7 +28,7 @@ bool EngineNode::work() {
   start_batch();
   for (StepSource& side : sides) side.now.clear();
   if (!compute_or_disagree()) return false;
-  clock->solve(*this);
+  clock->time_batch(*this);
   return true;
 }
 

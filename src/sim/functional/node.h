@@ -15,6 +15,7 @@
 #include "sim/common/node_access.h"
 #include "sim/common/node_timing.h"
 #include "sim/common/run_result.h"
+#include "sim/common/tensor_data.h"
 #include "sim/common/written_tensors.h"
 #include "sim/data/steps.h"
 #include "sim/functional/asking_steps.h"
@@ -30,14 +31,14 @@ struct Context {
   const Graph& graph;
   const Machine& machine;
   const std::vector<UnitTiming>& timings;  ///< by NodeId
-  const std::vector<std::shared_ptr<const Storage>>& data;
+  const TensorData& data;
   const Addresses* addresses = nullptr;  ///< null: memory takes no time
   BlockPool* blocks = nullptr;           ///< null: the graph has no blocks
   const Rows* rows = nullptr;            ///< of phases that start together; null: there are none
   bool collects_rows = false;            ///< writers note their events
   uint32_t chunk = 16384;                ///< tokens a node gives at a time, about
   uint32_t run_length_from = 32;         ///< as EngineTuning has it
-  const Storage* storage(TensorId tensor) const { return storage_of(data, tensor); }
+  const Storage* storage(TensorId tensor) const { return data.find(tensor); }
 };
 
 class EngineNode;
@@ -47,11 +48,13 @@ class EngineNode;
 class NodeClock {
  public:
   virtual ~NodeClock() = default;
-  virtual void solve(EngineNode& node) = 0;
+  virtual void time_batch(EngineNode& node) = 0;
   /// Of the node's steps those that wait for their times, as so many waiting tokens.
   virtual int64_t untimed(const EngineNode&) const { return 0; }
-  /// Nodes that gave tokens to others in the last solve(), beside the one that was solved.
+  /// Nodes that gave tokens to others in the last time_batch(), beside the one that it was of.
   virtual std::span<const EngineNode* const> also_gave() const { return {}; }
+  /// Overwrites the counts of a node that depend on times, where the node has not got them yet.
+  virtual void fill(const EngineNode&, NodeStats&) const {}
 };
 
 class EngineNode {

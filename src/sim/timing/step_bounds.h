@@ -1,5 +1,5 @@
-// What steps wait for: the earliest times that ports set for all of them, beside those of single
-// ones (waits.h). Of step_solver.h only.
+// Bounds of all steps of a run: the earliest times that ports set for them. Those of single steps
+// are waits (waits.h). Of step_solver.h only.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace fuseflow::engine {
 constexpr int64_t kMostSteps = 1024;  ///< done at once
 
 // A cache line more, so that several of them do not fall on the same lines of the cache.
-using Steps64 = std::array<int64_t, kMostSteps + 8>;
+using StepTimes = std::array<int64_t, kMostSteps + 8>;
 
 /// Earliest times of all steps, as far as some port sets them.
 class Bounds {
@@ -56,7 +56,7 @@ class Bounds {
   }
 
  private:
-  Steps64 at_;
+  StepTimes at_;
   bool any_ = false;
 };
 
