@@ -194,6 +194,16 @@ struct Node {
   TensorId statement = -1;
 };
 
+/// A group of a node's inputs (Node::groups).
+struct InputGroup {
+  size_t first = 0;  ///< input; of joins its coordinates, which their payloads follow
+  size_t size = 0;
+  size_t port = 0;  ///< of joins: the output of its first payload
+};
+std::vector<InputGroup> groups_of(const Node& node);
+/// The group that an input is in.
+size_t group_of(const Node& node, size_t input);
+
 /// Calls visit(tensor) for each tensor that a node reads or writes: none, one, or of a gallop two.
 template <typename NodeType, typename Visit>
 void for_tensors(NodeType& node, Visit&& visit) {

@@ -147,14 +147,11 @@ StreamId GraphBuilder::known_reference(const Node& locate) const {
   if (join.groups.empty() || graph_.streams[crd].port != 0 || join.kind == NodeKind::drop) {
     return scanned_reference(locate, crd);
   }
-  size_t at = 0;
-  size_t port = 1;
-  for (const int group : join.groups) {
+  for (const auto& [at, size, port] : groups_of(join)) {
     const StreamId scanned = scanned_reference(locate, join.inputs[at].stream);
-    for (int k = 1; k < group; ++k, ++port) {
-      if (scanned >= 0 && join.inputs[at + k].stream == scanned) return join.outputs[port];
+    for (size_t k = 1; k < size; ++k) {
+      if (scanned >= 0 && join.inputs[at + k].stream == scanned) return join.outputs[port + k - 1];
     }
-    at += static_cast<size_t>(group);
   }
   return -1;
 }

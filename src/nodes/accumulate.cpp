@@ -102,6 +102,7 @@ constinit const NodeRule accumulate_rule = {
     .block = block_of_accumulate,
     .check_block = blocks::no_mean,
     .join = nullptr,
+    .waits = waits::kInStep,
     .ended = ended_by_accumulate,
     .origins = origins_of_accumulate,
     .shaping = shaping_of_accumulate,

@@ -57,6 +57,7 @@ constinit const NodeRule array_rule = {
     .block = block_of_array,
     .check_block = check_array,
     .join = nullptr,
+    .waits = waits::kInStep,
     .ended = ended::none,
     .origins = origins::new_payloads,
     .shaping = shaping_of_array,

@@ -22,6 +22,7 @@ constinit const NodeRule buffer_rule = {
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
     .join = nullptr,
+    .waits = waits::kInStep,
     .ended = ended::none,
     .origins = origins::same_as_first,
     .shaping = shaping::all_if_any_output,

@@ -28,6 +28,7 @@ constinit const NodeRule convert_rule = {
     .block = blocks::none,
     .check_block = blocks::no_check,
     .join = nullptr,
+    .waits = waits::kInStep,
     .ended = ended::none,
     .origins = origins::new_payloads,
     .shaping = shaping::none,

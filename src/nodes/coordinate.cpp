@@ -31,6 +31,7 @@ constinit const NodeRule coordinate_rule = {
     .block = block_of_coordinate,
     .check_block = blocks::no_check,
     .join = nullptr,
+    .waits = waits::kInStep,
     .ended = ended::none,
     .origins = origins::new_payloads,
     .shaping = shaping::none,

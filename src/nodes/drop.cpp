@@ -84,6 +84,7 @@ constinit const NodeRule drop_rule = {
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
     .join = nullptr,
+    .waits = waits::kSelects,
     .ended = ended::none,
     .origins = origins_of_drop,
     .shaping = shaping::by_output,

@@ -46,6 +46,7 @@ constinit const NodeRule filter_rule = {
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
     .join = nullptr,
+    .waits = waits::kSelects,
     .ended = ended::none,
     .origins = origins::one_computed,
     .shaping = shaping::by_output,

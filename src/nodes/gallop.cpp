@@ -87,6 +87,7 @@ constinit const NodeRule gallop_rule = {
     .block = blocks::none,
     .check_block = blocks::no_check,
     .join = nullptr,
+    .waits = NodeWaits{.selects = true, .looks_ahead = true, .apart = waits::in_step},
     .ended = ended::none,
     .origins = origins::one_computed,
     .shaping = shaping::all_inputs,

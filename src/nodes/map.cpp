@@ -84,6 +84,7 @@ constinit const NodeRule map_rule = {
     .block = block_of_map,
     .check_block = check_contraction,
     .join = nullptr,
+    .waits = waits::kInStep,
     .ended = ended::none,
     .origins = origins::new_payloads,
     .shaping = shaping::none,

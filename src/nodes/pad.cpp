@@ -53,6 +53,7 @@ constinit const NodeRule pad_rule = {
     .block = block_declared,
     .check_block = check_pad,
     .join = nullptr,
+    .waits = waits::kInStep,
     .ended = ended::none,
     .origins = origins::new_payloads,
     .shaping = shaping::none,

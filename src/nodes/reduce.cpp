@@ -53,6 +53,7 @@ constinit const NodeRule reduce_rule = {
     .block = block_of_reduce,
     .check_block = blocks::no_mean,
     .join = nullptr,
+    .waits = waits::kInStep,
     .ended = value_of_reduce,
     .origins = origins::new_payloads,
     .shaping = shaping::none,

@@ -32,6 +32,7 @@ constinit const NodeRule repeat_rule = {
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
     .join = nullptr,
+    .waits = waits::kInStep,
     .ended = ended::none,
     .origins = origins::same_as_first,
     .shaping = shaping::all_if_any_output,

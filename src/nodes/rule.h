@@ -99,6 +99,17 @@ struct JoinRule {
 };
 inline constexpr size_t kNeverAbsent = SIZE_MAX;
 
+/// What the outputs of a node wait for beside the tokens that they are made of. Where paths meet
+/// again this decides which streams need buffers (lower/stream_waits.h).
+struct NodeWaits {
+  /// A fiber of which it keeps nothing gives no token before its end.
+  Required<bool> selects;
+  /// The end of an empty fiber needs the token that follows what the fiber is below.
+  Required<bool> looks_ahead;
+  /// Whether input `a` may be taken while input `b` is silent: they need not move in step.
+  Required<bool (*)(const Node& node, size_t a, size_t b)> apart;
+};
+
 struct NodeRule {
   Required<std::string_view> name;  ///< in the text
   Required<NodeFields> fields;
@@ -113,6 +124,7 @@ struct NodeRule {
   /// What else blocks must be.
   Required<void (*)(const BlockCheck&)> check_block;
   Required<const JoinRule*> join;  ///< null: not a join
+  Required<NodeWaits> waits;
   /// The input whose innermost loop ends here, or one loop of which; -1: none.
   Required<int (*)(const Node& node)> ended;
 

@@ -74,6 +74,15 @@ inline void no_check(const BlockCheck& /*check*/) {}
 void no_mean(const BlockCheck& check);
 }  // namespace blocks
 
+namespace waits {
+inline bool in_step(const Node& /*node*/, size_t /*a*/, size_t /*b*/) {
+  return false;
+}
+/// Gives something for each token that it takes.
+inline constexpr NodeWaits kInStep{.selects = false, .looks_ahead = false, .apart = in_step};
+inline constexpr NodeWaits kSelects{.selects = true, .looks_ahead = false, .apart = in_step};
+}  // namespace waits
+
 namespace ended {
 inline int none(const Node& /*node*/) {
   return -1;

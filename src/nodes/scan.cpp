@@ -80,6 +80,7 @@ constinit const NodeRule scan_rule = {
     .block = blocks::none,
     .check_block = blocks::no_check,
     .join = nullptr,
+    .waits = NodeWaits{.selects = false, .looks_ahead = true, .apart = waits::in_step},
     .ended = ended::none,
     .origins = origins_of_scan,
     .shaping = shaping::all_inputs,

@@ -25,6 +25,7 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
       .block = blocks::none,
       .check_block = blocks::no_check,
       .join = nullptr,
+      .waits = waits::kInStep,
       .ended = ended::none,
       .origins = origins::new_payloads,
       .shaping = shaping::none,
