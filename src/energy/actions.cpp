@@ -60,9 +60,15 @@ void add_operations(Actions& actions, const Graph& graph, const Node& node, doub
 /// Bytes read and written in what a node holds itself: a buffer each token twice, an accumulator
 /// an entry's value twice for each value taken, and what it flushes once.
 double buffered_bytes(const Node& node, const NodeWork& work) {
-  if (node.kind == NodeKind::buffer) return 2 * kWordBytes * work.words_in;
-  if (node.kind != NodeKind::accumulate) return 0;
-  return kWordBytes * (2 * work.flops + work.words_out);
+  switch (node_rule(node.kind).holds) {
+    case Holds::nothing:
+      return 0;
+    case Holds::tokens:
+      return 2 * kWordBytes * work.words_in;
+    case Holds::entries:
+      return kWordBytes * (2 * work.flops + work.words_out);
+  }
+  return 0;
 }
 
 Actions of_stream_node(const Graph& graph, const Machine& machine, const Node& node, bool on_chip,

@@ -83,7 +83,7 @@ class ExactCounter {
   bool is_certain(const SpaceInfo& info) const {
     if (!counts_.certain[static_cast<size_t>(info.parent)]) return false;
     const Node& node = s_.node(info.opener);
-    if (node.kind == NodeKind::filter) return false;
+    if (node_rule(node.kind).by_values) return false;
     // Which copy gets the first element of a fiber changes from fiber to fiber.
     if (node.kind == NodeKind::parallelize && !node.contiguous &&
         s_.info(info.parent).opening != Opening::root) {

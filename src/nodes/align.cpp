@@ -69,6 +69,8 @@ constinit const NodeRule align_rule = {
     .check_block = blocks::no_check,
     .join = nullptr,
     .waits = NodeWaits{.selects = false, .looks_ahead = false, .apart = apart_in_align},
+    .by_values = false,
+    .holds = Holds::nothing,
     .ended = ended::none,
     .origins = origins_of_align,
     .shaping = shaping::all_inputs,

@@ -88,6 +88,8 @@ constinit const NodeRule gallop_rule = {
     .check_block = blocks::no_check,
     .join = nullptr,
     .waits = NodeWaits{.selects = true, .looks_ahead = true, .apart = waits::in_step},
+    .by_values = false,
+    .holds = Holds::nothing,
     .ended = ended::none,
     .origins = origins::one_computed,
     .shaping = shaping::all_inputs,

@@ -110,6 +110,13 @@ struct NodeWaits {
   Required<bool (*)(const Node& node, size_t a, size_t b)> apart;
 };
 
+/// What a node keeps itself, as many as its capacity: memory that is priced and limited.
+enum class Holds : uint8_t {
+  nothing,
+  tokens,   ///< as they come
+  entries,  ///< a value and the coordinates of its `order` loops
+};
+
 struct NodeRule {
   Required<std::string_view> name;  ///< in the text
   Required<NodeFields> fields;
@@ -125,6 +132,9 @@ struct NodeRule {
   Required<void (*)(const BlockCheck&)> check_block;
   Required<const JoinRule*> join;  ///< null: not a join
   Required<NodeWaits> waits;
+  /// Which elements its outputs have depends on values, not on coordinates alone.
+  Required<bool> by_values;
+  Required<Holds> holds;
   /// The input whose innermost loop ends here, or one loop of which; -1: none.
   Required<int (*)(const Node& node)> ended;
 

@@ -81,6 +81,8 @@ constinit const NodeRule scan_rule = {
     .check_block = blocks::no_check,
     .join = nullptr,
     .waits = NodeWaits{.selects = false, .looks_ahead = true, .apart = waits::in_step},
+    .by_values = false,
+    .holds = Holds::nothing,
     .ended = ended::none,
     .origins = origins_of_scan,
     .shaping = shaping::all_inputs,

@@ -26,6 +26,8 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
       .check_block = blocks::no_check,
       .join = nullptr,
       .waits = waits::kInStep,
+      .by_values = false,
+      .holds = Holds::nothing,
       .ended = ended::none,
       .origins = origins::new_payloads,
       .shaping = shaping::none,
