@@ -71,7 +71,7 @@ double buffered_bytes(const Node& node, const NodeWork& work) {
   return 0;
 }
 
-Actions of_stream_node(const Graph& graph, const Machine& machine, const Node& node, bool on_chip,
+Actions of_stream_node(const Graph& graph, const Machine& machine, const Node& node,
                        const NodeWork& work) {
   Actions actions;
   add_operations(actions, graph, node, work.flops);
@@ -79,7 +79,7 @@ Actions of_stream_node(const Graph& graph, const Machine& machine, const Node& n
   actions[kFifoWord] = work.words_in;
   actions[kBufferByte] = buffered_bytes(node, work);
   const bool converts = node.kind == NodeKind::convert;  // its counters are on chip
-  if (!on_chip && !converts) return actions;
+  if (!graph.on_chip(node.tensor) && !converts) return actions;
   const double read = converts ? work.tile_scratchpad_read : work.read_bytes;
   const double written = converts ? work.tile_scratchpad_write : work.write_bytes;
   const auto tiles = static_cast<double>(machine.scratchpad.tiles);
@@ -141,13 +141,10 @@ Actions RegionActions::sum() const {
 
 RegionActions region_actions(const Graph& graph, const Machine& machine, const RegionWork& work) {
   RegionActions result;
-  const std::vector<TensorId>& chip = graph.scratchpad;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    const bool on_chip = std::find(chip.begin(), chip.end(), node.tensor) != chip.end();
-    result.nodes.push_back(graph.tiles
-                               ? of_tile_node(graph, node, work.nodes[n])
-                               : of_stream_node(graph, machine, node, on_chip, work.nodes[n]));
+    result.nodes.push_back(graph.tiles ? of_tile_node(graph, node, work.nodes[n])
+                                       : of_stream_node(graph, machine, node, work.nodes[n]));
   }
   const auto tiles = static_cast<double>(machine.scratchpad.tiles);
   result.memory[kDramBurst] = work.bursts;

@@ -251,11 +251,9 @@ class ExactCounter {
   void count_left_join(const Node& node, NodeCount& count) {
     std::vector<int> groups;
     Columns key;
-    size_t at = 0;
-    for (const int group : node.groups) {
-      groups.push_back(s_.space_of(node.inputs[at].stream));
+    for (const InputGroup& group : groups_of(node)) {
+      groups.push_back(s_.space_of(node.inputs[group.first].stream));
       key = united(std::move(key), relations_.needs(groups.back(), {}));
-      at += static_cast<size_t>(group);
     }
     const Table& keys = relations_.relation(s_.info(groups[0]).parent, key);
     std::vector<std::vector<Range>> fibers;

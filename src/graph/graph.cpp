@@ -75,4 +75,13 @@ std::vector<int> parts_written(const Graph& graph, size_t tensors) {
   return result;
 }
 
+std::vector<bool> loaded_at_start(const Graph& graph, size_t tensors) {
+  std::vector<bool> load(tensors, false);
+  for (const TensorId tensor : graph.scratchpad) load[static_cast<size_t>(tensor)] = true;
+  for (const TensorId tensor : graph.resident) load[static_cast<size_t>(tensor)] = false;
+  const std::vector<int> written = phases_written(graph, tensors);
+  for (size_t t = 0; t < tensors; ++t) load[t] = load[t] && written[t] < 0;
+  return load;
+}
+
 }  // namespace fuseflow

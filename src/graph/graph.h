@@ -3,6 +3,7 @@
 // each node in ir-spec/nodes.md and ir-spec/timing.md.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -79,7 +80,7 @@ enum class NodeKind : uint8_t {
                    ///< them; each gets the whole
   tile_store,      ///< T[subscripts] (val): E to global memory, added there where clusters share it
   tile_coordinate,  ///< [subscript] -> val: what the subscript is at each element, as a number
-  barrier_,         ///< number of kinds
+  count_,           ///< number of kinds
 };
 
 enum class StreamKind : uint8_t { crd, ref, val };
@@ -226,6 +227,10 @@ struct Graph {
   /// earlier one of them writes (to the scratchpad) waits for the row it needs, not for the phase.
   std::vector<int> row_phases;
 
+  /// Whether it is held in the scratchpad.
+  bool on_chip(TensorId tensor) const {
+    return std::find(scratchpad.begin(), scratchpad.end(), tensor) != scratchpad.end();
+  }
   int phases() const { return nodes.empty() ? 0 : nodes.back().phase + 1; }
   bool starts_by_rows(int phase) const;
   /// The last of the phases that start together with `phase`.
@@ -244,6 +249,9 @@ std::vector<int> phases_written(const Graph& graph, size_t tensors);
 /// How many nodes write the values of each tensor, by tensor: several, each of one part, where
 /// copies of a loop write what is theirs.
 std::vector<int> parts_written(const Graph& graph, size_t tensors);
+
+/// By tensor: whether it is held in the scratchpad, and comes there when the graph starts.
+std::vector<bool> loaded_at_start(const Graph& graph, size_t tensors);
 
 std::string_view stream_kind_name(StreamKind kind);  ///< "crd", "ref", "val"
 

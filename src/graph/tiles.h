@@ -37,11 +37,6 @@ struct TileGeometry {
   }
 };
 
-/// Tile nodes are the last kinds.
-inline bool is_tile_node(NodeKind kind) {
-  return kind >= NodeKind::tile_load;
-}
-
 /// Both need a graph that verify_tiles (nodes/tile_rules.h) accepts.
 TileRoles tile_roles(const Graph& graph);
 TileGeometry tile_geometry(const Graph& graph);

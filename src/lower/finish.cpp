@@ -25,7 +25,7 @@ void trim_join(Node& node, std::vector<bool>& used) {
       kept.push_back(node.inputs[at + k]);
       trimmed.outputs.push_back(node.outputs[port + k - 1]);
     }
-    if (join_rule(node.kind)->in_first_space && at > 0 && kept.size() == 1) continue;
+    if (joins_in_first_space(node.kind) && at > 0 && kept.size() == 1) continue;
     trimmed.groups.push_back(static_cast<int>(kept.size()));
     trimmed.inputs.insert(trimmed.inputs.end(), kept.begin(), kept.end());
   }

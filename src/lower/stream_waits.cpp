@@ -75,13 +75,12 @@ class PhaseWaits {
   /// What the output of a node waits for as its input does.
   void take(const Node& node, size_t input, size_t around, StreamWaits& flow) const {
     const StreamWaits& in = waits_[node.inputs[input].stream];
-    const JoinRule* join = join_rule(node.kind);
     for (size_t L = 0; L < std::min(flow.full.size(), in.full.size()) && L <= around; ++L) {
       flow.full[L].add(in.full[L]);
       flow.silent[L].add(in.silent[L]);
       flow.selections[L].add(in.selections[L]);
       // What a left join finds meets streams of the first group's space that did not wait with it.
-      if (join != nullptr && join->in_first_space && input > 0) flow.full[L].add(in.silent[L]);
+      if (joins_in_first_space(node.kind) && input > 0) flow.full[L].add(in.silent[L]);
     }
   }
 

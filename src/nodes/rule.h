@@ -53,7 +53,8 @@ enum class NodeFamily : uint8_t {
   split,    ///< deals out to parallel copies, or collects from them
   convert,  ///< stores a tensor in another format
   // The others are for graphs of tiles (graph/tiles.h).
-  tile_transfer,
+  tile_load,
+  tile_store,
   tile_product,
   tile_link,
 };
@@ -168,8 +169,28 @@ inline bool reads_tensor(NodeKind kind) {
 inline bool writes_tensor(NodeKind kind) {
   return *node_rule(kind).family == NodeFamily::write;
 }
+/// The same, whether through streams or as a whole.
+inline bool loads_data(NodeKind kind) {
+  const NodeFamily family = node_rule(kind).family;
+  return family == NodeFamily::read || family == NodeFamily::tile_load ||
+         family == NodeFamily::convert;
+}
+inline bool stores_result(NodeKind kind) {
+  const NodeFamily family = node_rule(kind).family;
+  return family == NodeFamily::write || family == NodeFamily::tile_store ||
+         family == NodeFamily::convert;
+}
+/// A node of graphs of tiles alone.
+inline bool is_tile_node(NodeKind kind) {
+  return !node_rule(kind).unit->has_value();
+}
 inline bool joins(NodeKind kind) {
   return *node_rule(kind).family == NodeFamily::join;
+}
+/// A left join: it stays in the space of its first group.
+inline bool joins_in_first_space(NodeKind kind) {
+  const JoinRule* join = join_rule(kind);
+  return join != nullptr && join->in_first_space;
 }
 inline bool reduces(NodeKind kind) {
   return *node_rule(kind).family == NodeFamily::reduce;

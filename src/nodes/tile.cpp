@@ -44,7 +44,7 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
 constinit const NodeRule tile_load_rule = tile_rule(
     "tile_load",
     {.tensor = true, .capacity = true, .subscripts = true, .branch = true, .element_bytes = true},
-    NodeFamily::tile_transfer);
+    NodeFamily::tile_load);
 constinit const NodeRule tile_multiply_rule = tile_rule(
     "tile_multiply", {.capacity = true, .branch = true, .held = true}, NodeFamily::tile_product);
 constinit const NodeRule exchange_rule = tile_rule("exchange", {}, NodeFamily::tile_link);
@@ -58,7 +58,7 @@ constinit const NodeRule all_reduce_rule =
     tile_rule("all_reduce", {.reduction = true}, NodeFamily::tile_link);
 constinit const NodeRule tile_store_rule = tile_rule(
     "tile_store", {.tensor = true, .capacity = true, .subscripts = true, .element_bytes = true},
-    NodeFamily::tile_transfer);
+    NodeFamily::tile_store);
 constinit const NodeRule tile_coordinate_rule =
     tile_rule("tile_coordinate", {.subscripts = true}, NodeFamily::compute);
 

@@ -397,22 +397,18 @@ class Verifier {
       fail(n, fmt::format("reads %{} in a phase that starts with the one that writes it, expected "
                           "`phase {{` instead of `phase rows {{`",
                           tensors_[tensor].name));
-    } else if (!on_chip(tensor)) {
+    } else if (!g_.on_chip(tensor)) {
       fail(n, fmt::format("reads %{} in a phase that starts with the one that writes it, expected "
                           "it in the scratchpad, or `phase {{` instead of `phase rows {{`",
                           tensors_[tensor].name));
     }
   }
 
-  bool on_chip(TensorId tensor) const {
-    return std::find(g_.scratchpad.begin(), g_.scratchpad.end(), tensor) != g_.scratchpad.end();
-  }
-
   /// A node that reads two tensors has one latency and one way to where they are.
   void check_one_place(NodeId n) {
     const Node& node = g_.nodes[n];
-    if (on_chip(node.tensor) == on_chip(node.other_tensor)) return;
-    const bool first = on_chip(node.tensor);
+    if (g_.on_chip(node.tensor) == g_.on_chip(node.other_tensor)) return;
+    const bool first = g_.on_chip(node.tensor);
     fail(n, fmt::format("reads %{} in the scratchpad and %{} in memory, expected both in one place",
                         tensors_[first ? node.tensor : node.other_tensor].name,
                         tensors_[first ? node.other_tensor : node.tensor].name));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/names.h"
+#include "nodes/rule.h"
 #include "resources/resources.h"
 #include "tensor/limits.h"
 

@@ -33,10 +33,8 @@ NodeWork work_of_node(const Node& node, const NodeStats& stats, const RunResult&
 int64_t loaded_bytes(const Graph& graph, const RunResult& run) {
   if (graph.tiles || is_conversion(graph)) return 0;
   int64_t loaded = run.scratchpad_write_bytes;
-  const std::vector<TensorId>& chip = graph.scratchpad;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const bool on_chip = std::find(chip.begin(), chip.end(), graph.nodes[n].tensor) != chip.end();
-    if (on_chip) loaded -= run.nodes[n].write_bytes;
+    if (graph.on_chip(graph.nodes[n].tensor)) loaded -= run.nodes[n].write_bytes;
   }
   return loaded;
 }
