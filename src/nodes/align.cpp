@@ -71,7 +71,6 @@ constinit const NodeRule align_rule = {
     .waits = NodeWaits{.selects = false, .looks_ahead = false, .apart = apart_in_align},
     .by_values = false,
     .holds = Holds::nothing,
-    .ended = ended::none,
     .origins = origins_of_align,
     .shaping = shaping::all_inputs,
     .fiber = fiber::not_made,

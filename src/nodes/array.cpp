@@ -60,7 +60,6 @@ constinit const NodeRule array_rule = {
     .waits = waits::kInStep,
     .by_values = false,
     .holds = Holds::nothing,
-    .ended = ended::none,
     .origins = origins::new_payloads,
     .shaping = shaping_of_array,
     .fiber = fiber::not_made,

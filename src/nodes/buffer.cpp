@@ -25,7 +25,6 @@ constinit const NodeRule buffer_rule = {
     .waits = waits::kInStep,
     .by_values = false,
     .holds = Holds::tokens,
-    .ended = ended::none,
     .origins = origins::same_as_first,
     .shaping = shaping::all_if_any_output,
     .fiber = fiber::not_made,

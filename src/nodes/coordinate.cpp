@@ -34,7 +34,6 @@ constinit const NodeRule coordinate_rule = {
     .waits = waits::kInStep,
     .by_values = false,
     .holds = Holds::nothing,
-    .ended = ended::none,
     .origins = origins::new_payloads,
     .shaping = shaping::none,
     .fiber = fiber::not_made,

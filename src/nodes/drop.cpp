@@ -87,7 +87,6 @@ constinit const NodeRule drop_rule = {
     .waits = waits::kSelects,
     .by_values = false,
     .holds = Holds::nothing,
-    .ended = ended::none,
     .origins = origins_of_drop,
     .shaping = shaping::by_output,
     .fiber = fiber_of_drop,

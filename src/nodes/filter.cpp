@@ -49,7 +49,6 @@ constinit const NodeRule filter_rule = {
     .waits = waits::kSelects,
     .by_values = true,
     .holds = Holds::nothing,
-    .ended = ended::none,
     .origins = origins::one_computed,
     .shaping = shaping::by_output,
     .fiber = fiber_of_filter,

@@ -90,7 +90,6 @@ constinit const NodeRule gallop_rule = {
     .waits = NodeWaits{.selects = true, .looks_ahead = true, .apart = waits::in_step},
     .by_values = false,
     .holds = Holds::nothing,
-    .ended = ended::none,
     .origins = origins::one_computed,
     .shaping = shaping::all_inputs,
     .fiber = fiber_of_gallop,

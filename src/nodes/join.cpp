@@ -213,7 +213,6 @@ constexpr NodeRule rule_of_join(std::string_view name, bool selects, const JoinR
       .waits = NodeWaits{.selects = selects, .looks_ahead = false, .apart = in_other_groups},
       .by_values = false,
       .holds = Holds::nothing,
-      .ended = ended::none,
       .origins = origins::one_computed,
       .shaping = shaping_of_join,
       .fiber = fiber_of_join,
@@ -222,6 +221,16 @@ constexpr NodeRule rule_of_join(std::string_view name, bool selects, const JoinR
       .flops = flops::none,
       .bytes = bytes::none,
   };
+}
+
+/// It makes no fibers, but stays in those of its first group.
+constexpr NodeRule rule_of_leftjoin() {
+  NodeRule rule = rule_of_join("leftjoin", false, &kLeftjoin, type_join, steps_of_join);
+  rule.origins = origins_of_leftjoin;
+  rule.shaping = shaping_of_leftjoin;
+  rule.fiber = fiber::not_made;
+  rule.elements = elements::of_first;
+  return rule;
 }
 
 }  // namespace
@@ -233,27 +242,6 @@ constinit const NodeRule intersect_words_rule =
 constinit const NodeRule unite_rule =
     rule_of_join("unite", false, &kUnite, type_join, steps_of_join);
 
-constinit const NodeRule leftjoin_rule = {
-    .name = "leftjoin",
-    .fields = NodeFields{.groups = true, .init = true},
-    .family = NodeFamily::join,
-    .unit = UnitClass::join,
-    .typing = type_join,
-    .carried = carried_by_join,
-    .block = blocks::of_carried,
-    .check_block = blocks::no_check,
-    .join = &kLeftjoin,
-    .waits = NodeWaits{.selects = false, .looks_ahead = false, .apart = in_other_groups},
-    .by_values = false,
-    .holds = Holds::nothing,
-    .ended = ended::none,
-    .origins = origins_of_leftjoin,
-    .shaping = shaping_of_leftjoin,
-    .fiber = fiber::not_made,
-    .elements = elements::of_first,
-    .steps = steps_of_join,
-    .flops = flops::none,
-    .bytes = bytes::none,
-};
+constinit const NodeRule leftjoin_rule = rule_of_leftjoin();
 
 }  // namespace fuseflow

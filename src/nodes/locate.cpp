@@ -58,7 +58,6 @@ constinit const NodeRule locate_rule = {
     .waits = waits::kInStep,
     .by_values = false,
     .holds = Holds::nothing,
-    .ended = ended::none,
     .origins = origins::new_payloads,
     .shaping = shaping::all_inputs,
     .fiber = fiber::not_made,

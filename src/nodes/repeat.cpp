@@ -35,7 +35,6 @@ constinit const NodeRule repeat_rule = {
     .waits = waits::kInStep,
     .by_values = false,
     .holds = Holds::nothing,
-    .ended = ended::none,
     .origins = origins::same_as_first,
     .shaping = shaping::all_if_any_output,
     .fiber = fiber::not_made,

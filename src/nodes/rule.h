@@ -136,8 +136,6 @@ struct NodeRule {
   /// Which elements its outputs have depends on values, not on coordinates alone.
   Required<bool> by_values;
   Required<Holds> holds;
-  /// The input whose innermost loop ends here, or one loop of which; -1: none.
-  Required<int (*)(const Node& node)> ended;
 
   // What shapes fibers (fibers.h).
   Required<void (*)(const Node& node, FiberOrigins&)> origins;

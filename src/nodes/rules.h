@@ -66,8 +66,8 @@ inline std::vector<int> none(const BlockRules& /*rules*/, const Node& /*node*/, 
 }
 /// Those of the input that the output carries on.
 std::vector<int> of_carried(const BlockRules& rules, const Node& node, size_t port);
-/// A reduction's: the loop that ends, `inside` loops around the values' innermost, is gone.
-std::vector<int> without_ended(const BlockRules& rules, const Node& node, size_t inside);
+/// A reduction's: the loop that ends, `order` loops around the values' innermost, is gone.
+std::vector<int> without_ended(const BlockRules& rules, const Node& node, size_t port);
 
 inline void no_check(const BlockCheck& /*check*/) {}
 /// The mean of blocks would divide by a count that differs within a block.
@@ -82,12 +82,6 @@ inline bool in_step(const Node& /*node*/, size_t /*a*/, size_t /*b*/) {
 inline constexpr NodeWaits kInStep{.selects = false, .looks_ahead = false, .apart = in_step};
 inline constexpr NodeWaits kSelects{.selects = true, .looks_ahead = false, .apart = in_step};
 }  // namespace waits
-
-namespace ended {
-inline int none(const Node& /*node*/) {
-  return -1;
-}
-}  // namespace ended
 
 namespace origins {
 /// New payloads in the space of an input, or no outputs.
@@ -121,6 +115,10 @@ void of_first(const Node& node, const ElementNumbers& numbers, std::span<Element
 }  // namespace elements
 
 namespace steps {
+/// It does none on tokens: sim/tiles and sim/common/conversion.h count its work as a whole.
+inline StepCounts none(const NodeNumbers& /*n*/) {
+  return {};
+}
 /// One for each token of the operands.
 StepCounts of_operands(const NodeNumbers& n);
 }  // namespace steps

@@ -83,7 +83,6 @@ constinit const NodeRule scan_rule = {
     .waits = NodeWaits{.selects = false, .looks_ahead = true, .apart = waits::in_step},
     .by_values = false,
     .holds = Holds::nothing,
-    .ended = ended::none,
     .origins = origins_of_scan,
     .shaping = shaping::all_inputs,
     .fiber = fiber::not_made,

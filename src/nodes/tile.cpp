@@ -9,11 +9,6 @@ namespace {
 /// Streams of tiles are in no space.
 void type_tiles(Typing& /*t*/) {}
 
-/// They do no steps on tokens; sim/tiles times their operations.
-StepCounts steps_of_tiles(const NodeNumbers& /*n*/) {
-  return {};
-}
-
 constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, NodeFamily family) {
   return {
       .name = name,
@@ -28,12 +23,11 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
       .waits = waits::kInStep,
       .by_values = false,
       .holds = Holds::nothing,
-      .ended = ended::none,
       .origins = origins::new_payloads,
       .shaping = shaping::none,
       .fiber = fiber::not_made,
       .elements = elements::of_first,
-      .steps = steps_of_tiles,
+      .steps = steps::none,
       .flops = flops::none,
       .bytes = bytes::none,
   };
