@@ -203,6 +203,7 @@ class RowsVerifier : private TileVerifierBase {
   /// Writes each element of the result once.
   void check_store(NodeId n) {
     stores_ = true;
+    check_stores_once(n);
     const Dims& dims = dims_of(node(n).inputs[0].stream);
     if (!of_rows(dims)) return fail(n, "stores tiles that are not (m) or (m) and a width");
     const NodeKind from = producer(node(n).inputs[0]).kind;
