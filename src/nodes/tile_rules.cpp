@@ -221,7 +221,7 @@ class TileVerifier : private TileVerifierBase {
       for (const Input& input : node(n).inputs) {
         if (input.is_immediate()) continue;
         streams = true;
-        if (std::find(known.begin(), known.end(), input.stream) == known.end()) {
+        if (!holds(known, input.stream)) {
           fail(n, "takes tiles of another part of the chain");
         }
       }

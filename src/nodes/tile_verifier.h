@@ -2,6 +2,7 @@
 // are the same for chains, kernels of tiles and kernels of rows. Private to this folder.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -36,6 +37,10 @@ class TileVerifierBase {
   const Dims& dims_of(StreamId s) const { return g_.streams[static_cast<size_t>(s)].block; }
   const Node& producer(const Input& input) const { return node(stream(input).producer); }
 
+  /// A product in no branch, which holds no partial results.
+  static bool plain(const Node& product) {
+    return product.branch < 0 && product.held == std::array<int64_t, 4>{};
+  }
   static bool power_of_two(int value) { return value > 0 && (value & (value - 1)) == 0; }
   static bool holds(const Dims& dims, int dim);
 
