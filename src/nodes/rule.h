@@ -1,5 +1,5 @@
 // What a node kind is: everything that passes, verifier and estimate may know of it. Each kind has
-// a rule in src/nodes/KIND.cpp, or the file of its family, and a row in nodes/rules.h. Code that
+// a rule in src/nodes/KIND.cpp, or the file of its family, and a row in nodes/kinds.h. Code that
 // needs to know what a kind does asks its rule instead of listing kinds. Meaning and timing:
 // ir-spec/nodes.md, ir-spec/timing.md.
 #pragma once

@@ -1,48 +1,11 @@
-// The table of node kinds: each has its rule, in the file of its name if no other is given. And
-// what rules share.
+// The rules of node kinds (nodes/kinds.h), KIND_rule of each, and what they share.
 #pragma once
 
 #include "nodes/fibers.h"
+#include "nodes/kinds.h"
 #include "nodes/rule.h"
 
 namespace fuseflow {
-
-/// One row a kind, in the order of NodeKind: each has its rule, KIND_rule.
-#define FUSEFLOW_NODE_KINDS(ROW)      \
-  ROW(root)                           \
-  ROW(scan)                           \
-  ROW(locate)                         \
-  ROW(repeat)                         \
-  ROW(intersect)       /* join.cpp */ \
-  ROW(intersect_words) /* join.cpp */ \
-  ROW(gallop)                         \
-  ROW(unite)    /* join.cpp */        \
-  ROW(leftjoin) /* join.cpp */        \
-  ROW(array)                          \
-  ROW(map)                            \
-  ROW(coordinate)                     \
-  ROW(reduce)                         \
-  ROW(accumulate)                     \
-  ROW(align)                          \
-  ROW(drop)                           \
-  ROW(filter)                         \
-  ROW(buffer)                         \
-  ROW(write_level)  /* write.cpp */   \
-  ROW(write_values) /* write.cpp */   \
-  ROW(parallelize)  /* split.cpp */   \
-  ROW(serialize)    /* split.cpp */   \
-  ROW(pad)                            \
-  ROW(convert)                        \
-  ROW(tile_load)       /* tile.cpp */ \
-  ROW(tile_multiply)   /* tile.cpp */ \
-  ROW(exchange)        /* tile.cpp */ \
-  ROW(gather)          /* tile.cpp */ \
-  ROW(tile_hold)       /* tile.cpp */ \
-  ROW(shuffle)         /* tile.cpp */ \
-  ROW(reduce_scatter)  /* tile.cpp */ \
-  ROW(all_reduce)      /* tile.cpp */ \
-  ROW(tile_store)      /* tile.cpp */ \
-  ROW(tile_coordinate) /* tile.cpp */
 
 #define FUSEFLOW_DECLARE_RULE(kind) extern const NodeRule kind##_rule;
 FUSEFLOW_NODE_KINDS(FUSEFLOW_DECLARE_RULE)

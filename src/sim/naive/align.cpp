@@ -117,9 +117,6 @@ class AlignNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_align_node(const Context& context, NodeId id) {
-  if (context.graph.nodes[static_cast<size_t>(id)].kind != NodeKind::align) return nullptr;
-  return std::make_unique<AlignNode>(context, id);
-}
+FUSEFLOW_RUN(align, AlignNode)
 
 }  // namespace fuseflow::naive

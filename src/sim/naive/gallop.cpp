@@ -184,9 +184,6 @@ class GallopNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_gallop_node(const Context& context, NodeId id) {
-  const bool gallops = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::gallop;
-  return gallops ? std::make_unique<GallopNode>(context, id) : nullptr;
-}
+FUSEFLOW_RUN(gallop, GallopNode)
 
 }  // namespace fuseflow::naive

@@ -1,6 +1,6 @@
 // The common part of all node kinds in the naive executor: one step is built from needs, takes and
 // gives, and happens at the least time that ir-spec/timing.md allows. The kinds are in
-// KIND.cpp, made by make_node. Private to this folder.
+// KIND.cpp or the file of their family, made by make_node. Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "machine/machine.h"
+#include "nodes/kinds.h"
 #include "sim/common/node_access.h"
 #include "sim/common/node_timing.h"
 #include "sim/common/written_tensors.h"
@@ -162,13 +163,15 @@ class NodeRun {
 /// The executor of one node. Throws Error(rejected) for a kind that cannot be simulated.
 std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id);
 
-/// One row a file, which defines make_NAME_node: a node of its kinds, null of another one.
-#define FUSEFLOW_NAIVE_RULES(ROW) \
-  ROW(source) ROW(gallop) ROW(join) ROW(reduce) ROW(align) ROW(token) ROW(split) ROW(write)
+#define FUSEFLOW_DECLARE_RUN(kind) \
+  std::unique_ptr<NodeRun> run_##kind(const Context& context, NodeId id);
+FUSEFLOW_STREAM_KINDS(FUSEFLOW_DECLARE_RUN)
+#undef FUSEFLOW_DECLARE_RUN
 
-#define FUSEFLOW_DECLARE_MAKER(name) \
-  std::unique_ptr<NodeRun> make_##name##_node(const Context& context, NodeId id);
-FUSEFLOW_NAIVE_RULES(FUSEFLOW_DECLARE_MAKER)
-#undef FUSEFLOW_DECLARE_MAKER
+/// Says which class runs a kind: each has one such line, or the executor does not link.
+#define FUSEFLOW_RUN(kind, Class)                                          \
+  std::unique_ptr<NodeRun> run_##kind(const Context& context, NodeId id) { \
+    return std::make_unique<Class>(context, id);                           \
+  }
 
 }  // namespace fuseflow::naive

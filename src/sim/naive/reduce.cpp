@@ -332,15 +332,7 @@ class AccumulateNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_reduce_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::reduce:
-      return std::make_unique<ReduceNode>(context, id);
-    case NodeKind::accumulate:
-      return std::make_unique<AccumulateNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(reduce, ReduceNode)
+FUSEFLOW_RUN(accumulate, AccumulateNode)
 
 }  // namespace fuseflow::naive

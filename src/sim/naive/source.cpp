@@ -234,19 +234,9 @@ class ArrayNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_source_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::root:
-      return std::make_unique<RootNode>(context, id);
-    case NodeKind::scan:
-      return std::make_unique<ScanNode>(context, id);
-    case NodeKind::locate:
-      return std::make_unique<LocateNode>(context, id);
-    case NodeKind::array:
-      return std::make_unique<ArrayNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(root, RootNode)
+FUSEFLOW_RUN(scan, ScanNode)
+FUSEFLOW_RUN(locate, LocateNode)
+FUSEFLOW_RUN(array, ArrayNode)
 
 }  // namespace fuseflow::naive

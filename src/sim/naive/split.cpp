@@ -183,15 +183,7 @@ class SerializeNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_split_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::parallelize:
-      return std::make_unique<ParallelizeNode>(context, id);
-    case NodeKind::serialize:
-      return std::make_unique<SerializeNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(parallelize, ParallelizeNode)
+FUSEFLOW_RUN(serialize, SerializeNode)
 
 }  // namespace fuseflow::naive

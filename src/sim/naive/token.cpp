@@ -271,24 +271,12 @@ class DropNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_token_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::map:
-      return std::make_unique<MapNode>(context, id);
-    case NodeKind::coordinate:
-    case NodeKind::buffer:
-      return std::make_unique<PassNode>(context, id);
-    case NodeKind::pad:
-      return std::make_unique<PadNode>(context, id);
-    case NodeKind::repeat:
-      return std::make_unique<RepeatNode>(context, id);
-    case NodeKind::filter:
-      return std::make_unique<FilterNode>(context, id);
-    case NodeKind::drop:
-      return std::make_unique<DropNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(map, MapNode)
+FUSEFLOW_RUN(coordinate, PassNode)
+FUSEFLOW_RUN(buffer, PassNode)
+FUSEFLOW_RUN(pad, PadNode)
+FUSEFLOW_RUN(repeat, RepeatNode)
+FUSEFLOW_RUN(filter, FilterNode)
+FUSEFLOW_RUN(drop, DropNode)
 
 }  // namespace fuseflow::naive

@@ -150,14 +150,7 @@ class WriteNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_write_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::write_level:
-    case NodeKind::write_values:
-      return std::make_unique<WriteNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(write_level, WriteNode)
+FUSEFLOW_RUN(write_values, WriteNode)
 
 }  // namespace fuseflow::naive
