@@ -65,8 +65,8 @@ class JoinNode : public NodeRun {
     for (const Group& group : groups_) {
       if (!take_like(group.first, group.size, end)) return false;
     }
-    for (size_t output = 0; output < output_count(); ++output) give(output, end);
-    return end.is_done() ? commit_last() : commit();
+    give_all(end);
+    return commit_like(end);
   }
 
   /// A step that takes the heads that have the coordinate. What it costs depends on whether it

@@ -138,6 +138,13 @@ bool NodeRun::take_like(size_t first, size_t count, const Token& like) {
   return true;
 }
 
+bool NodeRun::take_with(size_t input, size_t inner, const Token& like, const Token** payload) {
+  const int loops = depth(inner) - depth(input);
+  if (loops > 0) return along(input, loops, like, payload);
+  *payload = need(input);
+  return take_like(input, 1, like);
+}
+
 /// The writers that a load of the reference waits for: all, but of parts of the values those that
 /// have its row, if any has.
 std::vector<const RowTimes*> NodeRun::awaited(const std::vector<RowTimes>& writers,

@@ -94,12 +94,17 @@ class NodeRun {
   const Token* need(size_t input, int64_t ahead = 0);
   void take(size_t input) { takes_.push_back(input); }
   void give(size_t output, const Token& token);
+  void give_all(const Token& token) {
+    for (size_t output = 0; output < output_count(); ++output) give(output, token);
+  }
   /// Ends the step: false if a credit is missing (nothing has happened then), else it happens.
   bool commit(int64_t cost);
   bool commit() { return commit(interval_); }
   /// Ends the step that gives done, after which nothing follows.
   bool commit_last(int64_t cost);
   bool commit_last() { return commit_last(interval_); }
+  /// The last step if it gives done.
+  bool commit_like(const Token& given) { return given.is_done() ? commit_last() : commit(); }
 
   /// An outer input goes along with a token of the inner stream, `loops` loops further in. Gives
   /// the payload in force (null when there is none) in *payload. False: wait for a token.
@@ -115,6 +120,9 @@ class NodeRun {
   bool along_stop(size_t input, int loops, const Token& inner, int64_t taken);
   /// Needs and takes one token of each of `inputs`, all of the same structure as `like`.
   bool take_like(size_t first, size_t count, const Token& like);
+  /// An input of the space of input `inner`, or of loops around it, goes along with its token
+  /// `like`. Gives its payload in force (null when there is none) in *payload. False: wait.
+  bool take_with(size_t input, size_t inner, const Token& like, const Token** payload);
 
   /// A load waits until the fiber (value) `reference` of its tensor is stored. False: it is not
   /// yet.
