@@ -25,7 +25,6 @@ Typing::Typing(const Graph& graph, std::span<const GraphTensor> tensors, const G
   out_.may_be_absent.assign(n, false);
   out_.ref_tensor.assign(n, -1);
   out_.ref_level.assign(n, -1);
-  coordinates_of_.assign(n, -1);
 }
 
 void Typing::infer(Graph& graph, const std::vector<bool>& untyped) {
@@ -47,6 +46,10 @@ bool Typing::inputs_typed() const {
     if (!input.is_immediate() && out_.of_stream[input.stream] < 0) return false;
   }
   return true;
+}
+
+int Typing::loop_of_coordinates(size_t input) const {
+  return fuseflow::loop_of_coordinates(g_, out_, in(input));
 }
 
 // --- words
@@ -237,7 +240,6 @@ void Typing::give(size_t port, StreamKind kind, int space) {
     return;
   }
   out_.of_stream[s] = space;
-  if (kind == StreamKind::crd && !indices.empty()) coordinates_of_[s] = indices.back();
 }
 
 void Typing::give_like(size_t port, StreamId from, int space, bool absent) {
@@ -246,7 +248,6 @@ void Typing::give_like(size_t port, StreamId from, int space, bool absent) {
   out_.ref_tensor[s] = out_.ref_tensor[from];
   out_.ref_level[s] = out_.ref_level[from];
   out_.may_be_absent[s] = out_.may_be_absent[from] || absent;
-  coordinates_of_[s] = coordinates_of_[from];
 }
 
 void Typing::give_ref(size_t port, TensorId tensor, int level, int space, bool absent) {

@@ -35,8 +35,8 @@ class Typing {
   int64_t extent(int index) const { return g_.indices[index].extent; }
   const Spaces& spaces() const { return out_; }
   bool may_be_absent(size_t input) const { return out_.may_be_absent[in(input)]; }
-  /// The loop whose coordinates a crd input holds (of a repeated one an outer loop); -1: unknown.
-  int loop_of_coordinates(size_t input) const { return coordinates_of_[in(input)]; }
+  /// The loop whose coordinates a crd input holds (of a repeated one an outer loop).
+  int loop_of_coordinates(size_t input) const;
   /// "$c_j (crd<i,j>)".
   std::string type(StreamId s) const;
 
@@ -111,7 +111,6 @@ class Typing {
   std::span<const GraphTensor> tensors_;
   const GraphError& error_;
   Spaces out_;
-  std::vector<int> coordinates_of_;  ///< by crd stream: the loop they are of
   std::map<Key, int> by_key_;
   std::map<std::vector<int>, int64_t> merges_;
   Graph* inferred_ = nullptr;  ///< null: every stream has a type
