@@ -59,7 +59,7 @@ class Costing {
 
   /// Of a look-up: whether its coordinates are inside of the level whatever they are.
   bool always_in_range(const Node& node) const {
-    return is_always_inside(graph_, node, tensor(node).level_extent(node.level));
+    return is_always_inside(graph_, s_.spaces, node, tensor(node).level_extent(node.level));
   }
 
   /// How many references follow the one before is known of most, not of all; which coordinates of

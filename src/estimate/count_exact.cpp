@@ -145,7 +145,7 @@ class ExactCounter {
   /// What is searched: nothing where the coordinates are outside of the level.
   void count_look_ups(const Node& node, const LevelLists& level, NodeCount& count) {
     const Column ref = canonical(node.inputs[0].stream);
-    const bool inside = is_always_inside(graph_, node, level.extent);
+    const bool inside = is_always_inside(graph_, s_.spaces, node, level.extent);
     Columns columns{ref};
     for (size_t i = 1; i < node.inputs.size() && !inside; ++i) {
       columns = united(std::move(columns), {canonical(node.inputs[i].stream)});
