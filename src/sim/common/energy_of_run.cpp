@@ -64,10 +64,7 @@ ProgramEnergy energy_of_run(const Program& program, const Machine& machine, cons
     const Graph& graph = *program.regions[r].graph;
     const RegionEnergy energy =
         region_energy(program, graph, machine, work_of_run(graph, machine, run.regions[r]));
-    result.memory_pj += energy.memory_pj;
-    result.loading_pj += energy.loading_pj;
-    result.leakage_pj += energy.leakage_pj;
-    result.total_pj += energy.total_pj;
+    result += energy;
     result.areas_mm2.push_back(region_area_mm2(program, graph, machine));
     result.area_mm2 = std::max(result.area_mm2, result.areas_mm2.back());
     result.regions.push_back(energy);

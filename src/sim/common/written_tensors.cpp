@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nodes/rule.h"
+#include "sim/common/stored_arrays.h"
 #include "tensor/limits.h"
 
 namespace fuseflow {
@@ -166,12 +166,8 @@ int64_t written_bytes(const Program& program, TensorId tensor, int level, const 
 }
 
 int64_t storage_bytes(const Program& program, TensorId tensor, const Storage& storage) {
-  int64_t bytes = written_bytes(program, tensor, -1, storage);
-  for (const Level& level : storage.levels) {
-    bytes +=
-        static_cast<int64_t>(4 * (level.pos.size() + level.crd.size()) + 8 * level.words.size());
-  }
-  return bytes;
+  const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
+  return static_cast<int64_t>(stored_arrays(declared, &storage).total());
 }
 
 void finish_counts(const Program& program, const Graph& graph,
