@@ -118,6 +118,13 @@ enum class Holds : uint8_t {
   entries,  ///< a value and the coordinates of its `order` loops
 };
 
+/// Three parts speak of what flows through a node; of a filter (values, crd, payloads..), say:
+/// - carried: which input's payloads an output gives on. Output `port` has those of input port + 1.
+/// - origins: where the fibers of an output come from. They are computed: not those of any input.
+/// - shaping: which inputs decide about fibers further down. The input that an output carries does
+///   if that output does; the values shape nothing that can be counted (`by_values`).
+/// Two parts expect how long fibers are: `elements` for a quick count from extents and numbers of
+/// entries (lower, passes), `fiber` where statistics of each loop are known (estimate).
 struct NodeRule {
   Required<std::string_view> name;  ///< in the text
   Required<NodeFields> fields;
