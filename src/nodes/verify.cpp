@@ -101,9 +101,15 @@ class Verifier {
       sound_ = false;
       error_(n, std::move(message));
     };
-    if (is_tile_rows(g_)) return verify_rows(g_, report);
-    is_tile_kernel(g_) ? verify_kernel(g_, report) : verify_tiles(g_, report);
-    if (sound_ && is_tile_kernel(g_) && gathered_step(g_) > 0) check_gathered();
+    switch (tile_form(g_)) {
+      case TileForm::chain:
+        return verify_tiles(g_, report);
+      case TileForm::kernel:
+        verify_kernel(g_, report);
+        return sound_ && gathered_step(g_) > 0 ? check_gathered() : void();
+      case TileForm::rows:
+        return verify_rows(g_, report);
+    }
   }
 
   /// What is gathered for one k is consecutive in memory: k is no dimension of the innermost level.
