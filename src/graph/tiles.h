@@ -45,7 +45,7 @@ struct TileGeometry {
   }
 };
 
-/// Both need a graph that verify_tiles (nodes/tile_rules.h) accepts.
+/// Both need a graph that verify_chain (nodes/chain_check.h) accepts.
 TileRoles tile_roles(const Graph& graph);
 TileGeometry tile_geometry(const Graph& graph);
 

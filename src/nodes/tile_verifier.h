@@ -16,9 +16,9 @@ namespace fuseflow {
 /// Called with the node (-1: the graph as a whole) and what is wrong with it.
 using TileError = std::function<void(NodeId, std::string)>;
 
-class TileVerifierBase {
+class TileVerifier {
  public:
-  TileVerifierBase(const Graph& graph, const TileError& error) : g_(graph), error_(error) {}
+  TileVerifier(const Graph& graph, const TileError& error) : g_(graph), error_(error) {}
 
  protected:
   using Dims = std::vector<int>;

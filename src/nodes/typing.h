@@ -3,6 +3,8 @@
 // there leaves its outputs untyped.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -97,9 +99,23 @@ class Typing {
   void give_counted_ref(size_t port, int space);
 
  private:
-  /// What distinguishes spaces below the same parent: the loop, the opener, and two numbers.
-  using Key = std::tuple<int, int, NodeId, int64_t, int64_t>;
-  int open_keyed(int under, int index, NodeId opener, int64_t a, int64_t b);
+  /// What distinguishes spaces of one loop below one parent. All but `node` may be opened alike by
+  /// several nodes.
+  struct Opener {
+    enum class By : uint8_t {
+      node,     ///< node `which`; `way` tells apart several that it opens
+      counted,  ///< every coordinate 0 .. which - 1
+      aligned,  ///< the fibers of space `which` under other coordinates
+      copy,     ///< of space `which`: `copy` of as many as `way` says, dealt out as it says
+      merged,   ///< the which-th set of copies
+    } by;
+    int64_t which = 0;
+    int64_t way = 0;
+    int64_t copy = 0;
+    auto operator<=>(const Opener&) const = default;
+  };
+  using Key = std::tuple<int, int, Opener>;
+  int open_keyed(int under, int index, const Opener& opener);
   bool inputs_typed() const;
   bool untyped(StreamId s) const { return inferred_ != nullptr && (*untyped_)[s]; }
   bool same_positions(TensorId a, TensorId b, int level) const;

@@ -12,13 +12,13 @@
 #include "graph/tile_rows.h"
 #include "graph/tiles.h"
 #include "nodes/blocks.h"
-#include "nodes/kernel_rules.h"
+#include "nodes/chain_check.h"
+#include "nodes/kernel_check.h"
 #include "nodes/parts.h"
-#include "nodes/rows_rules.h"
+#include "nodes/rows_check.h"
 #include "nodes/rule.h"
 #include "nodes/spaces.h"
 #include "nodes/subscripts.h"
-#include "nodes/tile_rules.h"
 
 namespace fuseflow {
 
@@ -103,7 +103,7 @@ class Verifier {
     };
     switch (tile_form(g_)) {
       case TileForm::chain:
-        return verify_tiles(g_, report);
+        return verify_chain(g_, report);
       case TileForm::kernel:
         verify_kernel(g_, report);
         return sound_ && gathered_step(g_) > 0 ? check_gathered() : void();

@@ -1,4 +1,4 @@
-#include "nodes/tile_rules.h"
+#include "nodes/chain_check.h"
 
 #include <fmt/format.h>
 
@@ -16,9 +16,9 @@ constexpr int64_t kPartialBytes = 4;
 
 constexpr int kM = 0, kN = 1, kL = 3;  // 2: k
 
-class TileVerifier : private TileVerifierBase {
+class ChainVerifier : private TileVerifier {
  public:
-  using TileVerifierBase::TileVerifierBase;
+  using TileVerifier::TileVerifier;
 
   void run() {
     check_dimensions();
@@ -283,8 +283,8 @@ class TileVerifier : private TileVerifierBase {
 
 }  // namespace
 
-void verify_tiles(const Graph& graph, const TileError& error) {
-  TileVerifier(graph, error).run();
+void verify_chain(const Graph& graph, const TileError& error) {
+  ChainVerifier(graph, error).run();
 }
 
 }  // namespace fuseflow

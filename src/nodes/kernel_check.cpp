@@ -1,4 +1,4 @@
-#include "nodes/kernel_rules.h"
+#include "nodes/kernel_check.h"
 
 #include <fmt/format.h>
 
@@ -18,9 +18,9 @@ constexpr int64_t kMostTiles = int64_t{1} << 40;  ///< of the walk
 constexpr int64_t kMostCopies = 16;
 constexpr size_t kMostDims = 3;  ///< of a tile
 
-class KernelVerifier : private TileVerifierBase {
+class KernelVerifier : private TileVerifier {
  public:
-  using TileVerifierBase::TileVerifierBase;
+  using TileVerifier::TileVerifier;
 
   void run() {
     check_dimensions();

@@ -1,4 +1,4 @@
-// The rules of a kernel of tiles as a whole: its one store, what stands in a step of k and what
+// Checks a kernel of tiles as a whole: its one store, what stands in a step of k and what
 // after the last, and how reductions that walk k together read and rescale each other.
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "graph/tile_kernel.h"
-#include "nodes/kernel_rules.h"
+#include "nodes/kernel_check.h"
 #include "nodes/rule.h"
 
 namespace fuseflow {
@@ -14,10 +14,10 @@ namespace {
 
 constexpr int64_t kFarthestBand = int64_t{1} << 30;
 
-class WholeVerifier : private TileVerifierBase {
+class WholeVerifier : private TileVerifier {
  public:
   WholeVerifier(const Graph& graph, const TileError& error)
-      : TileVerifierBase(graph, error), roles_(kernel_roles(graph)) {}
+      : TileVerifier(graph, error), roles_(kernel_roles(graph)) {}
 
   bool run() {
     check_ends();
@@ -33,7 +33,7 @@ class WholeVerifier : private TileVerifierBase {
  private:
   /// Only the first.
   void fail(NodeId n, std::string message) {
-    if (sound_) TileVerifierBase::fail(n, std::move(message));
+    if (sound_) TileVerifier::fail(n, std::move(message));
   }
 
   /// What is before the last reduction may extend over k, what is after it may not.

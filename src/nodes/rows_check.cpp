@@ -1,4 +1,4 @@
-#include "nodes/rows_rules.h"
+#include "nodes/rows_check.h"
 
 #include <fmt/format.h>
 
@@ -16,9 +16,9 @@ namespace {
 constexpr int64_t kMostCopies = int64_t{1} << 16;  ///< of a load: all of its tiles, perhaps
 constexpr int64_t kMostAccumulators = 16;
 
-class RowsVerifier : private TileVerifierBase {
+class RowsVerifier : private TileVerifier {
  public:
-  using TileVerifierBase::TileVerifierBase;
+  using TileVerifier::TileVerifier;
 
   void run() {
     check_dimensions();
@@ -112,7 +112,7 @@ class RowsVerifier : private TileVerifierBase {
   }
 
   void expect_ports(NodeId n, size_t inputs, size_t outputs) {
-    TileVerifierBase::expect_ports(n, inputs, outputs);
+    TileVerifier::expect_ports(n, inputs, outputs);
     for (const Input& input : node(n).inputs) {
       if (input.is_immediate() && node(n).kind != NodeKind::map) {
         fail(n, "takes tiles, not numbers");
