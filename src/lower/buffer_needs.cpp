@@ -4,7 +4,7 @@
 // input b that comes only after a reduction has consumed the whole iteration (b is *full* at L of
 // every node that the reduction needs). If a then blocks one of those nodes (a is *live* at L of
 // it: there is a path without such a buffer or reduction), neither can go on: a gets a buffer. The
-// same happens in a ring of several waits. Selections (intersect, filter, drop) may be silent until
+// same happens in a ring of several waits. Selections (NodeWaits::selects) may be silent until
 // their fiber ends, which matters where they meet streams of their source that do not come through
 // them.
 #include "lower/buffer_needs.h"
