@@ -22,6 +22,7 @@
 #include "sim/report/accelergy.h"
 #include "sim/report/check.h"
 #include "sim/report/csv.h"
+#include "sim/report/invariants.h"
 #include "sim/report/summary.h"
 #include "sim/report/trace.h"
 #include "support/interrupt.h"

@@ -60,12 +60,18 @@ void add_operations(Actions& actions, const Graph& graph, const Node& node, doub
 /// Bytes read and written in what a node holds itself: a buffer each token twice, an accumulator
 /// an entry's value twice for each value taken, and what it flushes once.
 double buffered_bytes(const Node& node, const NodeWork& work) {
-  if (node.kind == NodeKind::buffer) return 2 * kWordBytes * work.words_in;
-  if (node.kind != NodeKind::accumulate) return 0;
-  return kWordBytes * (2 * work.flops + work.words_out);
+  switch (node_rule(node.kind).holds) {
+    case Holds::nothing:
+      return 0;
+    case Holds::tokens:
+      return 2 * kWordBytes * work.words_in;
+    case Holds::entries:
+      return kWordBytes * (2 * work.flops + work.words_out);
+  }
+  return 0;
 }
 
-Actions of_stream_node(const Graph& graph, const Machine& machine, const Node& node, bool on_chip,
+Actions of_stream_node(const Graph& graph, const Machine& machine, const Node& node,
                        const NodeWork& work) {
   Actions actions;
   add_operations(actions, graph, node, work.flops);
@@ -73,7 +79,7 @@ Actions of_stream_node(const Graph& graph, const Machine& machine, const Node& n
   actions[kFifoWord] = work.words_in;
   actions[kBufferByte] = buffered_bytes(node, work);
   const bool converts = node.kind == NodeKind::convert;  // its counters are on chip
-  if (!on_chip && !converts) return actions;
+  if (!graph.on_chip(node.tensor) && !converts) return actions;
   const double read = converts ? work.tile_scratchpad_read : work.read_bytes;
   const double written = converts ? work.tile_scratchpad_write : work.write_bytes;
   const auto tiles = static_cast<double>(machine.scratchpad.tiles);
@@ -135,13 +141,10 @@ Actions RegionActions::sum() const {
 
 RegionActions region_actions(const Graph& graph, const Machine& machine, const RegionWork& work) {
   RegionActions result;
-  const std::vector<TensorId>& chip = graph.scratchpad;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    const bool on_chip = std::find(chip.begin(), chip.end(), node.tensor) != chip.end();
-    result.nodes.push_back(graph.tiles
-                               ? of_tile_node(graph, node, work.nodes[n])
-                               : of_stream_node(graph, machine, node, on_chip, work.nodes[n]));
+    result.nodes.push_back(graph.tiles ? of_tile_node(graph, node, work.nodes[n])
+                                       : of_stream_node(graph, machine, node, work.nodes[n]));
   }
   const auto tiles = static_cast<double>(machine.scratchpad.tiles);
   result.memory[kDramBurst] = work.bursts;

@@ -31,12 +31,22 @@ struct NodeEnergy {
 };
 
 /// Picojoules. The total is the sum of all nodes' and the other three.
-struct RegionEnergy {
-  std::vector<NodeEnergy> nodes;  ///< by NodeId
-  double memory_pj = 0;           ///< DRAM
-  double loading_pj = 0;          ///< inputs into the scratchpad, before the first cycle
+struct EnergyParts {
+  double memory_pj = 0;   ///< DRAM
+  double loading_pj = 0;  ///< inputs into the scratchpad, before the first cycle
   double leakage_pj = 0;
   double total_pj = 0;
+  EnergyParts& operator+=(const EnergyParts& other) {
+    memory_pj += other.memory_pj;
+    loading_pj += other.loading_pj;
+    leakage_pj += other.leakage_pj;
+    total_pj += other.total_pj;
+    return *this;
+  }
+};
+
+struct RegionEnergy : EnergyParts {
+  std::vector<NodeEnergy> nodes;  ///< by NodeId
 };
 
 RegionEnergy region_energy(const Program& program, const Graph& graph, const Machine& machine,

@@ -59,7 +59,7 @@ class Costing {
 
   /// Of a look-up: whether its coordinates are inside of the level whatever they are.
   bool always_in_range(const Node& node) const {
-    return is_always_inside(graph_, node, tensor(node).level_extent(node.level));
+    return is_always_inside(graph_, s_.spaces, node, tensor(node).level_extent(node.level));
   }
 
   /// How many references follow the one before is known of most, not of all; which coordinates of
@@ -125,22 +125,16 @@ class Costing {
   }
 
   void add_bytes() {
-    std::vector<bool> chip(s_.program->tensors.size(), false);
-    std::vector<bool> load(s_.program->tensors.size(), false);
-    for (const TensorId t : graph_.scratchpad) {
-      chip[static_cast<size_t>(t)] = load[static_cast<size_t>(t)] = true;
-    }
-    for (const TensorId t : graph_.resident) load[static_cast<size_t>(t)] = false;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
       const NodeCost& cost = out_.nodes[n];
       out_.flops += cost.flops;
       if (node.tensor < 0) continue;
-      const auto t = static_cast<size_t>(node.tensor);
-      (chip[t] ? out_.scratchpad_read_bytes : out_.dram_read_bytes) += cost.read_bytes;
-      (chip[t] ? out_.scratchpad_write_bytes : out_.dram_write_bytes) += cost.write_bytes;
-      if (writes_tensor(node.kind)) load[t] = false;
+      const bool chip = graph_.on_chip(node.tensor);
+      (chip ? out_.scratchpad_read_bytes : out_.dram_read_bytes) += cost.read_bytes;
+      (chip ? out_.scratchpad_write_bytes : out_.dram_write_bytes) += cost.write_bytes;
     }
+    const std::vector<bool> load = loaded_at_start(graph_, s_.program->tensors.size());
     for (size_t t = 0; t < load.size(); ++t) {
       if (!load[t]) continue;
       const double bytes = arrays_[t].total();

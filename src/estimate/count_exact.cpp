@@ -83,7 +83,7 @@ class ExactCounter {
   bool is_certain(const SpaceInfo& info) const {
     if (!counts_.certain[static_cast<size_t>(info.parent)]) return false;
     const Node& node = s_.node(info.opener);
-    if (node.kind == NodeKind::filter) return false;
+    if (node_rule(node.kind).by_values) return false;
     // Which copy gets the first element of a fiber changes from fiber to fiber.
     if (node.kind == NodeKind::parallelize && !node.contiguous &&
         s_.info(info.parent).opening != Opening::root) {
@@ -145,7 +145,7 @@ class ExactCounter {
   /// What is searched: nothing where the coordinates are outside of the level.
   void count_look_ups(const Node& node, const LevelLists& level, NodeCount& count) {
     const Column ref = canonical(node.inputs[0].stream);
-    const bool inside = is_always_inside(graph_, node, level.extent);
+    const bool inside = is_always_inside(graph_, s_.spaces, node, level.extent);
     Columns columns{ref};
     for (size_t i = 1; i < node.inputs.size() && !inside; ++i) {
       columns = united(std::move(columns), {canonical(node.inputs[i].stream)});
@@ -251,11 +251,9 @@ class ExactCounter {
   void count_left_join(const Node& node, NodeCount& count) {
     std::vector<int> groups;
     Columns key;
-    size_t at = 0;
-    for (const int group : node.groups) {
-      groups.push_back(s_.space_of(node.inputs[at].stream));
+    for (const InputGroup& group : groups_of(node)) {
+      groups.push_back(s_.space_of(node.inputs[group.first].stream));
       key = united(std::move(key), relations_.needs(groups.back(), {}));
-      at += static_cast<size_t>(group);
     }
     const Table& keys = relations_.relation(s_.info(groups[0]).parent, key);
     std::vector<std::vector<Range>> fibers;

@@ -48,10 +48,8 @@ DerivedFibers Deriver::run() {
     if (join_kind->by_words) out_.counts_only = false;  // words depend on which coordinates it has
     collect_join_payloads();
     std::vector<int> groups;
-    size_t at = 0;
-    for (const int group : node_.groups) {
-      groups.push_back(s_.space_of(node_.inputs[at].stream));
-      at += static_cast<size_t>(group);
+    for (const InputGroup& group : groups_of(node_)) {
+      groups.push_back(s_.space_of(node_.inputs[group.first].stream));
     }
     join(groups);
     return std::move(out_);
@@ -119,16 +117,14 @@ Columns Deriver::sources(size_t group) const {
 
 /// Payloads that matter further down, of every node that gives streams of this space.
 void Deriver::collect_join_payloads() {
-  size_t at = 0;
-  size_t port = 1;
-  for (size_t g = 0; g < node_.groups.size(); ++g) {
-    const auto size = static_cast<size_t>(node_.groups[g]);
-    for (size_t k = 1; k < size; ++k, ++port) {
-      const StreamId out = node_.outputs[port];
+  const std::vector<InputGroup> groups = groups_of(node_);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (size_t k = 1; k < groups[g].size; ++k) {
+      const StreamId out = node_.outputs[groups[g].port + k - 1];
       if (!s_.structural[static_cast<size_t>(out)]) continue;
-      add_payload(out, g, s_.canonical[static_cast<size_t>(node_.inputs[at + k].stream)]);
+      const StreamId in = node_.inputs[groups[g].first + k].stream;
+      add_payload(out, g, s_.canonical[static_cast<size_t>(in)]);
     }
-    at += size;
   }
 }
 

@@ -101,11 +101,10 @@ RegionWork least_work(const Structure& structure, const Counts& counts, const Ma
 double least_dram_bytes(const Structure& structure, const RegionCost& cost,
                         const std::vector<bool>& unknown) {
   const Graph& graph = *structure.graph;
-  const std::vector<TensorId>& chip = graph.scratchpad;
   double bytes = all_certain(cost) ? cost.loaded_bytes : 0;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const bool on_chip = std::find(chip.begin(), chip.end(), graph.nodes[n].tensor) != chip.end();
-    if (!on_chip) bytes += least_bytes(graph.nodes[n], cost.nodes[n], unknown);
+    const Node& node = graph.nodes[n];
+    if (!graph.on_chip(node.tensor)) bytes += least_bytes(node, cost.nodes[n], unknown);
   }
   return bytes;
 }

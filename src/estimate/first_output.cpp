@@ -51,8 +51,8 @@ double FirstOutputs::add(size_t i, double start, double busy) {
 }
 
 double reduced_fibers(const Structure& structure, const Counts& counts, const Node& node) {
-  const auto ending = static_cast<size_t>(node_rule(node.kind).ended(node));
-  const int space = structure.space_of(node.inputs[ending].stream);
+  int space = structure.space_of(node.inputs.back().stream);
+  for (int i = 0; i < node.order; ++i) space = structure.info(space).parent;  // the loop that ends
   return std::max(1.0, counts.space[static_cast<size_t>(space)].nonempty);
 }
 

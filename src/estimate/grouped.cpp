@@ -6,6 +6,7 @@
 #include "estimate/chunks.h"
 #include "estimate/derived.h"
 #include "estimate/relations.h"
+#include "nodes/rule.h"
 
 namespace fuseflow::estimate {
 
@@ -126,7 +127,7 @@ bool Relations::made_of_coordinates(int space, Column column) {
       return made_of_coordinates(space, s_.canonical[static_cast<size_t>(input.stream)]);
     });
   }
-  if (node.kind == NodeKind::leftjoin) return false;
+  if (joins_in_first_space(node.kind)) return false;
   switch (s_.info(space).opening) {
     case Opening::counted:
       return true;

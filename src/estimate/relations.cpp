@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "estimate/derived.h"
+#include "nodes/rule.h"
 #include "support/error.h"
 
 namespace fuseflow::estimate {
@@ -246,7 +247,7 @@ Columns Relations::support(int space, Column column) {
   if (node.kind == NodeKind::scan && s_.info(space).opening == Opening::counted &&
       column != node.outputs[0] && node.tensor >= 0) {
     result = {s_.canonical[static_cast<size_t>(node.inputs[0].stream)]};
-  } else if (node.kind == NodeKind::leftjoin) {
+  } else if (joins_in_first_space(node.kind)) {
     const auto [crd, payload] = joined_inputs(node, column);
     const Columns wanted = united({s_.canonical[static_cast<size_t>(crd)]},
                                   {s_.canonical[static_cast<size_t>(payload)]});
@@ -431,7 +432,7 @@ std::vector<uint32_t> Relations::evaluate_stream(int space, Column column, const
   const NodeId producer = graph_.streams[static_cast<size_t>(column)].producer;
   const Node& node = s_.node(producer);
   if (node.kind == NodeKind::locate) return evaluate_locate(space, node, parent, fibers, offsets);
-  if (node.kind == NodeKind::leftjoin) {
+  if (joins_in_first_space(node.kind)) {
     return evaluate_left(space, column, node, parent, fibers, offsets);
   }
   const bool computed =
@@ -500,14 +501,11 @@ std::vector<uint32_t> Relations::evaluate_moved(int space, Column column, const 
 }
 
 std::pair<StreamId, StreamId> Relations::joined_inputs(const Node& node, Column column) const {
-  size_t at = 0;
-  size_t port = 1;
-  for (const int group : node.groups) {
-    for (int k = 1; k < group; ++k, ++port) {
-      if (node.outputs[port] != column) continue;
-      return {node.inputs[at].stream, node.inputs[at + static_cast<size_t>(k)].stream};
+  for (const auto& [at, size, port] : groups_of(node)) {
+    for (size_t k = 1; k < size; ++k) {
+      if (node.outputs[port + k - 1] != column) continue;
+      return {node.inputs[at].stream, node.inputs[at + k].stream};
     }
-    at += static_cast<size_t>(group);
   }
   throw Error(ExitCode::internal, "estimate: a left join lacks an output");
 }

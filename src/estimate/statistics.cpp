@@ -206,28 +206,23 @@ class StatisticalCounter {
   double joined_share(const Node& node, const JoinRule& join, StreamId ref) {
     const Column wanted = s_.canonical[static_cast<size_t>(ref)];
     const double out = fiber_of(s_.space_of(node.outputs[0])).length;
-    size_t at = 0;
-    size_t port = 1;
-    for (const int group : node.groups) {
-      for (int k = 1; k < group; ++k, ++port) {
-        if (node.outputs[port] != wanted) continue;
+    for (const auto& [at, size, port] : groups_of(node)) {
+      for (size_t k = 1; k < size; ++k) {
+        if (node.outputs[port + k - 1] != wanted) continue;
         const double in = fiber_of(s_.space_of(node.inputs[at].stream)).length;
         const bool left = join.in_first_space && at > 0;
         const auto whole = static_cast<double>(s_.info(s_.space_of(node.outputs[0])).extent);
         return left ? std::min(1.0, in / std::max(whole, 1.0))
                     : (out > 0 ? std::min(1.0, in / out) : 1);
       }
-      at += static_cast<size_t>(group);
     }
     return 1;
   }
 
   std::vector<double> group_lengths(const Node& node) {
     std::vector<double> lengths;
-    size_t at = 0;
-    for (const int group : node.groups) {
-      lengths.push_back(fiber_of(s_.space_of(node.inputs[at].stream)).length);
-      at += static_cast<size_t>(group);
+    for (const InputGroup& group : groups_of(node)) {
+      lengths.push_back(fiber_of(s_.space_of(node.inputs[group.first].stream)).length);
     }
     return lengths;
   }

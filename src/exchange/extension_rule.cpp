@@ -106,7 +106,7 @@ void give(NodeReader& r, NodeId node, const Extension::Port& port, int space) {
 
 void read_extension(NodeReader& r, const Extension& extension) {
   const std::optional<NodeKind> kind = find_node_kind(extension.kind());
-  if (!kind || !is_extension_kind(*kind)) {
+  if (!kind || !exchange_form(*kind).extension) {
     r.fail(extension.kind().empty() ? "has an unknown kind"
                                     : "is not a node that may be an extension");
   }
@@ -117,7 +117,7 @@ void read_extension(NodeReader& r, const Extension& extension) {
   const NodeId id = r.graph().add(std::move(node));
   Opened opened(r, base);
   for (const Extension::Port& port : extension.outputs()) {
-    give(r, id, port, stays_in_space(*kind) ? base : opened.space(port));
+    give(r, id, port, exchange_form(*kind).stays_in_space ? base : opened.space(port));
   }
 }
 

@@ -18,19 +18,8 @@ namespace {
 
 /// Why a node has no form; empty: it has one.
 std::string no_form(const Graph& graph, const Program& program, const Node& node) {
-  switch (node.kind) {
-    case NodeKind::parallelize:
-    case NodeKind::serialize:
-      return "copies of a part of the graph have no form";
-    case NodeKind::pad:
-      return "blocks have no form";
-    case NodeKind::gallop:
-      return "a node that reads two levels has no form; `join j = merge` scans them";
-    case NodeKind::root:
-    case NodeKind::array:
-      break;
-    default:
-      if (!writes_tensor(node.kind) && !is_extension_kind(node.kind)) return "tiles have no form";
+  if (const std::string_view why = exchange_form(node.kind).refused; !why.empty()) {
+    return std::string(why);
   }
   if (node.phase > 0) return "phases have no form";
   for (const StreamId s : node.outputs) {
@@ -44,9 +33,8 @@ std::string no_form(const Graph& graph, const Program& program, const Node& node
       return fmt::format("a {} level has no form", level_name(level));
     }
   }
-  const auto& chip = graph.scratchpad;
-  const bool on_chip = std::find(chip.begin(), chip.end(), node.tensor) != chip.end();
-  if (on_chip || tensor.placement == Placement::scratchpad) return "a scratchpad has no form";
+  if (graph.on_chip(node.tensor) || tensor.placement == Placement::scratchpad)
+    return "a scratchpad has no form";
   return "";
 }
 

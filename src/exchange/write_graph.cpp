@@ -130,8 +130,12 @@ class GraphWriter {
         return filter(node);
       case NodeKind::buffer:
         return buffer(node);
-      default:
+      case NodeKind::write_level:
+      case NodeKind::write_values:
         return write(node);
+      default:
+        throw Error(ExitCode::internal,
+                    std::string("no operation for a ") + node_kind_name(node.kind) + " node");
     }
   }
 

@@ -1,6 +1,7 @@
 #include "graph/collapse.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -12,11 +13,15 @@ namespace {
 /// What copies have in common: everything that a node does, and the groups that it takes from.
 /// Which output of a split it takes does not count: that is what makes copies.
 std::string signature(const Graph& graph, const Node& node, const std::vector<size_t>& group_of) {
+  // By name, so that a field more does not compile. Copies may differ in what they hold.
+  const auto& [kind, inputs, outputs, tensor, level, other_tensor, other_level, op, reduction,
+               order, contiguous, groups, init, offset, stride, strides, contract, capacity, least,
+               phase, subscripts, branch, element_bytes, held, statement] = node;
   std::string text =
-      fmt::format("{} {} {} {} {} {} {} {}", static_cast<int>(node.kind), node.tensor, node.level,
-                  static_cast<int>(node.op), static_cast<int>(node.reduction), node.order,
-                  node.phase, node.offset);
-  if (node.other_tensor >= 0) text += fmt::format(" %{}.{}", node.other_tensor, node.other_level);
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(kind), tensor, level,
+                  static_cast<int>(op), static_cast<int>(reduction), order, phase, offset, stride,
+                  fmt::join(strides, ","), init, fmt::join(contract, ","));
+  if (other_tensor >= 0) text += fmt::format(" %{}.{}", other_tensor, other_level);
   std::set<std::string> serialized;
   for (const Input& input : node.inputs) {
     if (input.is_immediate()) {

@@ -32,12 +32,17 @@ void add_index(Hash& h, const GraphIndex& index) {
 }
 
 void add_node(Hash& h, const Graph& graph, const Node& node) {
-  h.add(static_cast<int64_t>(node.kind));
-  for (const Input& input : node.inputs) {
+  // (By name, so that a field more does not compile. What a node was made for changes nothing.)
+  const auto& [kind, inputs, outputs, tensor, level, other_tensor, other_level, op, reduction,
+               order, contiguous, groups, init, offset, stride, strides, contract, capacity, least,
+               phase, subscripts, branch, element_bytes, held, statement] = node;
+  static_cast<void>(statement);
+  h.add(static_cast<int64_t>(kind));
+  for (const Input& input : inputs) {
     h.add(int64_t{input.stream});
     if (input.is_immediate()) h.add(input.immediate);
   }
-  for (const StreamId out : node.outputs) {
+  for (const StreamId out : outputs) {
     h.add(int64_t{out});
     if (out < 0) continue;
     const Stream& stream = graph.streams[static_cast<size_t>(out)];
@@ -45,23 +50,23 @@ void add_node(Hash& h, const Graph& graph, const Node& node) {
     for (const int i : stream.block) h.add(int64_t{i});
   }
   for (const int64_t field :
-       {int64_t{node.tensor}, int64_t{node.level}, static_cast<int64_t>(node.op),
-        static_cast<int64_t>(node.reduction), int64_t{node.order}, node.offset, node.stride,
-        node.capacity, node.least, int64_t{node.phase}, int64_t{node.contiguous},
-        int64_t{node.branch}}) {
+       {int64_t{tensor}, int64_t{level}, static_cast<int64_t>(op), static_cast<int64_t>(reduction),
+        int64_t{order}, offset, stride, capacity, least, int64_t{phase}, int64_t{contiguous},
+        int64_t{branch}}) {
     h.add(field);
   }
-  if (node.other_tensor >= 0) {
-    h.add(int64_t{node.other_tensor});
-    h.add(int64_t{node.other_level});
+  // (What most nodes lack is left out of them.)
+  if (other_tensor >= 0) {
+    h.add(int64_t{other_tensor});
+    h.add(int64_t{other_level});
   }
-  h.add(node.init);
-  for (const int group : node.groups) h.add(int64_t{group});
-  for (const int64_t stride : node.strides) h.add(stride);
-  for (const int loop : node.contract) h.add(int64_t{loop});
-  for (const int64_t bytes : node.held) h.add(bytes);
-  if (node.element_bytes > 0) h.add(node.element_bytes);
-  for (const TileSubscript& subscript : node.subscripts) {
+  h.add(init);
+  for (const int group : groups) h.add(int64_t{group});
+  for (const int64_t further : strides) h.add(further);
+  for (const int loop : contract) h.add(int64_t{loop});
+  for (const int64_t bytes : held) h.add(bytes);
+  if (element_bytes > 0) h.add(element_bytes);
+  for (const TileSubscript& subscript : subscripts) {
     h.add(subscript.offset);
     for (const auto& [digit, coefficient] : subscript.terms) {
       h.add(int64_t{digit});

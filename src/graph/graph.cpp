@@ -28,6 +28,25 @@ void name_streams(Graph& graph) {
   }
 }
 
+std::vector<InputGroup> groups_of(const Node& node) {
+  std::vector<InputGroup> groups;
+  InputGroup next{.first = 0, .size = 0, .port = 1};
+  for (const int size : node.groups) {
+    next.size = static_cast<size_t>(size);
+    groups.push_back(next);
+    next.first += next.size;
+    next.port += next.size - 1;
+  }
+  return groups;
+}
+
+size_t group_of(const Node& node, size_t input) {
+  size_t group = 0;
+  size_t end = static_cast<size_t>(node.groups[0]);
+  while (input >= end) end += static_cast<size_t>(node.groups[++group]);
+  return group;
+}
+
 bool Graph::starts_by_rows(int phase) const {
   return std::binary_search(row_phases.begin(), row_phases.end(), phase);
 }
@@ -54,6 +73,15 @@ std::vector<int> parts_written(const Graph& graph, size_t tensors) {
     if (node.kind == NodeKind::write_values) ++result[static_cast<size_t>(node.tensor)];
   }
   return result;
+}
+
+std::vector<bool> loaded_at_start(const Graph& graph, size_t tensors) {
+  std::vector<bool> load(tensors, false);
+  for (const TensorId tensor : graph.scratchpad) load[static_cast<size_t>(tensor)] = true;
+  for (const TensorId tensor : graph.resident) load[static_cast<size_t>(tensor)] = false;
+  const std::vector<int> written = phases_written(graph, tensors);
+  for (size_t t = 0; t < tensors; ++t) load[t] = load[t] && written[t] < 0;
+  return load;
 }
 
 }  // namespace fuseflow

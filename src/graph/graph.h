@@ -3,6 +3,7 @@
 // each node in ir-spec/nodes.md and ir-spec/timing.md.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -20,66 +21,44 @@ using TensorId = int32_t;  ///< position in Program::tensors
 using StreamId = int32_t;
 using NodeId = int32_t;
 
+/// What each takes, gives and means: ir-spec/nodes.md; of those for tiles: ir-spec/cluster.md.
 enum class NodeKind : uint8_t {
-  root,       ///< -> ref<>: the single reference 0
-  scan,       ///< T.l (ref<S>) -> crd<S,j>, ref<S,j>: the fiber below each reference; without a
-              ///< tensor (-1) a counter: 0 .. extent of j - 1 below each reference, not N
-  locate,     ///< T.l (ref<S>, crd<S>...) -> ref<S>: where the coordinate is in the level; N if
-              ///< absent
-  repeat,     ///< (x<S>, any<S,j>) -> x<S,j>: the token of the outer space once per inner element
-  intersect,  ///< groups (crd, payload...)<S,j> -> crd<S,j>, payloads: coordinates that all have
-  intersect_words,  ///< the same as intersect, a word of bitvector levels at a time
-  gallop,    ///< T.l, U.m (ref<S>, ref<S>) -> crd<S,j>, ref<S,j>, ref<S,j>: coordinates that both
-             ///< fibers have, with their references; each level is searched from where the last
-             ///< search in it ended
-  unite,     ///< the same; coordinates that any has; absent payloads are N (refs) or the pad value
-  leftjoin,  ///< the coordinates of the first group, whose space it stays in; the others' payloads
-             ///< or N
-  array,     ///< T (ref<S>) -> val<S>: the stored value; the fill of T for N
-  map,       ///< op (val<S>...) -> val<S>
-  coordinate,  ///< (crd<S>) -> val<S>: the coordinate as a number
-  reduce,      ///< (any<S> parent, val<S,j>) -> val<S>: one result per parent element
-  accumulate,  ///< order n: (any<S> parent, crd<S,k>, crd<S,k,j1>.., val<S,k,j1..jn>) ->
-               ///< crd<S,j1>.., val<S,j1..jn>
-  align,   ///< (crd<S,j'> to, crd<S,j> from, x<S,j,k..>) -> x<S,j',k..>: the fibers of the third
-           ///< under the coordinates of `to`; those that `to` lacks are drained, those that `from`
-           ///< lacks are empty
-  drop,    ///< (crd<S> outer, payload<S>..., any<S,j> inner, payload<S,j>...) -> the same without
-           ///< outer elements whose inner fiber is empty
-  filter,  ///< (val<S>, crd<S>, payload<S>...) -> all but the first, without elements whose value
-           ///< (the first) is the fill `init`
-  buffer,  ///< (x<S>) -> x<S>: holds as many tokens as its capacity says
-  write_level,   ///< T.l (crd..., crd<S>): builds a compressed level. First the coordinates of the
-                 ///< dense levels between it and the next level above that is not dense (outermost
-                 ///< first; each of S or of enclosing loops): they say which fiber this is; fibers
-                 ///< never given are empty
-  write_values,  ///< T (crd..., val<S>): builds the values. First the coordinates of the dense
-                 ///< levels below the innermost level that is not dense, by level: they say where
-                 ///< the value goes, in any order of loops; places never given hold the fill.
-                 ///< Of a dense tensor each copy of a split loop may write its part
-  parallelize,   ///< (x<S,j>[, crd<S,j>]) -> P streams x<S,j>: deals the elements out to copies;
-                 ///< with the coordinates: by ranges of them (`contiguous`), else in turn
-  serialize,  ///< P streams x<S,j,k..> -> x<S,j,k..>: the elements of j (`order`: loops inside it)
-              ///< with their fibers, back in the order in which they were dealt out
-  pad,        ///< (val<S>, crd...) -> val<S>: a block with its dimensions as the output has them;
-              ///< elements beyond the size of the loops whose coordinates are given are `init`
-  convert,    ///< T, U: stores U as T is stored. It stands alone in its graph and has no streams
-  // Tile nodes: a dense chain on the cores of linked clusters. They are in graphs with
-  // Graph::tiles only (graph/tiles.h, ir-spec/cluster.md), one node for what every core does.
-  tile_load,      ///< T[subscripts] -> val: each core's tiles from global memory
-  tile_multiply,  ///< (val, val) -> val: tile products on the matrix unit, summed over the
-                  ///< dimension that both have and the result lacks
-  exchange,       ///< (val..) -> val..: partial C between the cls_k cores of a group; each gets the
-                  ///< sums (or, one branch a core, both branches) of its share of rows
-  gather,         ///< (val) -> val: the shares of a group back to all of it
-  tile_hold,      ///< (val) -> val: keeps C for the steps of L, over the levels that `held` says
-  shuffle,        ///< (val) -> val: the C tiles of a shuffle group round a ring
-  reduce_scatter,  ///< (val) -> val: what cores have, summed; each gets a share
-  all_reduce,      ///< reduction (val) -> val: what each core of a cluster has, reduced over all of
-                   ///< them; each gets the whole
-  tile_store,      ///< T[subscripts] (val): E to global memory, added there where clusters share it
-  tile_coordinate,  ///< [subscript] -> val: what the subscript is at each element, as a number
-  barrier_,         ///< number of kinds
+  root,             ///< the reference 0, where a phase starts
+  scan,             ///< the fiber below each reference; without a tensor (-1) a counter
+  locate,           ///< where a coordinate is in a level
+  repeat,           ///< the token of an outer loop once for each inner element
+  intersect,        ///< coordinates that all groups have
+  intersect_words,  ///< the same, a word of bitvector levels at a time
+  gallop,           ///< coordinates that two compressed levels have, by search
+  unite,            ///< coordinates that any group has
+  leftjoin,         ///< coordinates of the first group
+  array,            ///< the stored value at a reference
+  map,              ///< an operator
+  coordinate,       ///< a coordinate as a number
+  reduce,           ///< one value for each fiber
+  accumulate,       ///< sums over a loop, keeping `order` loops inside it
+  align,            ///< fibers under other coordinates of their loop
+  drop,             ///< without outer elements whose inner fiber is empty
+  filter,           ///< without elements whose value is the fill
+  buffer,           ///< holds tokens
+  write_level,      ///< builds a level that is not dense
+  write_values,     ///< builds the values
+  parallelize,      ///< deals the elements of a loop out to copies
+  serialize,        ///< puts what copies give back in order
+  pad,              ///< a block with other dimensions
+  convert,          ///< stores a tensor as another one is stored; alone in its graph, no streams
+  // In graphs with Graph::tiles only (graph/tiles.h), one node for what every core does.
+  tile_load,        ///< tiles from global memory
+  tile_multiply,    ///< products of tiles on the matrix unit
+  exchange,         ///< partial C between the cores of a group
+  gather,           ///< the shares of a group back to all of it
+  tile_hold,        ///< keeps C for the steps of L
+  shuffle,          ///< C tiles round a ring
+  reduce_scatter,   ///< what cores have, summed: each gets a share
+  all_reduce,       ///< what cores have, reduced: each gets the whole
+  tile_store,       ///< tiles to global memory
+  tile_coordinate,  ///< a subscript at each element, as a number
+  count_,           ///< number of kinds
 };
 
 enum class StreamKind : uint8_t { crd, ref, val };
@@ -152,40 +131,47 @@ struct Input {
   bool is_immediate() const { return stream < 0; }
 };
 
+/// Which kinds use a field: NodeFields of their rules (nodes/rule.h). A field more does not compile
+/// until graph/fingerprint, graph/collapse and lower/graph_builder say what it means to them.
 struct Node {
   NodeKind kind = NodeKind::root;
   std::vector<Input> inputs;
   std::vector<StreamId> outputs;
-  TensorId tensor = -1;        ///< scan, locate, array, write_*
-  int level = -1;              ///< storage level: scan, locate, gallop, write_level
-  TensorId other_tensor = -1;  ///< gallop: the second level that it reads
+  TensorId tensor = -1;
+  int level = -1;  ///< of its storage
+  /// What a node reads beside `tensor`: a second level (gallop), or what it stores (convert).
+  TensorId other_tensor = -1;
   int other_level = -1;
-  Op op = Op::add;                       ///< map
-  Reduction reduction = Reduction::sum;  ///< reduce, accumulate
+  Op op = Op::add;
+  Reduction reduction = Reduction::sum;
   /// accumulate: number of inner loops kept; serialize: loops inside the one that was split
   int order = 0;
-  bool contiguous = false;  ///< parallelize, serialize: copies own ranges of coordinates
+  bool contiguous = false;  ///< copies own ranges of coordinates
   std::vector<int> groups;  ///< joiners: inputs per group; drop: {outer inputs, inner inputs}
-  float init = 0;  ///< reduce: result of an empty fiber and start value; filter: the value dropped;
-                   ///< unite, leftjoin: pad of absent val payloads
+  float init = 0;  ///< reductions: result of an empty fiber and start value; filter: the value
+                   ///< dropped; unite, leftjoin: absent val payloads; pad: elements beyond the size
   /// scan: added to the stored coordinate that is given; what is then outside the loop's extent is
   /// not part of the fiber. locate: looks up offset + stride * c0 + strides[0] * c1 + .. for its
   /// coordinate inputs c0, c1..; out of range is absent.
   int64_t offset = 0;
   int64_t stride = 1;
   std::vector<int64_t> strides;  ///< one a further coordinate input of locate
-  std::vector<int> contract;  ///< map mul: loops of the block summed over inside (a matrix product)
-  /// buffer: tokens; accumulate: entries (worst case); 0 = unbounded. tile_load: tiles that the
-  /// buffer has room for; tile_multiply: accumulators
+  std::vector<int> contract;     ///< map mul: loops of the block summed over inside
+  /// 0: unbounded, or none.
+  /// buffer: tokens
+  /// accumulate: entries (worst case)
+  /// tile_load: tiles that the buffer has room for
+  /// tile_multiply: accumulators; within a step the steps it is ahead; gathering, the rows of a
+  /// step tile_store: clusters that add to a tile in memory
   int64_t capacity = 0;
-  /// buffer: tokens that it has to hold; a machine without room for `capacity` gives it fewer, but
+  /// Tokens that a buffer has to hold; a machine without room for `capacity` gives it fewer, but
   /// not less than these. 0: all of `capacity`.
   int64_t least = 0;
   int phase = 0;  ///< nodes of phase p+1 start after phase p has ended, but see row_phases
-  /// tile_load, tile_store: one a tensor dimension; tile_coordinate: the one that it gives
+  /// One a tensor dimension; tile_coordinate: the one that it gives
   std::vector<TileSubscript> subscripts = {};
-  int branch = -1;  ///< tile_load, tile_multiply: only on the cores of this branch of a split chain
-  int64_t element_bytes = 0;  ///< tile_load, tile_store: of its tensor; 0: TileMapping's
+  int branch = -1;            ///< only on the cores of this branch of a split chain
+  int64_t element_bytes = 0;  ///< of its tensor; 0: TileMapping's
   /// tile_hold: bytes of C, tile_multiply: bytes of partial results that a core keeps in registers,
   /// its scratchpad, linked scratchpads and global memory
   std::array<int64_t, 4> held{};
@@ -193,6 +179,16 @@ struct Node {
   /// else not known. Says where it comes from; changes nothing.
   TensorId statement = -1;
 };
+
+/// A group of a node's inputs (Node::groups).
+struct InputGroup {
+  size_t first = 0;  ///< input; of joins its coordinates, which their payloads follow
+  size_t size = 0;
+  size_t port = 0;  ///< of joins: the output of its first payload
+};
+std::vector<InputGroup> groups_of(const Node& node);
+/// The group that an input is in.
+size_t group_of(const Node& node, size_t input);
 
 /// Calls visit(tensor) for each tensor that a node reads or writes: none, one, or of a gallop two.
 template <typename NodeType, typename Visit>
@@ -216,6 +212,10 @@ struct Graph {
   /// earlier one of them writes (to the scratchpad) waits for the row it needs, not for the phase.
   std::vector<int> row_phases;
 
+  /// Whether it is held in the scratchpad.
+  bool on_chip(TensorId tensor) const {
+    return std::find(scratchpad.begin(), scratchpad.end(), tensor) != scratchpad.end();
+  }
   int phases() const { return nodes.empty() ? 0 : nodes.back().phase + 1; }
   bool starts_by_rows(int phase) const;
   /// The last of the phases that start together with `phase`.
@@ -234,6 +234,9 @@ std::vector<int> phases_written(const Graph& graph, size_t tensors);
 /// How many nodes write the values of each tensor, by tensor: several, each of one part, where
 /// copies of a loop write what is theirs.
 std::vector<int> parts_written(const Graph& graph, size_t tensors);
+
+/// By tensor: whether it is held in the scratchpad, and comes there when the graph starts.
+std::vector<bool> loaded_at_start(const Graph& graph, size_t tensors);
 
 std::string_view stream_kind_name(StreamKind kind);  ///< "crd", "ref", "val"
 

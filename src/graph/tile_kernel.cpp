@@ -291,9 +291,10 @@ std::array<bool, kKernelDims> varies_along(const Graph& graph, const Node& load)
   for (int d = 0; d < kKernelG; ++d) {
     first += static_cast<int>(graph.indices[static_cast<size_t>(d)].digits.size());
   }
+  const int end = first + static_cast<int>(graph.indices[kKernelG].digits.size());  // l's follow
   for (const TileSubscript& subscript : load.subscripts) {
     for (const auto& [digit, factor] : subscript.terms) {
-      if (digit >= first && factor != 0) varies[kKernelG] = true;
+      if (digit >= first && digit < end && factor != 0) varies[kKernelG] = true;
     }
   }
   return varies;

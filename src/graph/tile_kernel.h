@@ -39,7 +39,7 @@ struct KernelRoles {
   /// Several reductions walk k together: what they hold may be read before the last step.
   bool held() const { return reductions.size() > 1; }
 };
-/// Needs a graph that verify_kernel (nodes/kernel_rules.h) accepts.
+/// Needs a graph that verify_kernel (nodes/kernel_check.h) accepts.
 KernelRoles kernel_roles(const Graph& graph);
 
 /// Numbers by KernelDim.

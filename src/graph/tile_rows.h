@@ -49,7 +49,7 @@ struct RowsShape {
   std::vector<RowsBufferSize> buffers;
   std::vector<int> buffer_of;  ///< by node; -1: no load
 };
-/// Needs a graph that verify_rows (nodes/rows_rules.h) accepts.
+/// Needs a graph that verify_rows (nodes/rows_check.h) accepts.
 RowsShape rows_shape(const Graph& graph);
 
 /// The width of a stream of rows: the dimension of its tiles beside m; -1: they are (m) alone.

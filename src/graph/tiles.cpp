@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "graph/tile_kernel.h"
+#include "graph/tile_rows.h"
+
 namespace fuseflow {
+
+TileForm tile_form(const Graph& graph) {
+  if (is_tile_rows(graph)) return TileForm::rows;
+  return is_tile_kernel(graph) ? TileForm::kernel : TileForm::chain;
+}
 namespace {
 
 using Dims = std::vector<int>;

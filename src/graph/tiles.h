@@ -11,7 +11,15 @@
 
 namespace fuseflow {
 
-/// The nodes of a graph of tiles by what they do for the chain; -1 where there is none.
+/// What a graph of tiles computes; its indices tell.
+enum class TileForm : uint8_t {
+  chain,   ///< two products, with what is between and after them: the rest of this header
+  kernel,  ///< a walk over k (graph/tile_kernel.h)
+  rows,    ///< rows by their widths (graph/tile_rows.h)
+};
+TileForm tile_form(const Graph& graph);
+
+/// The nodes of a chain by what they do for the chain; -1 where there is none.
 struct TileRoles {
   int branches = 1;  ///< first products: 2 in a gated chain
   NodeId a = -1, d = -1;
@@ -37,12 +45,7 @@ struct TileGeometry {
   }
 };
 
-/// Tile nodes are the last kinds.
-inline bool is_tile_node(NodeKind kind) {
-  return kind >= NodeKind::tile_load;
-}
-
-/// Both need a graph that verify_tiles (nodes/tile_rules.h) accepts.
+/// Both need a graph that verify_chain (nodes/chain_check.h) accepts.
 TileRoles tile_roles(const Graph& graph);
 TileGeometry tile_geometry(const Graph& graph);
 

@@ -59,7 +59,8 @@ DotStyle style_of(NodeKind kind) {
       return {"#d9d2e9", "splits and merges"};
     case NodeFamily::convert:
       return {"#d0e0e3", "stores in another format"};
-    case NodeFamily::tile_transfer:
+    case NodeFamily::tile_load:
+    case NodeFamily::tile_store:
       return {"#d9ead3", "moves tiles"};
     case NodeFamily::tile_product:
       return {"#f4cccc", "multiplies tiles"};

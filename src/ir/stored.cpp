@@ -11,8 +11,7 @@ void find_in_graph(const Graph& graph, int region, std::vector<Stored>& stored) 
     if (node.tensor < 0) continue;
     Stored& tensor = stored[static_cast<size_t>(node.tensor)];
     if (tensor.region != region) continue;
-    const bool whole = node.kind == NodeKind::tile_store || node.kind == NodeKind::convert;
-    if (writes_tensor(node.kind) || whole) tensor.written = true;
+    if (stores_result(node.kind)) tensor.written = true;
     if (node.kind == NodeKind::array) tensor.read_back = true;
   }
 }

@@ -4,7 +4,7 @@
 // input b that comes only after a reduction has consumed the whole iteration (b is *full* at L of
 // every node that the reduction needs). If a then blocks one of those nodes (a is *live* at L of
 // it: there is a path without such a buffer or reduction), neither can go on: a gets a buffer. The
-// same happens in a ring of several waits. Selections (intersect, filter, drop) may be silent until
+// same happens in a ring of several waits. Selections (NodeWaits::selects) may be silent until
 // their fiber ends, which matters where they meet streams of their source that do not come through
 // them.
 #include "lower/buffer_needs.h"
@@ -59,6 +59,7 @@ class PhaseBuffers {
   /// waits that are harmless alone.
   size_t wait_level(NodeId n, size_t a, NodeSet& awaited) {
     const Node& node = graph_.nodes[n];
+    const NodeWaits& waits = node_rule(node.kind).waits;
     const LiveNodes& own = live_[node.inputs[a].stream];
     for (size_t L = 0; L < own.size(); ++L) {
       NodeSet full;
@@ -66,7 +67,7 @@ class PhaseBuffers {
         if (b == a || node.inputs[b].is_immediate()) continue;
         const StreamWaits& other = flows_[node.inputs[b].stream];
         if (L < other.full.size()) full.add(other.full[L]);
-        if (L < other.silent.size() && apart(node, a, b) && !silent_with(node, a, b, L)) {
+        if (L < other.silent.size() && waits.apart(node, a, b) && !silent_with(node, a, b, L)) {
           full.add(other.silent[L]);
         }
       }
@@ -80,24 +81,11 @@ class PhaseBuffers {
     return kUnbuffered;
   }
 
-  /// Inputs that need not move in step: other groups of a joiner, the coordinates an align goes to.
-  static bool apart(const Node& node, size_t a, size_t b) {
-    if (node.kind == NodeKind::align) return b == 0;
-    return joins(node.kind) && group_of(node, a) != group_of(node, b);
-  }
-
   /// Whether input `a` comes through every selection that input `b` comes through: while these keep
   /// nothing, both get nothing.
   bool silent_with(const Node& node, size_t a, size_t b, size_t L) const {
     const std::vector<NodeSet>& own = flows_[node.inputs[a].stream].selections;
     return L < own.size() && flows_[node.inputs[b].stream].selections[L].within(own[L]);
-  }
-
-  static size_t group_of(const Node& node, size_t input) {
-    size_t group = 0;
-    size_t end = static_cast<size_t>(node.groups[0]);
-    while (input >= end) end += static_cast<size_t>(node.groups[++group]);
-    return group;
   }
 
   /// Who is live at L in an output. Mostly the same as at the level around: the sets are shared

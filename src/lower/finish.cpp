@@ -18,17 +18,14 @@ void trim_join(Node& node, std::vector<bool>& used) {
   trimmed.inputs.clear();
   trimmed.groups.clear();
   trimmed.outputs = {node.outputs[0]};
-  size_t at = 0;
-  size_t port = 1;
-  for (size_t group = 0; group < node.groups.size(); ++group) {
+  for (const auto& [at, size, port] : groups_of(node)) {
     std::vector<Input> kept{node.inputs[at]};
-    for (int k = 1; k < node.groups[group]; ++k, ++port) {
-      if (!used[node.outputs[port]]) continue;
+    for (size_t k = 1; k < size; ++k) {
+      if (!used[node.outputs[port + k - 1]]) continue;
       kept.push_back(node.inputs[at + k]);
-      trimmed.outputs.push_back(node.outputs[port]);
+      trimmed.outputs.push_back(node.outputs[port + k - 1]);
     }
-    at += static_cast<size_t>(node.groups[group]);
-    if (node.kind == NodeKind::leftjoin && group > 0 && kept.size() == 1) continue;
+    if (joins_in_first_space(node.kind) && at > 0 && kept.size() == 1) continue;
     trimmed.groups.push_back(static_cast<int>(kept.size()));
     trimmed.inputs.insert(trimmed.inputs.end(), kept.begin(), kept.end());
   }

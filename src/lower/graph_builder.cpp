@@ -38,24 +38,27 @@ int GraphBuilder::add_index(const std::string& name, int64_t extent) {
 
 /// Appends the key to key_values_.
 void GraphBuilder::append_key(const Node& node, std::span<const OutputSpec> outputs) {
+  // By name, so that a field more does not compile. Those without a use are set later (phase,
+  // statement), or by no node that is made here.
+  const auto& [kind, inputs, given, tensor, level, other_tensor, other_level, op, reduction, order,
+               contiguous, groups, init, offset, stride, strides, contract, capacity, least, phase,
+               subscripts, branch, element_bytes, held, statement] = node;
   std::vector<int64_t>& key = key_values_;
-  key.insert(
-      key.end(),
-      {static_cast<int64_t>(node.kind), phase_, node.tensor, node.level, node.other_tensor,
-       node.other_level, static_cast<int64_t>(node.op), static_cast<int64_t>(node.reduction),
-       node.order, std::bit_cast<int32_t>(node.init), node.offset, node.stride, node.capacity});
+  key.insert(key.end(), {static_cast<int64_t>(kind), phase_, tensor, level, other_tensor,
+                         other_level, static_cast<int64_t>(op), static_cast<int64_t>(reduction),
+                         order, std::bit_cast<int32_t>(init), offset, stride, capacity});
   const auto add_list = [&](const auto& list) {
     key.push_back(static_cast<int64_t>(list.size()));
     key.insert(key.end(), list.begin(), list.end());
   };
-  add_list(node.strides);
-  add_list(node.groups);
-  for (const Input& input : node.inputs) {
+  add_list(strides);
+  add_list(groups);
+  for (const Input& input : inputs) {
     key.push_back(input.stream);
     key.push_back(input.is_immediate() ? std::bit_cast<int32_t>(input.immediate) : 0);
   }
   // What a loop is called makes no difference (unless names count), but how far it runs does.
-  if (node.kind == NodeKind::scan || node.kind == NodeKind::gallop) {
+  if (kind == NodeKind::scan || kind == NodeKind::gallop) {
     const int loop = outputs[0].indices.back();
     key.push_back(names_count_ ? loop : graph_.indices[loop].extent);
   }
@@ -147,14 +150,11 @@ StreamId GraphBuilder::known_reference(const Node& locate) const {
   if (join.groups.empty() || graph_.streams[crd].port != 0 || join.kind == NodeKind::drop) {
     return scanned_reference(locate, crd);
   }
-  size_t at = 0;
-  size_t port = 1;
-  for (const int group : join.groups) {
+  for (const auto& [at, size, port] : groups_of(join)) {
     const StreamId scanned = scanned_reference(locate, join.inputs[at].stream);
-    for (int k = 1; k < group; ++k, ++port) {
-      if (scanned >= 0 && join.inputs[at + k].stream == scanned) return join.outputs[port];
+    for (size_t k = 1; k < size; ++k) {
+      if (scanned >= 0 && join.inputs[at + k].stream == scanned) return join.outputs[port + k - 1];
     }
-    at += static_cast<size_t>(group);
   }
   return -1;
 }

@@ -27,11 +27,13 @@ class PhaseWaits {
 
   void note_depths(NodeId n) {
     const Node& node = graph_.nodes[n];
-    if ((node.kind == NodeKind::accumulate && node.order > 1) || node.kind == NodeKind::drop) {
-      several_depths_.add(phase_.bit(n));
-    }
     size_t deepest = 0;
-    for (const StreamId s : node.outputs) deepest = std::max(deepest, depth(s));
+    size_t shallowest = SIZE_MAX;
+    for (const StreamId s : node.outputs) {
+      deepest = std::max(deepest, depth(s));
+      shallowest = std::min(shallowest, depth(s));
+    }
+    if (shallowest < deepest) several_depths_.add(phase_.bit(n));
     if (deeper_.size() <= deepest) deeper_.resize(deepest + 1);
     for (size_t L = 0; L < deepest; ++L) deeper_[L].add(phase_.bit(n));
   }
@@ -39,6 +41,7 @@ class PhaseWaits {
   /// What a stream waits for; returns what it needs.
   NodeSet flow_through(NodeId n, StreamId s, const std::vector<NodeSet>& needs) {
     const Node& node = graph_.nodes[n];
+    const NodeWaits& kind = node_rule(node.kind).waits;
     const size_t around = loops_around_reduction(graph_, node);
     const size_t inner = depth(s) - 1;  // of no use where the stream has no loops
     StreamWaits& flow = waits_[s];
@@ -52,7 +55,7 @@ class PhaseWaits {
       take(node, i, around, flow);
     }
     // (Before the node itself is added: it has only begun when its first token comes.)
-    if (node.kind == NodeKind::scan || node.kind == NodeKind::gallop) {
+    if (kind.looks_ahead) {
       // The stop of an empty fiber needs the next reference; who gives that one between the
       // elements of inner loops gives it late.
       NodeSet ahead = below(all, inner);
@@ -61,9 +64,7 @@ class PhaseWaits {
       if (!ahead.empty()) flow.selections[inner].add(phase_.bit(n));
     }
     if (around != kNoReduction) flow.full[around].add(below(all, around));
-    const bool selects = node.kind == NodeKind::intersect || node.kind == NodeKind::gallop ||
-                         node.kind == NodeKind::filter || node.kind == NodeKind::drop;
-    if (selects && depth(s) > 0) {
+    if (kind.selects && depth(s) > 0) {
       flow.silent[inner].add(below(all, inner));
       flow.selections[inner].add(phase_.bit(n));
     }
@@ -79,7 +80,7 @@ class PhaseWaits {
       flow.silent[L].add(in.silent[L]);
       flow.selections[L].add(in.selections[L]);
       // What a left join finds meets streams of the first group's space that did not wait with it.
-      if (node.kind == NodeKind::leftjoin && input > 0) flow.full[L].add(in.silent[L]);
+      if (joins_in_first_space(node.kind) && input > 0) flow.full[L].add(in.silent[L]);
     }
   }
 

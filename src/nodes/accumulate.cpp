@@ -27,14 +27,6 @@ void type_accumulate(Typing& t) {
   t.give(order, StreamKind::val, outer);
 }
 
-std::vector<int> block_of_accumulate(const BlockRules& rules, const Node& node, size_t /*port*/) {
-  return blocks::without_ended(rules, node, static_cast<size_t>(node.order));
-}
-
-int ended_by_accumulate(const Node& /*node*/) {
-  return 1;
-}
-
 void origins_of_accumulate(const Node& node, FiberOrigins& origins) {
   for (int loop = 0; loop < node.order; ++loop) {
     origins.computed(node.outputs[static_cast<size_t>(loop)], loop);
@@ -99,10 +91,12 @@ constinit const NodeRule accumulate_rule = {
     .unit = UnitClass::accumulate,
     .typing = type_accumulate,
     .carried = carried::none,
-    .block = block_of_accumulate,
+    .block = blocks::without_ended,
     .check_block = blocks::no_mean,
     .join = nullptr,
-    .ended = ended_by_accumulate,
+    .waits = waits::kInStep,
+    .by_values = false,
+    .holds = Holds::entries,
     .origins = origins_of_accumulate,
     .shaping = shaping_of_accumulate,
     .fiber = fiber_of_accumulate,

@@ -33,6 +33,11 @@ int carried_by_align(const Node& /*node*/, size_t /*port*/) {
   return kMoved;
 }
 
+/// Coordinates to go to wait for nobody while there is nothing to move.
+bool apart_in_align(const Node& /*node*/, size_t /*a*/, size_t b) {
+  return b == kTo;
+}
+
 void origins_of_align(const Node& node, FiberOrigins& origins) {
   origins.moved(node.inputs[kMoved].stream, node.outputs[0], node.inputs[kFrom].stream,
                 node.inputs[kTo].stream, true);
@@ -63,7 +68,9 @@ constinit const NodeRule align_rule = {
     .block = blocks::of_carried,
     .check_block = blocks::no_check,
     .join = nullptr,
-    .ended = ended::none,
+    .waits = NodeWaits{.selects = false, .looks_ahead = false, .apart = apart_in_align},
+    .by_values = false,
+    .holds = Holds::nothing,
     .origins = origins_of_align,
     .shaping = shaping::all_inputs,
     .fiber = fiber::not_made,

@@ -53,7 +53,8 @@ std::vector<int> blocks::of_carried(const BlockRules& rules, const Node& node, s
   return node.inputs[from].is_immediate() ? std::vector<int>{} : rules.input(node, from).block;
 }
 
-std::vector<int> blocks::without_ended(const BlockRules& rules, const Node& node, size_t inside) {
+std::vector<int> blocks::without_ended(const BlockRules& rules, const Node& node, size_t /*port*/) {
+  const auto inside = static_cast<size_t>(node.order);
   const Stream& value = rules.input(node, node.inputs.size() - 1);
   std::vector<int> result = value.block;
   if (inside >= value.indices.size()) return result;

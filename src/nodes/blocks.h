@@ -2,6 +2,7 @@
 // ir-spec/blocks.md.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "graph/spaces.h"
 
 namespace fuseflow {
+
+inline bool contains(const std::vector<int>& loops, int loop) {
+  return std::find(loops.begin(), loops.end(), loop) != loops.end();
+}
 
 /// The loops that the values of a node's output extend over, given those of its inputs (in
 /// Stream::block).

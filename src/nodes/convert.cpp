@@ -11,11 +11,6 @@ void type_convert(Typing& t) {
   static_cast<void>(t.counts(0, 0));
 }
 
-/// Its passes over the data are counted as a whole (sim/common/conversion.h).
-StepCounts steps_of_convert(const NodeNumbers& /*n*/) {
-  return {};
-}
-
 }  // namespace
 
 constinit const NodeRule convert_rule = {
@@ -28,12 +23,14 @@ constinit const NodeRule convert_rule = {
     .block = blocks::none,
     .check_block = blocks::no_check,
     .join = nullptr,
-    .ended = ended::none,
+    .waits = waits::kInStep,
+    .by_values = false,
+    .holds = Holds::nothing,
     .origins = origins::new_payloads,
     .shaping = shaping::none,
     .fiber = fiber::not_made,
     .elements = elements::of_first,
-    .steps = steps_of_convert,
+    .steps = steps::none,
     .flops = flops::none,
     .bytes = bytes::none,
 };

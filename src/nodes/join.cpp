@@ -13,59 +13,56 @@ namespace {
 
 /// A payload follows the coordinates of its group.
 int carried_by_join(const Node& node, size_t port) {
-  size_t input = 0;
-  size_t next = 1;
-  for (const int group : node.groups) {
-    const auto payloads = static_cast<size_t>(group) - 1;
-    if (port >= next && port < next + payloads) return static_cast<int>(input + 1 + port - next);
-    input += payloads + 1;
-    next += payloads;
+  for (const InputGroup& group : groups_of(node)) {
+    const size_t payload = port - group.port + 1;
+    if (port >= group.port && payload < group.size) return static_cast<int>(group.first + payload);
   }
   return -1;
 }
 
 /// The coordinates of all groups are of one loop below one space.
 void type_join(Typing& t) {
-  const std::vector<int>& groups = t.node().groups;
+  const std::vector<InputGroup> groups = groups_of(t.node());
   if (groups.size() < 2) {
     return (void)t.fail("has fewer than two groups, expected at least two");
   }
   if (!t.output_count(t.inputs() - groups.size() + 1)) return;
   const JoinRule& join = *join_rule(t.node().kind);
   int opened = -1;
-  size_t at = 0;
-  size_t port = 1;
-  for (size_t group = 0; group < groups.size(); ++group) {
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const auto [at, size, port] = groups[g];
     if (!t.is_kind(at, StreamKind::crd) || !t.same_loop(0, at)) return;
-    if (group == 0) {
+    if (g == 0) {
       const int first = t.space(0);
       opened = join.in_first_space ? first : t.open(t.parent(first), t.index(first));
       t.give(0, StreamKind::crd, opened);
     }
-    for (int k = 1; k < groups[group]; ++k) {
+    for (size_t k = 1; k < size; ++k) {
       if (!t.same_space(at, at + k)) return;
-      t.give_like(port++, t.in(at + k), opened, group >= join.absent_from);
+      t.give_like(port + k - 1, t.in(at + k), opened, g >= join.absent_from);
     }
-    at += groups[group];
   }
 }
 
 /// Words are those of the levels: each group's coordinates are as its level stores them.
 void type_word_join(Typing& t) {
-  size_t at = 0;
-  for (const int group : t.node().groups) {
-    const Node& opener = t.opener(at);
+  for (const InputGroup& group : groups_of(t.node())) {
+    const Node& opener = t.opener(group.first);
     const bool words = opener.kind == NodeKind::scan && opener.tensor >= 0 && opener.offset == 0 &&
                        t.tensor(opener.tensor).format.levels[opener.level] == LevelKind::bitvector;
     if (!words) {
       return (void)t.fail(
           fmt::format("{} is not opened by a scan of a bitvector level without offset, which has "
                       "the words",
-                      t.type(t.in(at))));
+                      t.type(t.in(group.first))));
     }
-    at += static_cast<size_t>(group);
   }
   type_join(t);
+}
+
+/// Whether a group is taken depends on the coordinates of the others.
+bool in_other_groups(const Node& node, size_t a, size_t b) {
+  return group_of(node, a) != group_of(node, b);
 }
 
 void origins_of_leftjoin(const Node& node, FiberOrigins& origins) {
@@ -77,25 +74,18 @@ void origins_of_leftjoin(const Node& node, FiberOrigins& origins) {
 
 /// Payloads that shape something, with the coordinates that they go with.
 void add_payloads(const Node& node, ShapingInputs& inputs) {
-  size_t at = 0;
-  size_t port = 1;
-  for (const int group : node.groups) {
-    for (int k = 1; k < group; ++k) {
-      if (!inputs.shapes(node.outputs[port++])) continue;
+  for (const auto& [at, size, port] : groups_of(node)) {
+    for (size_t k = 1; k < size; ++k) {
+      if (!inputs.shapes(node.outputs[port + k - 1])) continue;
       inputs.add(node.inputs[0].stream);
       inputs.add(node.inputs[at].stream);
-      inputs.add(node.inputs[at + static_cast<size_t>(k)].stream);
+      inputs.add(node.inputs[at + k].stream);
     }
-    at += static_cast<size_t>(group);
   }
 }
 
 void shaping_of_join(const Node& node, ShapingInputs& inputs) {
-  size_t at = 0;
-  for (const int group : node.groups) {
-    inputs.add(node.inputs[at].stream);
-    at += static_cast<size_t>(group);
-  }
+  for (const InputGroup& group : groups_of(node)) inputs.add(node.inputs[group.first].stream);
   add_payloads(node, inputs);
 }
 
@@ -108,11 +98,7 @@ void shaping_of_leftjoin(const Node& node, ShapingInputs& inputs) {
 template <typename Of>
 std::vector<double> by_group(const Node& node, const Of& of) {
   std::vector<double> result;
-  size_t at = 0;
-  for (const int group : node.groups) {
-    result.push_back(of(at));
-    at += static_cast<size_t>(group);
-  }
+  for (const InputGroup& group : groups_of(node)) result.push_back(of(group.first));
   return result;
 }
 
@@ -210,12 +196,13 @@ constexpr JoinRule kLeftjoin = {
     .by_words = false,
 };
 
-/// A join that opens a space of its own; `pads`: absent payloads are given a value.
-constexpr NodeRule rule_of_join(std::string_view name, bool pads, const JoinRule* join,
+/// A join that opens a space of its own. One that selects keeps what all groups have; of others
+/// absent payloads are given a value.
+constexpr NodeRule rule_of_join(std::string_view name, bool selects, const JoinRule* join,
                                 void (*typing)(Typing&), StepCounts (*steps)(const NodeNumbers&)) {
   return {
       .name = name,
-      .fields = NodeFields{.groups = true, .init = pads},
+      .fields = NodeFields{.groups = true, .init = !selects},
       .family = NodeFamily::join,
       .unit = UnitClass::join,
       .typing = typing,
@@ -223,7 +210,9 @@ constexpr NodeRule rule_of_join(std::string_view name, bool pads, const JoinRule
       .block = blocks::of_carried,
       .check_block = blocks::no_check,
       .join = join,
-      .ended = ended::none,
+      .waits = NodeWaits{.selects = selects, .looks_ahead = false, .apart = in_other_groups},
+      .by_values = false,
+      .holds = Holds::nothing,
       .origins = origins::one_computed,
       .shaping = shaping_of_join,
       .fiber = fiber_of_join,
@@ -234,33 +223,25 @@ constexpr NodeRule rule_of_join(std::string_view name, bool pads, const JoinRule
   };
 }
 
+/// It makes no fibers, but stays in those of its first group.
+constexpr NodeRule rule_of_leftjoin() {
+  NodeRule rule = rule_of_join("leftjoin", false, &kLeftjoin, type_join, steps_of_join);
+  rule.origins = origins_of_leftjoin;
+  rule.shaping = shaping_of_leftjoin;
+  rule.fiber = fiber::not_made;
+  rule.elements = elements::of_first;
+  return rule;
+}
+
 }  // namespace
 
 constinit const NodeRule intersect_rule =
-    rule_of_join("intersect", false, &kIntersect, type_join, steps_of_join);
+    rule_of_join("intersect", true, &kIntersect, type_join, steps_of_join);
 constinit const NodeRule intersect_words_rule =
-    rule_of_join("intersect_words", false, &kIntersectWords, type_word_join, steps_of_word_join);
+    rule_of_join("intersect_words", true, &kIntersectWords, type_word_join, steps_of_word_join);
 constinit const NodeRule unite_rule =
-    rule_of_join("unite", true, &kUnite, type_join, steps_of_join);
+    rule_of_join("unite", false, &kUnite, type_join, steps_of_join);
 
-constinit const NodeRule leftjoin_rule = {
-    .name = "leftjoin",
-    .fields = NodeFields{.groups = true, .init = true},
-    .family = NodeFamily::join,
-    .unit = UnitClass::join,
-    .typing = type_join,
-    .carried = carried_by_join,
-    .block = blocks::of_carried,
-    .check_block = blocks::no_check,
-    .join = &kLeftjoin,
-    .ended = ended::none,
-    .origins = origins_of_leftjoin,
-    .shaping = shaping_of_leftjoin,
-    .fiber = fiber::not_made,
-    .elements = elements::of_first,
-    .steps = steps_of_join,
-    .flops = flops::none,
-    .bytes = bytes::none,
-};
+constinit const NodeRule leftjoin_rule = rule_of_leftjoin();
 
 }  // namespace fuseflow

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/graph.h"
+#include "nodes/spaces.h"
 
 namespace fuseflow {
 
@@ -12,11 +13,11 @@ inline bool is_always_inside(const Node& locate, int64_t loop, int64_t level) {
 }
 
 /// The same, of a locate in a graph that is typed.
-inline bool is_always_inside(const Graph& graph, const Node& locate, int64_t level) {
+inline bool is_always_inside(const Graph& graph, const Spaces& spaces, const Node& locate,
+                             int64_t level) {
   if (locate.inputs.size() < 2) return false;
-  const Stream& crd = graph.streams[static_cast<size_t>(locate.inputs[1].stream)];
-  const auto loop = static_cast<size_t>(crd.indices.back());
-  return is_always_inside(locate, graph.indices[loop].extent, level);
+  const int loop = loop_of_coordinates(graph, spaces, locate.inputs[1].stream);
+  return is_always_inside(locate, graph.indices[static_cast<size_t>(loop)].extent, level);
 }
 
 }  // namespace fuseflow

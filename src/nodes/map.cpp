@@ -26,10 +26,6 @@ void type_map(Typing& t) {
   t.give(0, StreamKind::val, t.space(first));
 }
 
-bool contains(const std::vector<int>& list, int x) {
-  return std::find(list.begin(), list.end(), x) != list.end();
-}
-
 /// All that operands extend over, in the order of the graph's loops, but what is contracted.
 std::vector<int> block_of_map(const BlockRules& rules, const Node& node, size_t /*port*/) {
   std::vector<int> result;
@@ -84,7 +80,9 @@ constinit const NodeRule map_rule = {
     .block = block_of_map,
     .check_block = check_contraction,
     .join = nullptr,
-    .ended = ended::none,
+    .waits = waits::kInStep,
+    .by_values = false,
+    .holds = Holds::nothing,
     .origins = origins::new_payloads,
     .shaping = shaping::none,
     .fiber = fiber::not_made,

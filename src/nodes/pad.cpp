@@ -1,6 +1,4 @@
 // pad: a block with its dimensions as the output declares them.
-#include <algorithm>
-
 #include "nodes/blocks.h"
 #include "nodes/rules.h"
 #include "nodes/typing.h"
@@ -21,10 +19,6 @@ void type_pad(Typing& t) {
 
 std::vector<int> block_declared(const BlockRules& rules, const Node& node, size_t port) {
   return rules.graph().streams[node.outputs[port]].block;
-}
-
-bool contains(const std::vector<int>& list, int x) {
-  return std::find(list.begin(), list.end(), x) != list.end();
 }
 
 void check_pad(const BlockCheck& check) {
@@ -53,7 +47,9 @@ constinit const NodeRule pad_rule = {
     .block = block_declared,
     .check_block = check_pad,
     .join = nullptr,
-    .ended = ended::none,
+    .waits = waits::kInStep,
+    .by_values = false,
+    .holds = Holds::nothing,
     .origins = origins::new_payloads,
     .shaping = shaping::none,
     .fiber = fiber::not_made,

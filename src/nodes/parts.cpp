@@ -4,19 +4,9 @@
 
 #include <algorithm>
 
-#include "nodes/rule.h"
+#include "nodes/spaces.h"
 
 namespace fuseflow {
-
-int loop_of_coordinates(const Graph& graph, const Spaces& spaces, StreamId stream) {
-  for (;;) {
-    const Node& producer = graph.nodes[graph.streams[stream].producer];
-    const int from =
-        node_rule(producer.kind).carried(producer, static_cast<size_t>(graph.streams[stream].port));
-    if (from < 0) return spaces.of(stream).index;
-    stream = producer.inputs[static_cast<size_t>(from)].stream;
-  }
-}
 
 namespace {
 

@@ -8,10 +8,6 @@
 
 namespace fuseflow {
 
-/// The loop whose coordinates a crd stream holds (into Graph::indices): its own, or, where it was
-/// repeated, one around.
-int loop_of_coordinates(const Graph& graph, const Spaces& spaces, StreamId stream);
-
 /// Whether the writers of a tensor's values (`writers`: its write_values) store each of its
 /// positions at most once, and none is missing: one that is in no copy of a split loop, or one in
 /// every copy. Where they are in copies, all levels are dense and each takes the coordinates of all

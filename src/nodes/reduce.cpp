@@ -21,14 +21,6 @@ void type_reduce(Typing& t) {
   t.give(0, StreamKind::val, outer);
 }
 
-std::vector<int> block_of_reduce(const BlockRules& rules, const Node& node, size_t /*port*/) {
-  return blocks::without_ended(rules, node, 0);
-}
-
-int value_of_reduce(const Node& node) {
-  return static_cast<int>(node.inputs.size()) - 1;
-}
-
 /// The stop that ends a fiber gives the value, and the stop around it in the same step.
 StepCounts steps_of_reduce(const NodeNumbers& n) {
   return {.steps = n.last_input().tokens()};
@@ -50,10 +42,12 @@ constinit const NodeRule reduce_rule = {
     .unit = UnitClass::reduce,
     .typing = type_reduce,
     .carried = carried::none,
-    .block = block_of_reduce,
+    .block = blocks::without_ended,
     .check_block = blocks::no_mean,
     .join = nullptr,
-    .ended = value_of_reduce,
+    .waits = waits::kInStep,
+    .by_values = false,
+    .holds = Holds::nothing,
     .origins = origins::new_payloads,
     .shaping = shaping::none,
     .fiber = fiber::not_made,

@@ -1,5 +1,5 @@
 // What a node kind is: everything that passes, verifier and estimate may know of it. Each kind has
-// a rule in src/nodes/KIND.cpp, or the file of its family, and a row in nodes/rules.h. Code that
+// a rule in src/nodes/KIND.cpp, or the file of its family, and a row in nodes/kinds.h. Code that
 // needs to know what a kind does asks its rule instead of listing kinds. Meaning and timing:
 // ir-spec/nodes.md, ir-spec/timing.md.
 #pragma once
@@ -53,7 +53,8 @@ enum class NodeFamily : uint8_t {
   split,    ///< deals out to parallel copies, or collects from them
   convert,  ///< stores a tensor in another format
   // The others are for graphs of tiles (graph/tiles.h).
-  tile_transfer,
+  tile_load,
+  tile_store,
   tile_product,
   tile_link,
 };
@@ -99,6 +100,31 @@ struct JoinRule {
 };
 inline constexpr size_t kNeverAbsent = SIZE_MAX;
 
+/// What the outputs of a node wait for beside the tokens that they are made of. Where paths meet
+/// again this decides which streams need buffers (lower/stream_waits.h).
+struct NodeWaits {
+  /// A fiber of which it keeps nothing gives no token before its end.
+  Required<bool> selects;
+  /// The end of an empty fiber needs the token that follows what the fiber is below.
+  Required<bool> looks_ahead;
+  /// Whether input `a` may be taken while input `b` is silent: they need not move in step.
+  Required<bool (*)(const Node& node, size_t a, size_t b)> apart;
+};
+
+/// What a node keeps itself, as many as its capacity: memory that is priced and limited.
+enum class Holds : uint8_t {
+  nothing,
+  tokens,   ///< as they come
+  entries,  ///< a value and the coordinates of its `order` loops
+};
+
+/// Three parts speak of what flows through a node; of a filter (values, crd, payloads..), say:
+/// - carried: which input's payloads an output gives on. Output `port` has those of input port + 1.
+/// - origins: where the fibers of an output come from. They are computed: not those of any input.
+/// - shaping: which inputs decide about fibers further down. The input that an output carries does
+///   if that output does; the values shape nothing that can be counted (`by_values`).
+/// Two parts expect how long fibers are: `elements` for a quick count from extents and numbers of
+/// entries (lower, passes), `fiber` where statistics of each loop are known (estimate).
 struct NodeRule {
   Required<std::string_view> name;  ///< in the text
   Required<NodeFields> fields;
@@ -113,8 +139,10 @@ struct NodeRule {
   /// What else blocks must be.
   Required<void (*)(const BlockCheck&)> check_block;
   Required<const JoinRule*> join;  ///< null: not a join
-  /// The input whose innermost loop ends here, or one loop of which; -1: none.
-  Required<int (*)(const Node& node)> ended;
+  Required<NodeWaits> waits;
+  /// Which elements its outputs have depends on values, not on coordinates alone.
+  Required<bool> by_values;
+  Required<Holds> holds;
 
   // What shapes fibers (fibers.h).
   Required<void (*)(const Node& node, FiberOrigins&)> origins;
@@ -146,8 +174,28 @@ inline bool reads_tensor(NodeKind kind) {
 inline bool writes_tensor(NodeKind kind) {
   return *node_rule(kind).family == NodeFamily::write;
 }
+/// The same, whether through streams or as a whole.
+inline bool loads_data(NodeKind kind) {
+  const NodeFamily family = node_rule(kind).family;
+  return family == NodeFamily::read || family == NodeFamily::tile_load ||
+         family == NodeFamily::convert;
+}
+inline bool stores_result(NodeKind kind) {
+  const NodeFamily family = node_rule(kind).family;
+  return family == NodeFamily::write || family == NodeFamily::tile_store ||
+         family == NodeFamily::convert;
+}
+/// A node of graphs of tiles alone.
+inline bool is_tile_node(NodeKind kind) {
+  return !node_rule(kind).unit->has_value();
+}
 inline bool joins(NodeKind kind) {
   return *node_rule(kind).family == NodeFamily::join;
+}
+/// A left join: it stays in the space of its first group.
+inline bool joins_in_first_space(NodeKind kind) {
+  const JoinRule* join = join_rule(kind);
+  return join != nullptr && join->in_first_space;
 }
 inline bool reduces(NodeKind kind) {
   return *node_rule(kind).family == NodeFamily::reduce;

@@ -1,48 +1,11 @@
-// The table of node kinds: each has its rule, in the file of its name if no other is given. And
-// what rules share.
+// The rules of node kinds (nodes/kinds.h), KIND_rule of each, and what they share.
 #pragma once
 
 #include "nodes/fibers.h"
+#include "nodes/kinds.h"
 #include "nodes/rule.h"
 
 namespace fuseflow {
-
-/// One row a kind, in the order of NodeKind: each has its rule, KIND_rule.
-#define FUSEFLOW_NODE_KINDS(ROW)      \
-  ROW(root)                           \
-  ROW(scan)                           \
-  ROW(locate)                         \
-  ROW(repeat)                         \
-  ROW(intersect)       /* join.cpp */ \
-  ROW(intersect_words) /* join.cpp */ \
-  ROW(gallop)                         \
-  ROW(unite)    /* join.cpp */        \
-  ROW(leftjoin) /* join.cpp */        \
-  ROW(array)                          \
-  ROW(map)                            \
-  ROW(coordinate)                     \
-  ROW(reduce)                         \
-  ROW(accumulate)                     \
-  ROW(align)                          \
-  ROW(drop)                           \
-  ROW(filter)                         \
-  ROW(buffer)                         \
-  ROW(write_level)  /* write.cpp */   \
-  ROW(write_values) /* write.cpp */   \
-  ROW(parallelize)  /* split.cpp */   \
-  ROW(serialize)    /* split.cpp */   \
-  ROW(pad)                            \
-  ROW(convert)                        \
-  ROW(tile_load)       /* tile.cpp */ \
-  ROW(tile_multiply)   /* tile.cpp */ \
-  ROW(exchange)        /* tile.cpp */ \
-  ROW(gather)          /* tile.cpp */ \
-  ROW(tile_hold)       /* tile.cpp */ \
-  ROW(shuffle)         /* tile.cpp */ \
-  ROW(reduce_scatter)  /* tile.cpp */ \
-  ROW(all_reduce)      /* tile.cpp */ \
-  ROW(tile_store)      /* tile.cpp */ \
-  ROW(tile_coordinate) /* tile.cpp */
 
 #define FUSEFLOW_DECLARE_RULE(kind) extern const NodeRule kind##_rule;
 FUSEFLOW_NODE_KINDS(FUSEFLOW_DECLARE_RULE)
@@ -66,19 +29,22 @@ inline std::vector<int> none(const BlockRules& /*rules*/, const Node& /*node*/, 
 }
 /// Those of the input that the output carries on.
 std::vector<int> of_carried(const BlockRules& rules, const Node& node, size_t port);
-/// A reduction's: the loop that ends, `inside` loops around the values' innermost, is gone.
-std::vector<int> without_ended(const BlockRules& rules, const Node& node, size_t inside);
+/// A reduction's: the loop that ends, `order` loops around the values' innermost, is gone.
+std::vector<int> without_ended(const BlockRules& rules, const Node& node, size_t port);
 
 inline void no_check(const BlockCheck& /*check*/) {}
 /// The mean of blocks would divide by a count that differs within a block.
 void no_mean(const BlockCheck& check);
 }  // namespace blocks
 
-namespace ended {
-inline int none(const Node& /*node*/) {
-  return -1;
+namespace waits {
+inline bool in_step(const Node& /*node*/, size_t /*a*/, size_t /*b*/) {
+  return false;
 }
-}  // namespace ended
+/// Gives something for each token that it takes.
+inline constexpr NodeWaits kInStep{.selects = false, .looks_ahead = false, .apart = in_step};
+inline constexpr NodeWaits kSelects{.selects = true, .looks_ahead = false, .apart = in_step};
+}  // namespace waits
 
 namespace origins {
 /// New payloads in the space of an input, or no outputs.
@@ -112,6 +78,10 @@ void of_first(const Node& node, const ElementNumbers& numbers, std::span<Element
 }  // namespace elements
 
 namespace steps {
+/// It does none on tokens: sim/tiles and sim/common/conversion.h count its work as a whole.
+inline StepCounts none(const NodeNumbers& /*n*/) {
+  return {};
+}
 /// One for each token of the operands.
 StepCounts of_operands(const NodeNumbers& n);
 }  // namespace steps

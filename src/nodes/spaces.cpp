@@ -35,6 +35,16 @@ std::string node_text(const Graph& graph, std::span<const GraphTensor> tensors, 
   return text;
 }
 
+int loop_of_coordinates(const Graph& graph, const Spaces& spaces, StreamId stream) {
+  for (;;) {
+    const Node& producer = graph.nodes[graph.streams[stream].producer];
+    const int from =
+        node_rule(producer.kind).carried(producer, static_cast<size_t>(graph.streams[stream].port));
+    if (from < 0) return spaces.of(stream).index;
+    stream = producer.inputs[static_cast<size_t>(from)].stream;
+  }
+}
+
 Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors,
                       const GraphError& error) {
   return Typing(graph, tensors, error).run();

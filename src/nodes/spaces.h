@@ -22,6 +22,10 @@ Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors);
 Spaces infer_types(Graph& graph, std::span<const GraphTensor> tensors,
                    const std::vector<bool>& untyped, const GraphError& error);
 
+/// The loop whose coordinates a crd stream holds (into Graph::indices): its own, or, where it was
+/// repeated, one around.
+int loop_of_coordinates(const Graph& graph, const Spaces& spaces, StreamId stream);
+
 /// "$c = scan %adj.0": how messages call a node.
 std::string node_text(const Graph& graph, std::span<const GraphTensor> tensors, NodeId node);
 

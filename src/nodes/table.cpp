@@ -1,7 +1,6 @@
 // The rule of a node kind, by its row in FUSEFLOW_NODE_KINDS.
 #include <array>
 
-#include "graph/tiles.h"
 #include "nodes/rules.h"
 
 namespace fuseflow {
@@ -13,7 +12,7 @@ struct Row {
   const NodeRule* rule;
 };
 
-constexpr size_t kKinds = static_cast<size_t>(NodeKind::barrier_);
+constexpr size_t kKinds = static_cast<size_t>(NodeKind::count_);
 
 constexpr Row kRows[] = {
 #define FUSEFLOW_ROW(kind) {NodeKind::kind, &kind##_rule},

@@ -1,5 +1,5 @@
 // The nodes of graphs of tiles. They run on cores, and which may stand where is checked for the
-// graph as a whole (tile_rules.h).
+// graph as a whole (chain_check.h).
 #include "nodes/rules.h"
 
 namespace fuseflow {
@@ -8,11 +8,6 @@ namespace {
 
 /// Streams of tiles are in no space.
 void type_tiles(Typing& /*t*/) {}
-
-/// They do no steps on tokens; sim/tiles times their operations.
-StepCounts steps_of_tiles(const NodeNumbers& /*n*/) {
-  return {};
-}
 
 constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, NodeFamily family) {
   return {
@@ -25,12 +20,14 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
       .block = blocks::none,
       .check_block = blocks::no_check,
       .join = nullptr,
-      .ended = ended::none,
+      .waits = waits::kInStep,
+      .by_values = false,
+      .holds = Holds::nothing,
       .origins = origins::new_payloads,
       .shaping = shaping::none,
       .fiber = fiber::not_made,
       .elements = elements::of_first,
-      .steps = steps_of_tiles,
+      .steps = steps::none,
       .flops = flops::none,
       .bytes = bytes::none,
   };
@@ -41,7 +38,7 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
 constinit const NodeRule tile_load_rule = tile_rule(
     "tile_load",
     {.tensor = true, .capacity = true, .subscripts = true, .branch = true, .element_bytes = true},
-    NodeFamily::tile_transfer);
+    NodeFamily::tile_load);
 constinit const NodeRule tile_multiply_rule = tile_rule(
     "tile_multiply", {.capacity = true, .branch = true, .held = true}, NodeFamily::tile_product);
 constinit const NodeRule exchange_rule = tile_rule("exchange", {}, NodeFamily::tile_link);
@@ -55,7 +52,7 @@ constinit const NodeRule all_reduce_rule =
     tile_rule("all_reduce", {.reduction = true}, NodeFamily::tile_link);
 constinit const NodeRule tile_store_rule = tile_rule(
     "tile_store", {.tensor = true, .capacity = true, .subscripts = true, .element_bytes = true},
-    NodeFamily::tile_transfer);
+    NodeFamily::tile_store);
 constinit const NodeRule tile_coordinate_rule =
     tile_rule("tile_coordinate", {.subscripts = true}, NodeFamily::compute);
 

@@ -10,21 +10,21 @@
 
 namespace fuseflow {
 
-void TileVerifierBase::fail(NodeId n, std::string message) {
+void TileVerifier::fail(NodeId n, std::string message) {
   sound_ = false;
   error_(n,
          n < 0 ? std::move(message) : fmt::format("{}: {}", node_kind_name(node(n).kind), message));
 }
 
-bool TileVerifierBase::holds(const Dims& dims, int dim) {
+bool TileVerifier::holds(const Dims& dims, int dim) {
   return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
-void TileVerifierBase::expect_name(const GraphIndex& index, std::string_view name) {
+void TileVerifier::expect_name(const GraphIndex& index, std::string_view name) {
   if (index.name != name) fail(-1, fmt::format("index {} expected {}", index.name, name));
 }
 
-bool TileVerifierBase::digits_fit(const GraphIndex& index) {
+bool TileVerifier::digits_fit(const GraphIndex& index) {
   int64_t size = 1;
   for (const TileDigit& digit : index.digits) {
     if (digit.extent < 1 || __builtin_mul_overflow(size, digit.extent, &size) ||
@@ -35,13 +35,13 @@ bool TileVerifierBase::digits_fit(const GraphIndex& index) {
   return size == index.size;
 }
 
-void TileVerifierBase::check_cores(int cores) {
+void TileVerifier::check_cores(int cores) {
   if (power_of_two(cores) && cores <= kLargestCluster) return;
   fail(-1, fmt::format("a cluster of {} cores, expected a power of two up to {}", cores,
                        kLargestCluster));
 }
 
-bool TileVerifierBase::of_tiles(const Stream& stream, size_t most_dims, int batch) const {
+bool TileVerifier::of_tiles(const Stream& stream, size_t most_dims, int batch) const {
   const Dims& dims = stream.block;
   if (stream.kind != StreamKind::val || stream.indices != dims || dims.size() > most_dims) {
     return false;
@@ -57,36 +57,36 @@ bool TileVerifierBase::of_tiles(const Stream& stream, size_t most_dims, int batc
   return elements <= kMostTileElements;
 }
 
-void TileVerifierBase::expect_inputs(NodeId n, size_t count) {
+void TileVerifier::expect_inputs(NodeId n, size_t count) {
   if (node(n).inputs.size() == count) return;
   fail(n, fmt::format("takes {} inputs, expected {}", node(n).inputs.size(), count));
 }
 
-void TileVerifierBase::expect_outputs(NodeId n, size_t count) {
+void TileVerifier::expect_outputs(NodeId n, size_t count) {
   if (node(n).outputs.size() == count) return;
   fail(n, fmt::format("gives {} streams, expected {}", node(n).outputs.size(), count));
 }
 
-void TileVerifierBase::check_load(NodeId n, int64_t most_copies) {
+void TileVerifier::check_load(NodeId n, int64_t most_copies) {
   expect_ports(n, 0, 1);
   const Node& at = node(n);
   if (at.capacity >= 1 && at.capacity <= most_copies && at.branch < 0) return;
   fail(n, fmt::format("expected a capacity of 1 to {} tiles and no branch", most_copies));
 }
 
-void TileVerifierBase::check_stores_once(NodeId n) {
+void TileVerifier::check_stores_once(NodeId n) {
   if (node(n).capacity == 0) return;
   fail(n, "has a capacity, expected none: it stores each element once");
 }
 
-int64_t TileVerifierBase::taken_of(NodeId n, const std::vector<StreamId>& streams) const {
+int64_t TileVerifier::taken_of(NodeId n, const std::vector<StreamId>& streams) const {
   const std::vector<Input>& inputs = node(n).inputs;
   return std::count_if(inputs.begin(), inputs.end(), [&](const Input& input) {
     return !input.is_immediate() && holds(streams, input.stream);
   });
 }
 
-void TileVerifierBase::check_covers(NodeId n) {
+void TileVerifier::check_covers(NodeId n) {
   const Dims& dims = dims_of(node(n).outputs[0]);
   for (const Input& input : node(n).inputs) {
     if (input.is_immediate()) continue;
@@ -96,7 +96,7 @@ void TileVerifierBase::check_covers(NodeId n) {
   }
 }
 
-void TileVerifierBase::check_subscripts(NodeId n, const Dims& dims) {
+void TileVerifier::check_subscripts(NodeId n, const Dims& dims) {
   std::string wrong = wrong_subscripts(g_, node(n), dims);
   if (!wrong.empty()) fail(n, std::move(wrong));
 }

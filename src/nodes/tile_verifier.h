@@ -2,6 +2,7 @@
 // are the same for chains, kernels of tiles and kernels of rows. Private to this folder.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -15,9 +16,9 @@ namespace fuseflow {
 /// Called with the node (-1: the graph as a whole) and what is wrong with it.
 using TileError = std::function<void(NodeId, std::string)>;
 
-class TileVerifierBase {
+class TileVerifier {
  public:
-  TileVerifierBase(const Graph& graph, const TileError& error) : g_(graph), error_(error) {}
+  TileVerifier(const Graph& graph, const TileError& error) : g_(graph), error_(error) {}
 
  protected:
   using Dims = std::vector<int>;
@@ -36,6 +37,10 @@ class TileVerifierBase {
   const Dims& dims_of(StreamId s) const { return g_.streams[static_cast<size_t>(s)].block; }
   const Node& producer(const Input& input) const { return node(stream(input).producer); }
 
+  /// A product in no branch, which holds no partial results.
+  static bool plain(const Node& product) {
+    return product.branch < 0 && product.held == std::array<int64_t, 4>{};
+  }
   static bool power_of_two(int value) { return value > 0 && (value & (value - 1)) == 0; }
   static bool holds(const Dims& dims, int dim);
 

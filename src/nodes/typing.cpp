@@ -8,16 +8,6 @@
 
 namespace fuseflow {
 
-namespace {
-
-// Openers of spaces that several nodes may open alike; others are opened by one node.
-constexpr NodeId kCounted = -1;  ///< every coordinate 0 .. a - 1
-constexpr NodeId kAligned = -2;  ///< the fibers of space a under other coordinates
-constexpr NodeId kMerged = -3;   ///< the a-th set of copies
-constexpr NodeId kSplit = -10;   ///< minus a space: its copy b of a
-
-}  // namespace
-
 Typing::Typing(const Graph& graph, std::span<const GraphTensor> tensors, const GraphError& error)
     : g_(graph), tensors_(tensors), error_(error) {
   const size_t n = graph.streams.size();
@@ -25,7 +15,6 @@ Typing::Typing(const Graph& graph, std::span<const GraphTensor> tensors, const G
   out_.may_be_absent.assign(n, false);
   out_.ref_tensor.assign(n, -1);
   out_.ref_level.assign(n, -1);
-  coordinates_of_.assign(n, -1);
 }
 
 void Typing::infer(Graph& graph, const std::vector<bool>& untyped) {
@@ -47,6 +36,10 @@ bool Typing::inputs_typed() const {
     if (!input.is_immediate() && out_.of_stream[input.stream] < 0) return false;
   }
   return true;
+}
+
+int Typing::loop_of_coordinates(size_t input) const {
+  return fuseflow::loop_of_coordinates(g_, out_, in(input));
 }
 
 // --- words
@@ -166,8 +159,8 @@ int Typing::declared_index() {
 
 // --- opening
 
-int Typing::open_keyed(int under, int index, NodeId opener, int64_t a, int64_t b) {
-  const Key key{under, index, opener, a, b};
+int Typing::open_keyed(int under, int index, const Opener& opener) {
+  const Key key{under, index, opener};
   const auto found = by_key_.find(key);
   if (found != by_key_.end()) return found->second;
   const int id = static_cast<int>(out_.spaces.size());
@@ -180,11 +173,11 @@ int Typing::open_keyed(int under, int index, NodeId opener, int64_t a, int64_t b
 }
 
 int Typing::open(int under, int index, int way) {
-  return open_keyed(under, index, id_, way, 0);
+  return open_keyed(under, index, {Opener::By::node, id_, way});
 }
 
 int Typing::open_counted(int under, int index, int64_t extent) {
-  return open_keyed(under, index, kCounted, extent, 0);
+  return open_keyed(under, index, {Opener::By::counted, extent});
 }
 
 int Typing::move_below(int inner, int outer, int kept, bool aligned) {
@@ -192,14 +185,17 @@ int Typing::move_below(int inner, int outer, int kept, bool aligned) {
   if (inner < 0 || parent(inner) < 0) return -1;
   const int under = move_below(parent(inner), outer, kept, aligned);
   if (under < 0) return -1;
-  const int moved = open_keyed(under, index(inner), aligned ? kAligned : id_, inner, 0);
+  const Opener opener =
+      aligned ? Opener{Opener::By::aligned, inner} : Opener{Opener::By::node, id_, inner};
+  const int moved = open_keyed(under, index(inner), opener);
   if (!aligned) out_.spaces[moved].elements_of = out_.same_elements(inner);
   return moved;
 }
 
 int Typing::open_copy(const Split& split) {
-  const int copy = open_keyed(parent(split.from), index(split.from), kSplit - split.from,
-                              2 * split.copies + (split.contiguous ? 1 : 0), split.copy);
+  const int64_t way = 2 * split.copies + (split.contiguous ? 1 : 0);
+  const int copy = open_keyed(parent(split.from), index(split.from),
+                              {Opener::By::copy, split.from, way, split.copy});
   out_.split_of[copy] = split;
   return copy;
 }
@@ -211,7 +207,7 @@ const Typing::Split* Typing::split_of(int space) const {
 
 int Typing::open_merged(int under, const std::vector<int>& copies) {
   const int64_t set = merges_.emplace(copies, static_cast<int64_t>(merges_.size())).first->second;
-  return open_keyed(under, index(copies[0]), kMerged, set, 0);
+  return open_keyed(under, index(copies[0]), {Opener::By::merged, set});
 }
 
 // --- giving
@@ -237,7 +233,6 @@ void Typing::give(size_t port, StreamKind kind, int space) {
     return;
   }
   out_.of_stream[s] = space;
-  if (kind == StreamKind::crd && !indices.empty()) coordinates_of_[s] = indices.back();
 }
 
 void Typing::give_like(size_t port, StreamId from, int space, bool absent) {
@@ -246,7 +241,6 @@ void Typing::give_like(size_t port, StreamId from, int space, bool absent) {
   out_.ref_tensor[s] = out_.ref_tensor[from];
   out_.ref_level[s] = out_.ref_level[from];
   out_.may_be_absent[s] = out_.may_be_absent[from] || absent;
-  coordinates_of_[s] = coordinates_of_[from];
 }
 
 void Typing::give_ref(size_t port, TensorId tensor, int level, int space, bool absent) {

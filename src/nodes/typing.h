@@ -3,6 +3,8 @@
 // there leaves its outputs untyped.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -35,8 +37,8 @@ class Typing {
   int64_t extent(int index) const { return g_.indices[index].extent; }
   const Spaces& spaces() const { return out_; }
   bool may_be_absent(size_t input) const { return out_.may_be_absent[in(input)]; }
-  /// The loop whose coordinates a crd input holds (of a repeated one an outer loop); -1: unknown.
-  int loop_of_coordinates(size_t input) const { return coordinates_of_[in(input)]; }
+  /// The loop whose coordinates a crd input holds (of a repeated one an outer loop).
+  int loop_of_coordinates(size_t input) const;
   /// "$c_j (crd<i,j>)".
   std::string type(StreamId s) const;
 
@@ -97,9 +99,23 @@ class Typing {
   void give_counted_ref(size_t port, int space);
 
  private:
-  /// What distinguishes spaces below the same parent: the loop, the opener, and two numbers.
-  using Key = std::tuple<int, int, NodeId, int64_t, int64_t>;
-  int open_keyed(int under, int index, NodeId opener, int64_t a, int64_t b);
+  /// What distinguishes spaces of one loop below one parent. All but `node` may be opened alike by
+  /// several nodes.
+  struct Opener {
+    enum class By : uint8_t {
+      node,     ///< node `which`; `way` tells apart several that it opens
+      counted,  ///< every coordinate 0 .. which - 1
+      aligned,  ///< the fibers of space `which` under other coordinates
+      copy,     ///< of space `which`: `copy` of as many as `way` says, dealt out as it says
+      merged,   ///< the which-th set of copies
+    } by;
+    int64_t which = 0;
+    int64_t way = 0;
+    int64_t copy = 0;
+    auto operator<=>(const Opener&) const = default;
+  };
+  using Key = std::tuple<int, int, Opener>;
+  int open_keyed(int under, int index, const Opener& opener);
   bool inputs_typed() const;
   bool untyped(StreamId s) const { return inferred_ != nullptr && (*untyped_)[s]; }
   bool same_positions(TensorId a, TensorId b, int level) const;
@@ -111,7 +127,6 @@ class Typing {
   std::span<const GraphTensor> tensors_;
   const GraphError& error_;
   Spaces out_;
-  std::vector<int> coordinates_of_;  ///< by crd stream: the loop they are of
   std::map<Key, int> by_key_;
   std::map<std::vector<int>, int64_t> merges_;
   Graph* inferred_ = nullptr;  ///< null: every stream has a type

@@ -3,22 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <numeric>
 #include <set>
 
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
 #include "graph/tiles.h"
 #include "nodes/blocks.h"
-#include "nodes/kernel_rules.h"
-#include "nodes/parts.h"
-#include "nodes/rows_rules.h"
+#include "nodes/chain_check.h"
+#include "nodes/kernel_check.h"
+#include "nodes/rows_check.h"
 #include "nodes/rule.h"
 #include "nodes/spaces.h"
 #include "nodes/subscripts.h"
-#include "nodes/tile_rules.h"
+#include "nodes/writes.h"
 
 namespace fuseflow {
 
@@ -31,12 +28,8 @@ class Verifier {
 
   /// `run` gives streams with untyped[stream] their types.
   void infer(Graph& graph, const std::vector<bool>& untyped) {
-    for (size_t s = 0; s < untyped.size(); ++s) {
-      if (untyped[s]) untyped_.push_back(static_cast<StreamId>(s));
-    }
-    types_ = [&](const GraphError& report) {
-      return infer_types(graph, tensors_, untyped, report);
-    };
+    inferred_ = &graph;
+    untyped_ = &untyped;
   }
 
   void run() {
@@ -65,8 +58,11 @@ class Verifier {
       sound_ = false;
       error_(n, std::move(message));
     };
-    const Spaces spaces = types_(report);
-    if (sound_) check_writes(spaces);
+    const Spaces spaces = inferred_ == nullptr
+                              ? compute_spaces(g_, tensors_, report)
+                              : infer_types(*inferred_, tensors_, *untyped_, report);
+    const GraphError wrong = [this](NodeId n, const std::string& message) { fail(n, message); };
+    if (sound_) check_writes(g_, tensors_, spaces, wrong);
     if (sound_) check_blocks(g_, tensors_, report);
   }
 
@@ -77,7 +73,8 @@ class Verifier {
   }
 
   void check_tiles() {
-    for (const StreamId s : untyped_) {
+    for (size_t s = 0; inferred_ != nullptr && s < untyped_->size(); ++s) {
+      if (!(*untyped_)[s]) continue;
       fail(g_.streams[s].producer,
            fmt::format("${} has no type, which streams of tiles need", g_.streams[s].name));
     }
@@ -101,9 +98,15 @@ class Verifier {
       sound_ = false;
       error_(n, std::move(message));
     };
-    if (is_tile_rows(g_)) return verify_rows(g_, report);
-    is_tile_kernel(g_) ? verify_kernel(g_, report) : verify_tiles(g_, report);
-    if (sound_ && is_tile_kernel(g_) && gathered_step(g_) > 0) check_gathered();
+    switch (tile_form(g_)) {
+      case TileForm::chain:
+        return verify_chain(g_, report);
+      case TileForm::kernel:
+        verify_kernel(g_, report);
+        return sound_ && gathered_step(g_) > 0 ? check_gathered() : void();
+      case TileForm::rows:
+        return verify_rows(g_, report);
+    }
   }
 
   /// What is gathered for one k is consecutive in memory: k is no dimension of the innermost level.
@@ -276,155 +279,11 @@ class Verifier {
     }
   }
 
-  /// By level (rank: the values). Copies of a split loop may each store a part of the values.
-  using Writers = std::map<int, std::vector<NodeId>>;
-
-  /// A tensor's levels are written once, by nested streams of one space chain, together with its
-  /// values, and before a later phase reads them.
-  void check_writes(const Spaces& spaces) {
-    std::map<TensorId, Writers> writers;
-    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
-      const Node& node = g_.nodes[n];
-      if (!writes_tensor(node.kind)) continue;
-      const bool values = node.kind == NodeKind::write_values;
-      const int level = values ? tensors_[node.tensor].format.rank() : node.level;
-      std::vector<NodeId>& same = writers[node.tensor][level];
-      same.push_back(n);
-      if (!values && same.size() > 1) fail(n, "is written twice, expected once");
-    }
-    for (const auto& [tensor, levels] : writers) {
-      check_written(tensor, levels, spaces);
-      for (const auto& [level, nodes] : levels) {
-        for (const NodeId node : nodes) check_coordinates(tensor, level, node, spaces);
-        if (g_.nodes[nodes[0]].kind == NodeKind::write_values) check_parts(nodes, spaces);
-      }
-    }
-    check_read_after_write(writers);
-  }
-
-  void check_parts(const std::vector<NodeId>& nodes, const Spaces& spaces) {
-    if (!sound_) return;
-    const GraphError wrong = [this](NodeId n, const std::string& message) { fail(n, message); };
-    if (!are_parts(g_, tensors_, spaces, nodes, wrong)) return;
-    if (nodes.size() == 1) return;
-    for (const NodeId n : nodes) {
-      if (g_.nodes[n].phase == g_.nodes[nodes[0]].phase) continue;
-      return fail(n, "is written in another phase than the rest of the tensor");
-    }
-  }
-
-  /// The space of what a writer stores: its last input's.
-  int written_space(NodeId n, const Spaces& spaces) const {
-    return spaces.of_stream[g_.nodes[n].inputs.back().stream];
-  }
-
-  void check_written(TensorId tensor, const Writers& levels, const Spaces& spaces) {
-    const GraphTensor& t = tensors_[tensor];
-    const int rank = t.format.rank();
-    const NodeId some = levels.begin()->second[0];
-    if (levels.count(rank) == 0) {
-      return fail(some,
-                  fmt::format("the values of %{} are not written, expected write_values", t.name));
-    }
-    int space = written_space(levels.at(rank)[0], spaces);
-    for (int l = rank - 1; l >= 0; --l) {
-      if (t.format.levels[l] == LevelKind::dense) continue;
-      const auto writer = levels.find(l);
-      if (writer == levels.end()) {
-        fail(some, fmt::format("level {} of %{} is not written, expected `write_level %{}.{} (..)`",
-                               l, t.name, t.name, l));
-        continue;
-      }
-      const NodeId node = writer->second[0];
-      const int above = written_space(node, spaces);
-      const int elements = spaces.same_elements(above);
-      while (space >= 0 && spaces.same_elements(space) != elements) {
-        space = spaces.spaces[space].parent;
-      }
-      if (space >= 0) space = above;  // the same elements, in the fibers that the levels have
-      if (g_.nodes[node].phase != g_.nodes[some].phase) {
-        return fail(node, "is written in another phase than the rest of the tensor");
-      }
-      if (space < 0) {
-        return fail(node, "the coordinates are in no space of the values or levels below");
-      }
-    }
-  }
-
-  /// The coordinates that a writer takes are inside of the tensor, and as deep as their level.
-  void check_coordinates(TensorId tensor, int level, NodeId n, const Spaces& spaces) {
-    const GraphTensor& t = tensors_[tensor];
-    const Node& node = g_.nodes[n];
-    const bool values = node.kind == NodeKind::write_values;
-    const auto given = static_cast<int>(node.inputs.size()) - (values ? 1 : 0);
-    const int first = level - given + (values ? 0 : 1);  // the level of the first coordinates
-    if (!values && spaces.spaces[written_space(n, spaces)].depth != level + 1) {
-      fail(n, fmt::format("takes coordinates from {} loop(s) deep, expected {} for level {}",
-                          spaces.spaces[written_space(n, spaces)].depth, level + 1, level));
-    }
-    for (int i = 0; i < given; ++i) {
-      const int loop = loop_of_coordinates(g_, spaces, node.inputs[static_cast<size_t>(i)].stream);
-      const int64_t extent = t.level_extent(first + i);
-      if (loop < 0 || extent < 0 || g_.indices[static_cast<size_t>(loop)].extent <= extent)
-        continue;
-      const GraphIndex& index = g_.indices[static_cast<size_t>(loop)];
-      fail(n, fmt::format("takes coordinates of index {}, which has extent {}, for level {} of "
-                          "%{}, which has extent {}; expected an index of at most that",
-                          index.name, index.extent, first + i, t.name, extent));
-    }
-  }
-
-  void check_read_after_write(const std::map<TensorId, Writers>& writers) {
-    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
-      const Node& node = g_.nodes[n];
-      if (!reads_tensor(node.kind)) continue;
-      for_tensors(node, [&](TensorId tensor) { check_read(n, tensor, writers); });
-      if (node.other_tensor >= 0) check_one_place(n);
-    }
-  }
-
-  void check_read(NodeId n, TensorId tensor, const std::map<TensorId, Writers>& writers) {
-    const Node& node = g_.nodes[n];
-    const auto written = writers.find(tensor);
-    if (written == writers.end()) return;
-    const int phase = g_.nodes[written->second.begin()->second[0]].phase;
-    if (phase >= node.phase) {
-      fail(n, fmt::format("reads %{} in the phase that writes it, expected a later phase",
-                          tensors_[tensor].name));
-    }
-    if (g_.last_started_with(phase) < node.phase) return;
-    if (node.other_tensor >= 0) {
-      fail(n, fmt::format("reads %{} in a phase that starts with the one that writes it, expected "
-                          "`phase {{` instead of `phase rows {{`",
-                          tensors_[tensor].name));
-    } else if (!on_chip(tensor)) {
-      fail(n, fmt::format("reads %{} in a phase that starts with the one that writes it, expected "
-                          "it in the scratchpad, or `phase {{` instead of `phase rows {{`",
-                          tensors_[tensor].name));
-    }
-  }
-
-  bool on_chip(TensorId tensor) const {
-    return std::find(g_.scratchpad.begin(), g_.scratchpad.end(), tensor) != g_.scratchpad.end();
-  }
-
-  /// A node that reads two tensors has one latency and one way to where they are.
-  void check_one_place(NodeId n) {
-    const Node& node = g_.nodes[n];
-    if (on_chip(node.tensor) == on_chip(node.other_tensor)) return;
-    const bool first = on_chip(node.tensor);
-    fail(n, fmt::format("reads %{} in the scratchpad and %{} in memory, expected both in one place",
-                        tensors_[first ? node.tensor : node.other_tensor].name,
-                        tensors_[first ? node.other_tensor : node.tensor].name));
-  }
-
   const Graph& g_;
   std::span<const GraphTensor> tensors_;
   const GraphError& error_;
-  std::function<Spaces(const GraphError&)> types_ = [this](const GraphError& report) {
-    return compute_spaces(g_, tensors_, report);
-  };
-  std::vector<StreamId> untyped_;
+  Graph* inferred_ = nullptr;  ///< null: every stream has a type
+  const std::vector<bool>* untyped_ = nullptr;
   bool sound_ = true;
 };
 

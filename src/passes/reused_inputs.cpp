@@ -56,8 +56,7 @@ std::vector<Reused> reused_inputs(const Program& lowered, const Graph& graph,
     const Tensor& tensor = lowered.tensors[t];
     const auto id = static_cast<TensorId>(t);
     const bool given = tensor.given();
-    const bool kept =
-        std::find(graph.scratchpad.begin(), graph.scratchpad.end(), id) != graph.scratchpad.end();
+    const bool kept = graph.on_chip(id);
     const double entries = estimated_entries(tensor);
     if (!given || kept || reads[t] <= kReuse * entries || !is_named(region, id)) continue;
     wanted.push_back({id, reads[t], entries});

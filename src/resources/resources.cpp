@@ -58,11 +58,17 @@ bool is_fifo(const Node& node, int64_t tokens, const Machine& machine) {
 int64_t held_bytes(const Node& node, int64_t tokens, const Machine& machine) {
   if (is_fifo(node, tokens, machine)) return 0;
   const auto count = static_cast<uint64_t>(std::max<int64_t>(0, tokens));
-  if (node.kind == NodeKind::buffer) return saturating(saturating_product(4, count));
-  if (node.kind != NodeKind::accumulate) return 0;
-  const uint64_t stores = machine.accumulate_double_buffered ? 2 : 1;
-  const auto entry = 4 * (1 + static_cast<uint64_t>(node.order));
-  return saturating(saturating_product(stores * entry, count));
+  switch (node_rule(node.kind).holds) {
+    case Holds::nothing:
+      return 0;
+    case Holds::tokens:
+      return saturating(saturating_product(4, count));
+    case Holds::entries:
+      const uint64_t stores = machine.accumulate_double_buffered ? 2 : 1;
+      const auto entry = 4 * (1 + static_cast<uint64_t>(node.order));
+      return saturating(saturating_product(stores * entry, count));
+  }
+  return 0;
 }
 
 int taken_with(const Graph& graph, const Node& node, const Machine& machine) {

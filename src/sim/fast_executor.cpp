@@ -202,12 +202,9 @@ void Run::run_in_turn(int first, int last) {
 
 /// Of the scratchpad tensors that the phase has written.
 void Run::keep_rows() {
-  const auto& chip = graph_.scratchpad;
   for (const auto& node : nodes_) {
     const TensorId tensor = node->node().tensor;
-    if (node->written() == nullptr || std::find(chip.begin(), chip.end(), tensor) == chip.end()) {
-      continue;
-    }
+    if (node->written() == nullptr || !graph_.on_chip(tensor)) continue;
     const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
     node->written_rows.writer = node->id();
     rows_[{tensor, level}].writers.push_back(std::move(node->written_rows));

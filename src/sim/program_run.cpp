@@ -33,9 +33,7 @@ std::vector<bool> tensors_read(const Program& program) {
     mark_read(region.statements, read);
     if (!region.graph) continue;
     for (const Node& node : region.graph->nodes) {
-      const bool whole = node.kind == NodeKind::tile_load || node.kind == NodeKind::convert;
-      const bool reads = reads_tensor(node.kind) || whole;
-      if (!reads) continue;
+      if (!loads_data(node.kind)) continue;
       for_tensors(node, [&](TensorId tensor) { read[static_cast<size_t>(tensor)] = true; });
     }
   }

@@ -33,6 +33,7 @@
 #include "sim/program_run.h"
 #include "sim/report/check.h"
 #include "sim/report/csv.h"
+#include "sim/report/invariants.h"
 #include "support/fnv1a.h"
 #include "support/guarded_main.h"
 
@@ -167,7 +168,9 @@ void check_results(const std::string& model, const Program& program, const Progr
   for (const std::string& text : case_option(model, "--expect")) {
     const size_t equals = text.find('=');
     const TensorId tensor = find_tensor(program, text.substr(0, equals));
-    checked.push_back(check_file(program, run.data, tensor, text.substr(equals + 1), kTolerance));
+    const std::string path = text.substr(equals + 1);
+    checked.push_back(check_expected(program, run.data, tensor, path,
+                                     load_expected(program, tensor, path), kTolerance));
   }
   for (const CheckedTensor& one : checked) {
     if (!one.passes) throw Error(ExitCode::unfinished, describe_failure(program, one));

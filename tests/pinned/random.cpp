@@ -21,6 +21,7 @@
 #include "sim/program_run.h"
 #include "sim/report/accelergy.h"
 #include "sim/report/csv.h"
+#include "sim/report/invariants.h"
 #include "support/fnv1a.h"
 #include "support/guarded_main.h"
 

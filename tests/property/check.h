@@ -23,6 +23,7 @@
 #include "sim/naive/interpret.h"
 #include "sim/program_run.h"
 #include "sim/report/csv.h"
+#include "sim/report/invariants.h"
 #include "tensor/source.h"
 
 namespace fuseflow::testing {

@@ -9,6 +9,7 @@
 #include "sim/program_run.h"
 #include "sim/report/check.h"
 #include "sim/report/csv.h"
+#include "sim/report/invariants.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {

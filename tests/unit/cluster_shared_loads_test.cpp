@@ -202,5 +202,57 @@ TEST(SharedLoads, AClusterThatTheMachineLacksIsRefused) {
   EXPECT_THROW(time_tiles(graph_of(program), machine_with(true, 1)), Error);
 }
 
+/// Both heads take the same keys, which have no digit of g but one of l: they are loaded once. On
+/// paper: queries 2 x 8 x 4, keys 16 x 4, values 2 x 16 x 4 elements of 4 bytes, one tile a head.
+TEST(SharedLoads, WhatAllHeadsTakeIsReadOnce) {
+  const Program program = parse_program({"test", R"(fuseflow 1
+input %q: f32[2, 8, 4] dense,dense,dense = uniform(density=1,seed=1)
+input %k: f32[16, 4] dense,dense = uniform(density=1,seed=2)
+input %v: f32[2, 16, 4] dense,dense,dense = uniform(density=1,seed=3)
+temp %s: f32[2, 8, 16] dense,dense,dense
+temp %m: f32[2, 8] dense,dense
+temp %e: f32[2, 8, 16] dense,dense,dense
+temp %z: f32[2, 8] dense,dense
+temp %p: f32[2, 8, 16] dense,dense,dense
+result %y: f32[2, 8, 4] dense,dense,dense
+region @attention {
+  %s[h, i, j] = sum(d) %q[h, i, d] * %k[j, d]
+  %m[h, i] = max(j) %s[h, i, j]
+  %e[h, i, j] = exp(%s[h, i, j] - %m[h, i])
+  %z[h, i] = sum(j) %e[h, i, j]
+  %p[h, i, j] = %e[h, i, j] / %z[h, i]
+  %y[h, i, c] = sum(j) %p[h, i, j] * %v[h, j, c]
+  graph {
+    index m: 1 block=8 size=8 cluster=1 digits=[i:8]
+    index n: 1 block=4 size=4 cluster=1 digits=[c:4]
+    index k: 1 block=16 size=16 cluster=1 digits=[j:16]
+    index g: 2 block=1 size=2 cluster=1 digits=[h:2]
+    index l: 1 block=4 size=4 cluster=1 digits=[d:4]
+    tiles [] bytes=4
+    phase {
+      $q: val<m,l>[m,l] = tile_load %q[h, i, d] capacity=2
+      $k: val<l,k>[l,k] = tile_load %k[j, d] capacity=2
+      $s: val<m,k>[m,k] = tile_multiply ($q, $k) capacity=2
+      $max: val<m>[m], $before: val<m>[m] = reduce max ($s) init=-3.4028235e+38
+      $grown: val<m>[m] = map sub ($before, $max)
+      $f: val<m>[m] = map exp ($grown)
+      $below: val<m,k>[m,k] = map sub ($s, $max)
+      $p: val<m,k>[m,k] = map exp ($below)
+      $sum: val<m>[m] = reduce sum ($p, $f)
+      $v: val<k,n>[k,n] = tile_load %v[h, j, c] capacity=1
+      $o: val<m,n>[m,n] = tile_multiply ($p, $v, $f)
+      $y: val<m,n>[m,n] = map div ($o, $sum)
+      tile_store %y[h, i, c] ($y)
+    }
+  }
+}
+)"});
+  const Graph& graph = graph_of(program);
+  EXPECT_FALSE(varies_along(graph, graph.nodes[1])[kKernelG]);
+  EXPECT_EQ(time_tiles(graph, cluster::one_channel_machine(1, {})).bytes.global_read,
+            256 + 256 + 512);
+  cluster::expect_right_and_read_again(program, load_machine("h100", {}));
+}
+
 }  // namespace
 }  // namespace fuseflow

@@ -56,6 +56,34 @@ TEST(Estimate, ElementwiseAndUnion) {
                          "region @y {\n %y[i, j] = %a[i, j] + %b[i, j]\n}\n");
 }
 
+/// The coordinates looked up are those of i, 0 to 7, repeated along j, which has two: half of them
+/// are outside of a level of four, and search nothing.
+TEST(Estimate, LookUpOfRepeatedCoordinates) {
+  expect_near_simulation(R"(
+input %b: f32[4] compressed facts(finite) = values(1,2,3,4)
+input %c: f32[8, 2] dense,dense facts(finite) = uniform(density=1,seed=1)
+result %y: f32[8, 2] dense,dense
+region @y {
+  %y[i, j] = %c[i, j]
+  graph {
+    index i: 8
+    index j: 2
+    phase {
+      $root: ref<> = root
+      $i: crd<i>, $r: ref<i> = scan ($root)
+      $j: crd<i,j>, $rj: ref<i,j> = scan ($r)
+      $ij: crd<i,j> = repeat ($i, $j)
+      $root_i: ref<i> = repeat ($root, $i)
+      $root_ij: ref<i,j> = repeat ($root_i, $j)
+      $at: ref<i,j> = locate %b.0 ($root_ij, $ij)
+      $v: val<i,j> = array %b ($at)
+      write_values %y ($ij, $j, $v)
+    }
+  }
+}
+)");
+}
+
 TEST(Estimate, IntersectionOfTwoLists) {
   expect_near_simulation(
       std::string(kGraph) +

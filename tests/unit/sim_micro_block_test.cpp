@@ -7,7 +7,7 @@
 #include "ir/verify.h"
 #include "machine/load.h"
 #include "sim/program_run.h"
-#include "sim/report/csv.h"
+#include "sim/report/invariants.h"
 
 namespace fuseflow {
 namespace {

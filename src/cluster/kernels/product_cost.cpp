@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cluster/common/candidates.h"
-#include "nodes/kernel_rules.h"
+#include "nodes/kernel_check.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow::cluster {

@@ -7,7 +7,7 @@
 #include "cluster/kernels/present_tiles.h"
 #include "cluster/kernels/product_cost.h"
 #include "cluster/kernels/row_kernels.h"
-#include "nodes/kernel_rules.h"
+#include "nodes/kernel_check.h"
 #include "sim/tiles/timing.h"
 #include "support/ceil_div.h"
 

@@ -33,10 +33,8 @@ NodeWork work_of_node(const Node& node, const NodeStats& stats, const RunResult&
 int64_t loaded_bytes(const Graph& graph, const RunResult& run) {
   if (graph.tiles || is_conversion(graph)) return 0;
   int64_t loaded = run.scratchpad_write_bytes;
-  const std::vector<TensorId>& chip = graph.scratchpad;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const bool on_chip = std::find(chip.begin(), chip.end(), graph.nodes[n].tensor) != chip.end();
-    if (on_chip) loaded -= run.nodes[n].write_bytes;
+    if (graph.on_chip(graph.nodes[n].tensor)) loaded -= run.nodes[n].write_bytes;
   }
   return loaded;
 }
@@ -66,10 +64,7 @@ ProgramEnergy energy_of_run(const Program& program, const Machine& machine, cons
     const Graph& graph = *program.regions[r].graph;
     const RegionEnergy energy =
         region_energy(program, graph, machine, work_of_run(graph, machine, run.regions[r]));
-    result.memory_pj += energy.memory_pj;
-    result.loading_pj += energy.loading_pj;
-    result.leakage_pj += energy.leakage_pj;
-    result.total_pj += energy.total_pj;
+    result += energy;
     result.areas_mm2.push_back(region_area_mm2(program, graph, machine));
     result.area_mm2 = std::max(result.area_mm2, result.areas_mm2.back());
     result.regions.push_back(energy);

@@ -9,11 +9,10 @@ namespace fuseflow {
 RegionWork work_of_run(const Graph& graph, const Machine& machine, const RunResult& run);
 
 /// Energy of a program: of each region that was run, and with what the pauses between them leak.
-struct ProgramEnergy {
+struct ProgramEnergy : EnergyParts {
   std::vector<RegionEnergy> regions;
   std::vector<double> areas_mm2;  ///< that each region takes
-  double memory_pj = 0, loading_pj = 0, leakage_pj = 0, total_pj = 0;
-  double area_mm2 = 0;  ///< the largest
+  double area_mm2 = 0;            ///< the largest
 };
 
 /// Every region has a graph.

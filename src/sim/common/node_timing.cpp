@@ -40,9 +40,8 @@ Work work_of(const Graph& graph, const Node& node) {
 
 /// Bytes that a step moves to or from the scratchpad at most; 0 for nodes that do not use it.
 int64_t scratchpad_bytes(const Graph& graph, const Node& node) {
-  const auto& chip = graph.scratchpad;
-  if (node.tensor < 0 || std::find(chip.begin(), chip.end(), node.tensor) == chip.end()) return 0;
-  if (node.kind == NodeKind::gallop) return 8;  // the heads of both levels
+  if (!graph.on_chip(node.tensor)) return 0;
+  if (node_rule(node.kind).fields->other_level) return 8;  // the heads of both levels
   const StreamId value = node.kind == NodeKind::array          ? node.outputs.at(0)
                          : node.kind == NodeKind::write_values ? node.inputs.back().stream
                                                                : -1;

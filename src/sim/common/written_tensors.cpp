@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nodes/rule.h"
+#include "sim/common/stored_arrays.h"
 #include "tensor/limits.h"
 
 namespace fuseflow {
@@ -166,26 +166,16 @@ int64_t written_bytes(const Program& program, TensorId tensor, int level, const 
 }
 
 int64_t storage_bytes(const Program& program, TensorId tensor, const Storage& storage) {
-  int64_t bytes = written_bytes(program, tensor, -1, storage);
-  for (const Level& level : storage.levels) {
-    bytes +=
-        static_cast<int64_t>(4 * (level.pos.size() + level.crd.size()) + 8 * level.words.size());
-  }
-  return bytes;
+  const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
+  return static_cast<int64_t>(stored_arrays(declared, &storage).total());
 }
 
 void finish_counts(const Program& program, const Graph& graph,
                    const std::vector<std::shared_ptr<const Storage>>& data, RunResult& result) {
-  std::vector<bool> on_chip(program.tensors.size(), false);
-  std::vector<bool> load(program.tensors.size(), false);
-  for (const TensorId tensor : graph.scratchpad) {
-    on_chip[static_cast<size_t>(tensor)] = load[static_cast<size_t>(tensor)] = true;
-  }
-  for (const TensorId tensor : graph.resident) load[static_cast<size_t>(tensor)] = false;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     NodeStats& stats = result.nodes[n];
-    const bool chip = node.tensor >= 0 && on_chip[static_cast<size_t>(node.tensor)];
+    const bool chip = graph.on_chip(node.tensor);
     (chip ? result.scratchpad_read_bytes : result.dram_read_bytes) += stats.read_bytes;
     (chip ? result.scratchpad_write_bytes : result.dram_write_bytes) += stats.write_bytes;
     result.flops += stats.flops;
@@ -193,8 +183,8 @@ void finish_counts(const Program& program, const Graph& graph,
       stats.busy = std::min(stats.busy, result.cycles - stats.blocked);
     }
     stats.starved = result.cycles - stats.busy - stats.blocked;
-    if (writes_tensor(node.kind)) load[static_cast<size_t>(node.tensor)] = false;
   }
+  const std::vector<bool> load = loaded_at_start(graph, program.tensors.size());
   for (size_t t = 0; t < load.size(); ++t) {
     if (!load[t] || data[t] == nullptr) continue;
     const int64_t bytes = storage_bytes(program, static_cast<TensorId>(t), *data[t]);

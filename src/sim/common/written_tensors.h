@@ -81,8 +81,8 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
 /// element size, coordinates and positions 4 bytes each.
 int64_t written_bytes(const Program& program, TensorId tensor, int level, const Storage& storage);
 
-/// Bytes of a tensor as it is stored: values with its element size, coordinates and positions 4 bytes
-/// each, words of bits 8.
+/// Bytes of a tensor as it is stored: values with its element size, coordinates and positions 4
+/// bytes each, words of bits 8.
 int64_t storage_bytes(const Program& program, TensorId tensor, const Storage& storage);
 
 /// Fills the counts of a graph from those of its nodes and streams: totals by memory, loads of

@@ -42,59 +42,48 @@ class AlignNode final : public NodeRun {
     }
     const bool element = x.closes(loops_ - 1);
     const bool last = x.stop >= loops_;
-    const bool was_held = held_;
-    const uint32_t was_bits = held_bits_;
-    const bool ended = settle(goal, element && match, x.bits & low_bits(), last);
-    if (!ready_ || !commit()) {
-      held_ = was_held;
-      held_bits_ = was_bits;
-      return false;
-    }
+    bool ended = false;
+    if (!end_fiber(goal, element && match, x.bits & low_bits(), last, &ended)) return false;
     in_fiber_ = false;
     from_ended_ = last && !ended;
-    if (ended) held_ = false;
     return true;
   }
 
   /// An empty fiber for an element of `to` that `from` lacks.
   bool insert(const Token& goal) {
-    const bool was_held = held_;
-    const uint32_t was_bits = held_bits_;
-    const bool ended = settle(goal, true, 1U << (loops_ - 1), from_ended_);
-    if (!ready_ || !commit()) {
-      held_ = was_held;
-      held_bits_ = was_bits;
-      return false;
-    }
-    if (ended) from_ended_ = held_ = false;
+    bool ended = false;
+    if (!end_fiber(goal, true, 1U << (loops_ - 1), from_ended_, &ended)) return false;
+    if (ended) from_ended_ = false;
     return true;
   }
 
-  /// Ends the fiber of the element `goal` (if `consumes`) with the given low bits. Gives the stop
-  /// at once if another element follows or both sides have ended; else holds it back. True if
-  /// the stop that ends the fiber of S was given. ready_ is false if a token is not there yet.
-  bool settle(const Token& goal, bool consumes, uint32_t bits, bool from_ends) {
-    ready_ = true;
+  /// The step that ends the fiber of the element `goal` (if `consumes`) with the given low bits.
+  /// Gives its stop at once if another element follows or both sides have ended; else holds it
+  /// back. *ended: the stop that ends the fiber of S was given. False: wait.
+  bool end_fiber(const Token& goal, bool consumes, uint32_t bits, bool from_ends, bool* ended) {
+    bool held = held_ || consumes;
+    const uint32_t held_bits = consumes ? bits : held_bits_;
     Token next = goal;
     if (consumes) {
       const Token* token = need(0, 1);
-      ready_ = token != nullptr;
-      if (!ready_) return false;
+      if (token == nullptr) return false;
       next = *token;
       take(0);
-      held_ = true;
-      held_bits_ = bits;
     }
     if (next.is_payload()) {
-      if (held_) give(0, stop_token(loops_ - 1, held_bits_));
-      held_ = false;
-      return false;
+      if (held) give(0, stop_token(loops_ - 1, held_bits));
+      held = false;
+    } else if (from_ends) {
+      if (!next.is_stop()) disagree("`to` ends elsewhere than `from`");
+      take(0);
+      const uint32_t low = held ? held_bits : 0U;
+      give(0, stop_token(loops_ + next.stop, low | (next.bits << loops_)));
+      *ended = true;
+      held = false;
     }
-    if (!from_ends) return false;
-    if (!next.is_stop()) disagree("`to` ends elsewhere than `from`");
-    take(0);
-    const uint32_t low = held_ ? held_bits_ : 0U;
-    give(0, stop_token(loops_ + next.stop, low | (next.bits << loops_)));
+    if (!commit()) return false;
+    held_ = held;
+    held_bits_ = held_bits;
     return true;
   }
 
@@ -112,14 +101,10 @@ class AlignNode final : public NodeRun {
   bool from_ended_ = false;  ///< the stop that ends from's fiber has been taken, to's not yet
   bool held_ = false;        ///< the stop of to's last element has still to be given
   uint32_t held_bits_ = 0;
-  bool ready_ = true;
 };
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_align_node(const Context& context, NodeId id) {
-  if (context.graph.nodes[static_cast<size_t>(id)].kind != NodeKind::align) return nullptr;
-  return std::make_unique<AlignNode>(context, id);
-}
+FUSEFLOW_RUN(align, AlignNode)
 
 }  // namespace fuseflow::naive

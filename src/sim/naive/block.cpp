@@ -68,69 +68,27 @@ int64_t BlockMap::flops() const {
 }
 
 Token BlockMap::evaluate(const std::vector<const Token*>& operands) const {
+  const size_t count = operands.size();
   std::vector<const float*> values;
-  for (size_t i = 0; i < operands.size(); ++i) {
+  std::vector<std::vector<int64_t>> places(count);    // by operand: of each element of the result
+  std::vector<std::vector<int64_t>> summands(count);  // ... and from there of each that is summed
+  for (size_t i = 0; i < count; ++i) {
     values.push_back(operands[i] == nullptr ? &node_.inputs[i].immediate
                                             : block_values(*operands[i]));
+    for_each_offset(out_.extents, out_strides_[i], [&](int64_t o) { places[i].push_back(o); });
+    for_each_offset(inner_.extents, inner_strides_[i],
+                    [&](int64_t o) { summands[i].push_back(o); });
   }
   std::vector<float> out(static_cast<size_t>(out_.volume), 0.0F);
-  if (inner_.scalar()) {
-    elementwise(values, out.data());
-  } else {
-    product(values, out.data());
+  std::vector<float> element(count);
+  for (size_t e = 0; e < out.size(); ++e) {
+    for (size_t k = 0; k < summands[0].size(); ++k) {
+      for (size_t i = 0; i < count; ++i) element[i] = values[i][places[i][e] + summands[i][k]];
+      const float value = fuseflow::evaluate(node_.op, element);
+      out[e] = inner_.scalar() ? value : out[e] + value;
+    }
   }
   return block_token(out_, std::move(out));
-}
-
-/// Rows along the last loop at a time; rows that are not contiguous are gathered.
-void BlockMap::elementwise(const std::vector<const float*>& operands, float* out) const {
-  const size_t rank = out_.extents.size();
-  const int64_t n = rank == 0 ? 1 : out_.extents.back();
-  const std::vector<int64_t> outer(out_.extents.begin(), out_.extents.end() - (rank == 0 ? 0 : 1));
-  const size_t count = operands.size();
-  std::vector<std::vector<int64_t>> offsets(count);
-  for (size_t i = 0; i < count; ++i) {
-    for_each_offset(outer, out_strides_[i], [&](int64_t offset) { offsets[i].push_back(offset); });
-  }
-  std::vector<std::vector<float>> gathered(count, std::vector<float>(static_cast<size_t>(n)));
-  for (size_t row = 0; row < offsets[0].size(); ++row) {
-    std::vector<const float*> rows(count);
-    std::vector<int> strides(count);
-    for (size_t i = 0; i < count; ++i) {
-      const int64_t stride = rank == 0 ? 0 : out_strides_[i].back();
-      rows[i] = operands[i] + offsets[i][row];
-      strides[i] = stride == 0 ? 0 : 1;
-      if (stride <= 1) continue;
-      for (int64_t k = 0; k < n; ++k) {
-        gathered[i][static_cast<size_t>(k)] = operands[i][offsets[i][row] + k * stride];
-      }
-      rows[i] = gathered[i].data();
-    }
-    evaluate_many(node_.op, rows, strides, out + static_cast<int64_t>(row) * n, n);
-  }
-}
-
-/// out[.., j] += a[.., k, ..] * b[.., k, .., j], k ascending.
-void BlockMap::product(const std::vector<const float*>& operands, float* out) const {
-  const size_t rank = out_.extents.size();
-  const int64_t n = rank == 0 ? 1 : out_.extents.back();
-  const std::vector<int64_t> outer(out_.extents.begin(), out_.extents.end() - (rank == 0 ? 0 : 1));
-  std::vector<std::vector<int64_t>> rows(2);
-  std::vector<std::vector<int64_t>> sums(2);
-  for (size_t i = 0; i < 2; ++i) {
-    for_each_offset(outer, out_strides_[i], [&](int64_t o) { rows[i].push_back(o); });
-    for_each_offset(inner_.extents, inner_strides_[i], [&](int64_t o) { sums[i].push_back(o); });
-  }
-  const int64_t step_a = rank == 0 ? 0 : out_strides_[0].back();
-  const int64_t step_b = rank == 0 ? 0 : out_strides_[1].back();
-  for (size_t row = 0; row < rows[0].size(); ++row) {
-    float* to = out + static_cast<int64_t>(row) * n;
-    for (size_t k = 0; k < sums[0].size(); ++k) {
-      const float* a = operands[0] + rows[0][row] + sums[0][k];
-      const float* b = operands[1] + rows[1][row] + sums[1][k];
-      for (int64_t j = 0; j < n; ++j) to[j] += a[j * step_a] * b[j * step_b];
-    }
-  }
 }
 
 BlockReduce::BlockReduce(const Graph& graph, const Node& node)

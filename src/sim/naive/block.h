@@ -40,9 +40,6 @@ class BlockMap {
   int64_t flops() const;
 
  private:
-  void elementwise(const std::vector<const float*>& operands, float* out) const;
-  void product(const std::vector<const float*>& operands, float* out) const;
-
   const Node& node_;
   BlockShape out_;
   BlockShape inner_;                                 ///< the contracted loops

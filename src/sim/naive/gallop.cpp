@@ -52,8 +52,8 @@ class GallopNode final : public NodeRun {
         head.is_done() ? head : stop_token(head.stop + 1, static_cast<uint32_t>(head.bits << 1));
     take(0);
     take(1);
-    for (size_t output = 0; output < output_count(); ++output) give(output, out);
-    return out.is_done() ? commit_last() : commit();
+    give_all(out);
+    return commit_like(out);
   }
 
   /// Repeated calls for the same heads (after a wait) do no harm.
@@ -167,7 +167,7 @@ class GallopNode final : public NodeRun {
       take(0);
       take(1);
     }
-    for (size_t output = 0; output < output_count(); ++output) give(output, out);
+    give_all(out);
     if (!commit()) return false;
     enter();
     in_fiber_ = false;
@@ -184,9 +184,6 @@ class GallopNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_gallop_node(const Context& context, NodeId id) {
-  const bool gallops = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::gallop;
-  return gallops ? std::make_unique<GallopNode>(context, id) : nullptr;
-}
+FUSEFLOW_RUN(gallop, GallopNode)
 
 }  // namespace fuseflow::naive

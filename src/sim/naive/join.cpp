@@ -65,8 +65,8 @@ class JoinNode : public NodeRun {
     for (const Group& group : groups_) {
       if (!take_like(group.first, group.size, end)) return false;
     }
-    for (size_t output = 0; output < output_count(); ++output) give(output, end);
-    return end.is_done() ? commit_last() : commit();
+    give_all(end);
+    return commit_like(end);
   }
 
   /// A step that takes the heads that have the coordinate. What it costs depends on whether it
@@ -166,17 +166,9 @@ class WordJoinNode final : public JoinNode {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_join_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::intersect:
-    case NodeKind::unite:
-    case NodeKind::leftjoin:
-      return std::make_unique<JoinNode>(context, id);
-    case NodeKind::intersect_words:
-      return std::make_unique<WordJoinNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(intersect, JoinNode)
+FUSEFLOW_RUN(intersect_words, WordJoinNode)
+FUSEFLOW_RUN(unite, JoinNode)
+FUSEFLOW_RUN(leftjoin, JoinNode)
 
 }  // namespace fuseflow::naive

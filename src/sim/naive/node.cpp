@@ -138,6 +138,13 @@ bool NodeRun::take_like(size_t first, size_t count, const Token& like) {
   return true;
 }
 
+bool NodeRun::take_with(size_t input, size_t inner, const Token& like, const Token** payload) {
+  const int loops = depth(inner) - depth(input);
+  if (loops > 0) return along(input, loops, like, payload);
+  *payload = need(input);
+  return take_like(input, 1, like);
+}
+
 /// The writers that a load of the reference waits for: all, but of parts of the values those that
 /// have its row, if any has.
 std::vector<const RowTimes*> NodeRun::awaited(const std::vector<RowTimes>& writers,
@@ -175,13 +182,16 @@ bool NodeRun::need_row(int64_t reference) {
 }
 
 std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id) {
-  using Maker = std::unique_ptr<NodeRun> (*)(const Context&, NodeId);
-#define FUSEFLOW_MAKER(name) &make_##name##_node,
-  for (const Maker maker : {FUSEFLOW_NAIVE_RULES(FUSEFLOW_MAKER)}) {
-#undef FUSEFLOW_MAKER
-    if (auto node = maker(context, id)) return node;
-  }
   const Node& node = context.graph.nodes[static_cast<size_t>(id)];
+  switch (node.kind) {
+#define FUSEFLOW_CASE(kind) \
+  case NodeKind::kind:      \
+    return run_##kind(context, id);
+    FUSEFLOW_STREAM_KINDS(FUSEFLOW_CASE)
+#undef FUSEFLOW_CASE
+    default:
+      break;
+  }
   throw Error(ExitCode::rejected,
               fmt::format("the simulator cannot run a {} node yet", node_kind_name(node.kind)));
 }

@@ -1,6 +1,6 @@
 // The common part of all node kinds in the naive executor: one step is built from needs, takes and
 // gives, and happens at the least time that ir-spec/timing.md allows. The kinds are in
-// KIND.cpp, made by make_node. Private to this folder.
+// KIND.cpp or the file of their family, made by make_node. Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "machine/machine.h"
+#include "nodes/kinds.h"
 #include "sim/common/node_access.h"
 #include "sim/common/node_timing.h"
 #include "sim/common/tensor_data.h"
@@ -94,12 +95,17 @@ class NodeRun {
   const Token* need(size_t input, int64_t ahead = 0);
   void take(size_t input) { takes_.push_back(input); }
   void give(size_t output, const Token& token);
+  void give_all(const Token& token) {
+    for (size_t output = 0; output < output_count(); ++output) give(output, token);
+  }
   /// Ends the step: false if a credit is missing (nothing has happened then), else it happens.
   bool commit(int64_t cost);
   bool commit() { return commit(interval_); }
   /// Ends the step that gives done, after which nothing follows.
   bool commit_last(int64_t cost);
   bool commit_last() { return commit_last(interval_); }
+  /// The last step if it gives done.
+  bool commit_like(const Token& given) { return given.is_done() ? commit_last() : commit(); }
 
   /// An outer input goes along with a token of the inner stream, `loops` loops further in. Gives
   /// the payload in force (null when there is none) in *payload. False: wait for a token.
@@ -115,6 +121,9 @@ class NodeRun {
   bool along_stop(size_t input, int loops, const Token& inner, int64_t taken);
   /// Needs and takes one token of each of `inputs`, all of the same structure as `like`.
   bool take_like(size_t first, size_t count, const Token& like);
+  /// An input of the space of input `inner`, or of loops around it, goes along with its token
+  /// `like`. Gives its payload in force (null when there is none) in *payload. False: wait.
+  bool take_with(size_t input, size_t inner, const Token& like, const Token** payload);
 
   /// A load waits until the fiber (value) `reference` of its tensor is stored. False: it is not
   /// yet.
@@ -163,13 +172,15 @@ class NodeRun {
 /// The executor of one node. Throws Error(rejected) for a kind that cannot be simulated.
 std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id);
 
-/// One row a file, which defines make_NAME_node: a node of its kinds, null of another one.
-#define FUSEFLOW_NAIVE_RULES(ROW) \
-  ROW(source) ROW(gallop) ROW(join) ROW(reduce) ROW(align) ROW(token) ROW(split) ROW(write)
+#define FUSEFLOW_DECLARE_RUN(kind) \
+  std::unique_ptr<NodeRun> run_##kind(const Context& context, NodeId id);
+FUSEFLOW_STREAM_KINDS(FUSEFLOW_DECLARE_RUN)
+#undef FUSEFLOW_DECLARE_RUN
 
-#define FUSEFLOW_DECLARE_MAKER(name) \
-  std::unique_ptr<NodeRun> make_##name##_node(const Context& context, NodeId id);
-FUSEFLOW_NAIVE_RULES(FUSEFLOW_DECLARE_MAKER)
-#undef FUSEFLOW_DECLARE_MAKER
+/// Says which class runs a kind: each has one such line, or the executor does not link.
+#define FUSEFLOW_RUN(kind, Class)                                          \
+  std::unique_ptr<NodeRun> run_##kind(const Context& context, NodeId id) { \
+    return std::make_unique<Class>(context, id);                           \
+  }
 
 }  // namespace fuseflow::naive

@@ -122,7 +122,7 @@ class AccumulateNode final : public NodeRun {
 
  private:
   bool end() {
-    for (size_t output = 0; output <= order_; ++output) give(output, done_token());
+    give_all(done_token());
     return commit_last();
   }
 
@@ -161,12 +161,7 @@ class AccumulateNode final : public NodeRun {
     const Token token = head;  // NOLINT(performance-unnecessary-copy-initialization): taken below
     for (size_t input = 0; input < value_; ++input) {
       const Token* coordinate = nullptr;
-      if (loops_inside(input) > 0) {
-        if (!along(input, loops_inside(input), token, &coordinate)) return false;
-      } else {
-        coordinate = need(input);
-        if (coordinate == nullptr || !take_like(input, 1, token)) return false;
-      }
+      if (!take_with(input, value_, token, &coordinate)) return false;
       if (key != nullptr && input >= first_kept()) key->push_back(coordinate->payload);
     }
     take(value_);
@@ -332,15 +327,7 @@ class AccumulateNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_reduce_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::reduce:
-      return std::make_unique<ReduceNode>(context, id);
-    case NodeKind::accumulate:
-      return std::make_unique<AccumulateNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(reduce, ReduceNode)
+FUSEFLOW_RUN(accumulate, AccumulateNode)
 
 }  // namespace fuseflow::naive

@@ -49,8 +49,7 @@ class ScanNode final : public NodeRun {
     if (!in_fiber_) {
       head = need(0);
       if (head == nullptr) return false;
-      if (head->is_done()) return end_stream();
-      if (head->is_stop()) return pass_stop(*head);
+      if (!head->is_payload()) return pass(*head);
       open(head->payload);
       if (head->payload != kAbsent && !need_row(head->payload)) return false;
       take(0);
@@ -59,19 +58,11 @@ class ScanNode final : public NodeRun {
   }
 
  private:
-  bool end_stream() {
+  bool pass(const Token& head) {
+    const Token out = head.is_done() ? head : stop_token(head.stop + 1, head.bits << 1);
     take(0);
-    give(0, done_token());
-    give(1, done_token());
-    return commit_last();
-  }
-
-  bool pass_stop(const Token& head) {
-    const Token out = stop_token(head.stop + 1, head.bits << 1);
-    take(0);
-    give(0, out);
-    give(1, out);
-    return commit();
+    give_all(out);
+    return commit_like(out);
   }
 
   /// Sets the fiber below `reference`; repeated calls for the same head (after a wait) do no harm.
@@ -112,8 +103,7 @@ class ScanNode final : public NodeRun {
       out = stop_token(next->stop + 1, (next->bits << 1) | 1U);
       take(0);
     }
-    give(0, out);
-    give(1, out);
+    give_all(out);
     if (!commit()) return false;
     enter();
     in_fiber_ = false;
@@ -151,10 +141,8 @@ class LocateNode final : public NodeRun {
     if (!take_like(1, input_count() - 1, *reference)) return false;
     take(0);
     if (out.is_payload()) out.payload = level_.find(parent, coordinate);
-    const bool done = out.is_done();
     give(0, out);
-    if (done) return commit_last();
-    if (!commit()) return false;
+    if (!commit_like(out)) return false;
     probed_ = 0;
     if (looked) {
       count_read(level_.position_bytes(parent, last_) + level_.probe_bytes(parent));
@@ -212,10 +200,8 @@ class ArrayNode final : public NodeRun {
       }
       out = read ? load(out.payload * volume, volume) : constant_token(shape_, tensor_.fill);
     }
-    const bool done = out.is_done();
     give(0, out);
-    if (done) return commit_last();
-    if (!commit()) return false;
+    if (!commit_like(out)) return false;
     if (read) count_read(element_bytes(tensor_.type) * shape_.volume);
     return true;
   }
@@ -234,19 +220,9 @@ class ArrayNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_source_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::root:
-      return std::make_unique<RootNode>(context, id);
-    case NodeKind::scan:
-      return std::make_unique<ScanNode>(context, id);
-    case NodeKind::locate:
-      return std::make_unique<LocateNode>(context, id);
-    case NodeKind::array:
-      return std::make_unique<ArrayNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(root, RootNode)
+FUSEFLOW_RUN(scan, ScanNode)
+FUSEFLOW_RUN(locate, LocateNode)
+FUSEFLOW_RUN(array, ArrayNode)
 
 }  // namespace fuseflow::naive

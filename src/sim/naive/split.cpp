@@ -23,14 +23,13 @@ class ParallelizeNode final : public NodeRun {
     take(0);
     int64_t copy = next_;
     if (node_.contiguous) {
-      const Token* coordinate = need(1);
-      if (coordinate == nullptr || !take_like(1, 1, token)) return false;
-      if (token.is_payload()) copy = owning_copy(coordinate->payload, extent_, copies_);
+      if (!take_like(1, 1, token)) return false;
+      if (token.is_payload()) copy = owning_copy(need(1)->payload, extent_, copies_);
     }
     for (int64_t p = 0; p < copies_; ++p) {
       if (!token.is_payload() || p == copy) give(static_cast<size_t>(p), token);
     }
-    if (!(token.is_done() ? commit_last() : commit())) return false;
+    if (!commit_like(token)) return false;
     if (token.is_stop()) ++fiber_;
     next_ = token.is_payload() ? (next_ + 1) % copies_ : first_copy(fiber_, copies_);
     return true;
@@ -123,8 +122,7 @@ class SerializeNode final : public NodeRun {
     const Token token = *head;
     if (!take_rest(kNone, &token)) return false;
     give(0, token);
-    if (token.is_done()) return commit_last();
-    if (!commit()) return false;
+    if (!commit_like(token)) return false;
     ++fiber_;
     begin_fiber();
     return true;
@@ -183,15 +181,7 @@ class SerializeNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_split_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::parallelize:
-      return std::make_unique<ParallelizeNode>(context, id);
-    case NodeKind::serialize:
-      return std::make_unique<SerializeNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(parallelize, ParallelizeNode)
+FUSEFLOW_RUN(serialize, SerializeNode)
 
 }  // namespace fuseflow::naive

@@ -32,11 +32,9 @@ class MapNode final : public NodeRun {
         out = evaluate_blocks();
       }
     }
-    const bool payload = out.is_payload();
-    const bool done = out.is_done();
     give(0, out);
-    if (!(done ? commit_last() : commit())) return false;
-    if (payload) count_flops(blocks_.flops());
+    if (!commit_like(out)) return false;
+    if (out.is_payload()) count_flops(blocks_.flops());
     return true;
   }
 
@@ -44,10 +42,9 @@ class MapNode final : public NodeRun {
   bool operand(size_t i, const Token& like) {
     operands_[i] = node_.inputs[i].immediate;
     if (node_.inputs[i].is_immediate()) return true;
-    const Token* token = need(i);
-    if (token == nullptr) return false;
-    operands_[i] = std::bit_cast<float>(token->payload);
-    return take_like(i, 1, like);
+    if (!take_like(i, 1, like)) return false;
+    operands_[i] = std::bit_cast<float>(need(i)->payload);
+    return true;
   }
 
   Token evaluate_blocks() {
@@ -83,18 +80,13 @@ class PadNode final : public NodeRun {
       if (!read_coordinate(i, like)) return false;
     }
     give(0, like.is_payload() ? padded(like) : like);
-    return like.is_done() ? commit_last() : commit();
+    return commit_like(like);
   }
 
  private:
   bool read_coordinate(size_t i, const Token& like) {
-    const int loops = depth(0) - depth(i);
     const Token* coordinate = nullptr;
-    if (loops > 0 && !along(i, loops, like, &coordinate)) return false;
-    if (loops == 0) {
-      coordinate = need(i);
-      if (coordinate == nullptr || !take_like(i, 1, like)) return false;
-    }
+    if (!take_with(i, 0, like, &coordinate)) return false;
     if (!like.is_payload()) return true;
     const StreamId stream = node_.inputs[i].stream;
     const int loop = context_.graph.streams[static_cast<size_t>(stream)].indices.back();
@@ -140,7 +132,7 @@ class PassNode final : public NodeRun {
     if (node_.kind == NodeKind::coordinate && out.is_payload()) out = numbers(out.payload);
     take(0);
     give(0, out);
-    return out.is_done() ? commit_last() : commit();
+    return commit_like(out);
   }
 
  private:
@@ -171,7 +163,7 @@ class RepeatNode final : public NodeRun {
     }
     take(1);
     give(0, out);
-    return out.is_done() ? commit_last() : commit();
+    return commit_like(out);
   }
 };
 
@@ -187,12 +179,10 @@ class FilterNode final : public NodeRun {
     const bool keep = !like.is_payload() || differs(like);
     take(0);
     for (size_t i = 1; i < input_count(); ++i) {
-      const Token* token = need(i);
-      if (token == nullptr) return false;
-      if (keep) give(i - 1, *token);
       if (!take_like(i, 1, like)) return false;
+      if (keep) give(i - 1, *need(i));
     }
-    return like.is_done() ? commit_last() : commit();
+    return commit_like(like);
   }
 
  private:
@@ -220,19 +210,15 @@ class DropNode final : public NodeRun {
     if (first && held_) give_inner(stop_token(0, 1));
     if (!go_outer(inner, first)) return false;
     for (size_t i = outer_; i < input_count(); ++i) {
-      const Token* token = need(i);
-      if (token == nullptr) return false;
-      if (inner.is_payload() || inner.is_done()) give(i, *token);
-      if (!take_one(i, inner)) return false;
+      if (!take_like(i, 1, inner)) return false;
+      if (!inner.is_stop()) give(i, *need(i));
     }
-    if (!(inner.is_done() ? commit_last() : commit())) return false;
+    if (!commit_like(inner)) return false;
     update(inner, first);
     return true;
   }
 
  private:
-  bool take_one(size_t input, const Token& inner) { return take_like(input, 1, inner); }
-
   void give_inner(const Token& token) {
     for (size_t i = outer_; i < input_count(); ++i) give(i, token);
   }
@@ -271,24 +257,12 @@ class DropNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_token_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::map:
-      return std::make_unique<MapNode>(context, id);
-    case NodeKind::coordinate:
-    case NodeKind::buffer:
-      return std::make_unique<PassNode>(context, id);
-    case NodeKind::pad:
-      return std::make_unique<PadNode>(context, id);
-    case NodeKind::repeat:
-      return std::make_unique<RepeatNode>(context, id);
-    case NodeKind::filter:
-      return std::make_unique<FilterNode>(context, id);
-    case NodeKind::drop:
-      return std::make_unique<DropNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(map, MapNode)
+FUSEFLOW_RUN(coordinate, PassNode)
+FUSEFLOW_RUN(buffer, PassNode)
+FUSEFLOW_RUN(pad, PadNode)
+FUSEFLOW_RUN(repeat, RepeatNode)
+FUSEFLOW_RUN(filter, FilterNode)
+FUSEFLOW_RUN(drop, DropNode)
 
 }  // namespace fuseflow::naive

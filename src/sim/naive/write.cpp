@@ -54,13 +54,8 @@ class WriteNode final : public NodeRun {
 
   bool read_coordinates(const Token& token) {
     for (size_t i = 0; i < main_; ++i) {
-      const int loops = depth(main_) - depth(i);
       const Token* coordinate = nullptr;
-      if (loops > 0 && !along(i, loops, token, &coordinate)) return false;
-      if (loops == 0) {
-        coordinate = need(i);
-        if (coordinate == nullptr || !take_like(i, 1, token)) return false;
-      }
+      if (!take_with(i, main_, token, &coordinate)) return false;
       if (coordinate != nullptr && coordinate->is_payload()) coordinates_[i] = coordinate->payload;
     }
     return true;
@@ -150,14 +145,7 @@ class WriteNode final : public NodeRun {
 
 }  // namespace
 
-std::unique_ptr<NodeRun> make_write_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::write_level:
-    case NodeKind::write_values:
-      return std::make_unique<WriteNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(write_level, WriteNode)
+FUSEFLOW_RUN(write_values, WriteNode)
 
 }  // namespace fuseflow::naive

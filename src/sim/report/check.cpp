@@ -76,11 +76,8 @@ class ReferenceChecker {
 
  private:
   CheckedTensor compared(TensorId tensor, const Value& expected) const {
-    const Value actual = value_of(data_.storage[static_cast<size_t>(tensor)]);
-    CheckedTensor one{tensor, compare(actual, expected, settings_.tolerance), false,
-                      "the reference"};
-    one.passes = one.comparison.passes(settings_.tolerance);
-    return one;
+    return fuseflow::compared(tensor, value_of(data_.storage[static_cast<size_t>(tensor)]),
+                              expected, settings_.tolerance, "the reference");
   }
 
   void evaluate_with(bool bounds, std::vector<TensorId> wanted,
@@ -97,6 +94,13 @@ class ReferenceChecker {
 };
 
 }  // namespace
+
+CheckedTensor compared(TensorId tensor, const Value& actual, const Value& expected,
+                       double tolerance, std::string against) {
+  CheckedTensor one{tensor, compare(actual, expected, tolerance), false, std::move(against)};
+  one.passes = one.comparison.passes(tolerance);
+  return one;
+}
 
 ReferenceOptions reference_options(const CheckSettings& settings, bool bounds,
                                    std::vector<TensorId> wanted,
@@ -179,17 +183,8 @@ CheckedTensor check_expected(const Program& program, const TensorData& data, Ten
     throw Error(ExitCode::usage, fmt::format("%{} is not written by the program",
                                              program.tensors[static_cast<size_t>(tensor)].name));
   }
-  CheckedTensor one{
-      tensor, compare(value_of(data.storage[static_cast<size_t>(tensor)]), value_of(expected)),
-      false, path};
-  one.passes = one.comparison.passes(tolerance);
-  return one;
-}
-
-CheckedTensor check_file(const Program& program, const TensorData& data, TensorId tensor,
-                         const std::string& path, double tolerance) {
-  return check_expected(program, data, tensor, path, load_expected(program, tensor, path),
-                        tolerance);
+  return compared(tensor, value_of(data.storage[static_cast<size_t>(tensor)]), value_of(expected),
+                  tolerance, path);
 }
 
 namespace {

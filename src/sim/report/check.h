@@ -28,6 +28,10 @@ struct CheckSettings {
   std::function<std::string(const ReferenceProgress&)> stop = {};
 };
 
+/// Compares; what is within rounding, by the bounds of `expected`, is excused.
+CheckedTensor compared(TensorId tensor, const Value& actual, const Value& expected,
+                       double tolerance, std::string against);
+
 /// What these settings mean for one evaluation of the statements that `wanted` needs: each result
 /// is given to on_result and kept no longer than others read it.
 ReferenceOptions reference_options(const CheckSettings& settings, bool bounds,
@@ -55,10 +59,6 @@ std::shared_ptr<const Storage> load_expected(const Program& program, TensorId te
 CheckedTensor check_expected(const Program& program, const TensorData& data, TensorId tensor,
                              const std::string& path,
                              const std::shared_ptr<const Storage>& expected, double tolerance);
-
-/// Both: loads and compares.
-CheckedTensor check_file(const Program& program, const TensorData& data, TensorId tensor,
-                         const std::string& path, double tolerance);
 
 /// "%y differs from the reference: ... at [3, 4]: expected 1.5, got 2": one line.
 std::string describe_failure(const Program& program, const CheckedTensor& checked);

@@ -41,10 +41,9 @@ class RewriteChecker {
     std::vector<CheckedTensor> apart;
     evaluate_with(before_, bounds, tensors, [&](TensorId t, const Value& expected) {
       if (std::find(tensors.begin(), tensors.end(), t) == tensors.end()) return;
-      CheckedTensor one{t,
-                        compare(computed_[static_cast<size_t>(t)], expected, settings_.tolerance),
-                        false, "what it was rewritten from, in f32"};
-      one.passes = one.comparison.passes(settings_.tolerance);
+      CheckedTensor one =
+          fuseflow::compared(t, computed_[static_cast<size_t>(t)], expected, settings_.tolerance,
+                             "what it was rewritten from, in f32");
       if (!one.passes) apart.push_back(std::move(one));
     });
     return apart;

@@ -9,7 +9,6 @@
 #include "nodes/rule.h"
 #include "resources/resources.h"
 #include "sim/common/energy_of_run.h"
-#include "sim/common/written_tensors.h"
 #include "support/csv.h"
 
 namespace fuseflow {
@@ -23,32 +22,26 @@ struct Row {
   double abs_error = 0;
   double rel_error = 0;
   std::string_view lacks;  ///< what the machine lacks of what ran here
-  double energy_pj = 0, memory_pj = 0, loading_pj = 0, leakage_pj = 0, area_mm2 = 0;
+  EnergyParts energy = {};
+  double area_mm2 = 0;
 };
 
 /// energy_pj, edp, memory_pj, loading_pj, leakage_pj, area_mm2.
 std::string energy_fields(const Machine& machine, const Row& row) {
-  const double delay = edp(machine, row.energy_pj, static_cast<double>(row.counts.cycles));
-  return (machine.has_energy ? fmt::format("{:.3f},{:.6g},{:.3f},{:.3f},{:.3f},", row.energy_pj,
-                                           delay, row.memory_pj, row.loading_pj, row.leakage_pj)
-                             : ",,,,,") +
+  const double delay = edp(machine, row.energy.total_pj, static_cast<double>(row.counts.cycles));
+  return (machine.has_energy
+              ? fmt::format("{:.3f},{:.6g},{:.3f},{:.3f},{:.3f},", row.energy.total_pj, delay,
+                            row.energy.memory_pj, row.energy.loading_pj, row.energy.leakage_pj)
+              : ",,,,,") +
          (machine.has_area ? fmt::format("{:.6g}", row.area_mm2) : "");
 }
 
-/// Of a region or of the program.
-template <typename Energy>
-void set_energy(Row& row, const Energy& energy, double area_mm2) {
-  row.energy_pj = energy.total_pj;
-  row.memory_pj = energy.memory_pj;
-  row.loading_pj = energy.loading_pj;
-  row.leakage_pj = energy.leakage_pj;
-  row.area_mm2 = area_mm2;
-}
-
 Row total_row(const Machine& machine, const ProgramRun& run, const ProgramEnergy& energy) {
-  Row total{.region = "total", .counts = total_counts(run, machine), .lacks = {}};
-  set_energy(total, energy, energy.area_mm2);
-  return total;
+  return {.region = "total",
+          .counts = total_counts(run, machine),
+          .lacks = "",
+          .energy = energy,
+          .area_mm2 = energy.area_mm2};
 }
 
 std::string row_text(const Program& program, const Machine& machine, const Row& row) {
@@ -76,77 +69,6 @@ void apply_check(Row& row, const std::vector<CheckedTensor>& checked) {
     const bool differs = !one.comparison.same_nans || !one.comparison.same_infinities;
     row.abs_error = std::max(row.abs_error, differs ? INFINITY : one.comparison.max_abs_error);
     row.rel_error = std::max(row.rel_error, differs ? INFINITY : one.comparison.max_rel_error);
-  }
-}
-
-[[noreturn]] void broken(const Region& region, const std::string& what) {
-  throw Error(ExitCode::internal, fmt::format("region @{}: {}", region.name, what));
-}
-
-/// Whether a stream of references visits every position of `tensor` down to `level`: scans alone,
-/// from the root, of all of each level.
-bool visits_all(const Graph& graph, StreamId stream, TensorId tensor, int level,
-                const Storage& storage) {
-  const Node& node =
-      graph.nodes[static_cast<size_t>(graph.streams[static_cast<size_t>(stream)].producer)];
-  if (level < 0) return node.kind == NodeKind::root;
-  if (node.kind != NodeKind::scan || node.tensor != tensor || node.level != level ||
-      node.offset != 0 || node.outputs.size() < 2 || node.outputs[1] != stream) {
-    return false;
-  }
-  const auto& loops = graph.streams[static_cast<size_t>(node.outputs[0])].indices;
-  const int64_t extent = graph.indices[static_cast<size_t>(loops.back())].extent;
-  return storage.levels[static_cast<size_t>(level)].extent <= extent &&
-         visits_all(graph, node.inputs[0].stream, tensor, level - 1, storage);
-}
-
-/// Compulsory traffic: what visits all of a tensor reads all of it, what is written is written
-/// whole.
-void assert_compulsory(const Program& program, const Region& region, const RunResult& result,
-                       const TensorData& data) {
-  int64_t written = 0;
-  for (const auto& [tensor, storage] : result.results) {
-    written += written_bytes(program, tensor, -1, *storage);
-  }
-  if (result.dram_write_bytes + result.scratchpad_write_bytes < written) {
-    broken(region, "less was written than the results hold");
-  }
-  const Graph& graph = *region.graph;
-  for (size_t n = 0; n < graph.nodes.size() && result.finish == Finish::done; ++n) {
-    const Node& node = graph.nodes[n];
-    const Storage* storage = node.kind == NodeKind::array ? data.find(node.tensor) : nullptr;
-    if (storage == nullptr || node.inputs.empty()) continue;
-    const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
-    const int last = static_cast<int>(storage->levels.size()) - 1;
-    if (!visits_all(graph, node.inputs[0].stream, node.tensor, last, *storage)) continue;
-    if (result.nodes[n].read_bytes < storage->stored() * element_bytes(tensor.type)) {
-      broken(region, fmt::format("node {} visits all of %{} and read {} bytes", n, tensor.name,
-                                 result.nodes[n].read_bytes));
-    }
-  }
-}
-
-void assert_region(const Region& region, const RunResult& result) {
-  int64_t given = 0;
-  for (size_t n = 0; n < result.nodes.size(); ++n) {
-    const NodeStats& s = result.nodes[n];
-    if (s.busy < 0 || s.starved < 0 || s.blocked < 0 ||
-        s.busy + s.starved + s.blocked != result.cycles) {
-      broken(region, fmt::format("node {} is busy {}, starved {} and blocked {} of {} cycles", n,
-                                 s.busy, s.starved, s.blocked, result.cycles));
-    }
-    given += s.tokens_out;
-    if (result.finish != Finish::done) continue;
-    int64_t taken = 0;
-    for (const Input& input : region.graph->nodes[n].inputs) {
-      if (!input.is_immediate()) taken += result.streams[static_cast<size_t>(input.stream)].tokens;
-    }
-    if (taken != s.tokens_in) {
-      broken(region, fmt::format("node {} took {} of {} tokens", n, s.tokens_in, taken));
-    }
-  }
-  if (given != result.tokens) {
-    broken(region, fmt::format("{} tokens given, {} counted", given, result.tokens));
   }
 }
 
@@ -189,13 +111,6 @@ std::string tensor_of(const Program& program, const Node& node) {
                      node.other_level);
 }
 
-void assert_invariants(const Program& program, const ProgramRun& run) {
-  for (size_t r = 0; r < run.regions.size(); ++r) {
-    assert_region(program.regions[r], run.regions[r]);
-    assert_compulsory(program, program.regions[r], run.regions[r], run.data);
-  }
-}
-
 std::string region_csv(const Program& program, const Machine& machine, const ProgramRun& run,
                        const std::vector<CheckedTensor>& checked, bool all_checked) {
   std::string text =
@@ -206,9 +121,11 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
   const ProgramEnergy energy = energy_of_run(program, machine, run);
   Row total = total_row(machine, run, energy);
   for (size_t r = 0; r < run.regions.size(); ++r) {
-    Row row{.region = program.regions[r].name, .counts = run.regions[r], .lacks = {}};
-    set_energy(row, energy.regions[r], energy.areas_mm2[r]);
-    row.lacks = lacking_part(*program.regions[r].graph, machine);
+    Row row{.region = program.regions[r].name,
+            .counts = run.regions[r],
+            .lacks = lacking_part(*program.regions[r].graph, machine),
+            .energy = energy.regions[r],
+            .area_mm2 = energy.areas_mm2[r]};
     apply_check(row, checked);
     total.checked = total.checked || row.checked;
     total.wrong = total.wrong || row.wrong;
@@ -276,12 +193,10 @@ std::string stream_csv(const Program& program, const ProgramRun& run) {
       for (const int index : stream.indices) {
         loops += (loops.empty() ? "" : " ") + graph.indices[static_cast<size_t>(index)].name;
       }
-      static constexpr const char* kKinds[] = {"crd", "ref", "val"};
-      text += fmt::format("{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
-                          csv_field(program.regions[r].name), csv_field(stream.name),
-                          kKinds[static_cast<size_t>(stream.kind)], csv_field(loops),
-                          stream.producer, consumers[s], run.regions[r].streams[s].tokens,
-                          run.regions[r].streams[s].peak);
+      text += fmt::format(
+          "{},{},{},{},{},{},{},{},{}\n", kCsvSchema, csv_field(program.regions[r].name),
+          csv_field(stream.name), stream_kind_name(stream.kind), csv_field(loops), stream.producer,
+          consumers[s], run.regions[r].streams[s].tokens, run.regions[r].streams[s].peak);
     }
   }
   return text;

@@ -1,6 +1,5 @@
 // The simulator's reports as text: CSV of regions (contract, ir-spec/csv.md), of nodes and of
-// streams. Invariants are asserted here, before anything is printed. What people read:
-// sim/report/summary.h.
+// streams. What people read: sim/report/summary.h.
 #pragma once
 
 #include <optional>
@@ -11,9 +10,6 @@
 #include "sim/report/check.h"
 
 namespace fuseflow {
-
-/// Throws Error(internal) if counts contradict each other (ir-spec/csv.md "Invariants").
-void assert_invariants(const Program& program, const ProgramRun& run);
 
 /// One row a region and `total`. `all_checked`: the checks that were asked for were finished.
 std::string region_csv(const Program& program, const Machine& machine, const ProgramRun& run,

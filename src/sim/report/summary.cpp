@@ -90,9 +90,7 @@ std::string roofline(const Machine& machine, const RunResult& result, double mem
 
 /// Bytes a cycle at most; 0: memory takes no time.
 double memory_roof(const Machine& machine, const Graph& graph) {
-  const bool tiles = std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                                 [](const Node& node) { return is_tile_node(node.kind); });
-  return tiles ? machine.global_bytes_per_cycle() : machine.dram_bytes_per_cycle();
+  return graph.tiles ? machine.global_bytes_per_cycle() : machine.dram_bytes_per_cycle();
 }
 
 std::string memory_line(const Machine& machine, const ProgramRun& run) {

@@ -1,7 +1,6 @@
 #include "sim/report/timeline.h"
 
 #include <algorithm>
-#include <set>
 
 #include "support/ceil_div.h"
 
@@ -46,13 +45,12 @@ std::vector<TimelineSample> timeline_of(const Graph& graph, const RunResult& res
                                         int64_t interval) {
   const auto bins = static_cast<size_t>(ceil_div(result.cycles, interval));
   std::vector<TimelineSample> samples(bins);
-  const std::set<TensorId> on_chip(graph.scratchpad.begin(), graph.scratchpad.end());
   const std::vector<double> given = tokens_given(graph, result);
   for (size_t n = 0; n < result.activity.size(); ++n) {
     const NodeStats& stats = result.nodes[n];
     const double busy = static_cast<double>(std::max<int64_t>(1, stats.busy));
     const double tokens = (given[n] - static_cast<double>(stats.tokens_in)) / busy;
-    const bool memory = graph.nodes[n].tensor >= 0 && !on_chip.contains(graph.nodes[n].tensor);
+    const bool memory = graph.nodes[n].tensor >= 0 && !graph.on_chip(graph.nodes[n].tensor);
     const double bytes =
         memory ? static_cast<double>(stats.read_bytes + stats.write_bytes) / busy : 0;
     const std::vector<int64_t> active = rebinned(result.activity[n], interval);

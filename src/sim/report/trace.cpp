@@ -78,8 +78,8 @@ class RegionTrace {
       if (node.level >= 0) text += fmt::format(".{}", node.level);
     }
     if (node.other_tensor >= 0) {
-      text += fmt::format(" %{}.{}", program_.tensors[static_cast<size_t>(node.other_tensor)].name,
-                          node.other_level);
+      text += fmt::format(" %{}", program_.tensors[static_cast<size_t>(node.other_tensor)].name);
+      if (node.other_level >= 0) text += fmt::format(".{}", node.other_level);
     }
     for (const StreamId stream : node.outputs) {
       if (stream >= 0) {

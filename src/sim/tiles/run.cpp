@@ -7,6 +7,7 @@
 
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
+#include "graph/tiles.h"
 #include "sim/tiles/expand.h"
 #include "sim/tiles/kernel.h"
 #include "sim/tiles/kernel_counts.h"
@@ -58,15 +59,16 @@ Need need_of(const Graph& graph) {
   return need;
 }
 
-Need need_of_kernel(const Graph& graph) {
-  const KernelNeed need = is_tile_rows(graph) ? rows_need(graph) : kernel_need(graph);
+Need need_of_form(const Graph& graph) {
+  const TileForm form = tile_form(graph);
+  if (form == TileForm::chain) return need_of(graph);
+  const KernelNeed need = form == TileForm::rows ? rows_need(graph) : kernel_need(graph);
   return {need.registers, need.scratchpad};
 }
 
 void check_capacity(const Graph& graph, const Machine& machine) {
   if (machine.core.count == 0) return;
-  const bool chain = !is_tile_kernel(graph) && !is_tile_rows(graph);
-  const Need need = chain ? need_of(graph) : need_of_kernel(graph);
+  const Need need = need_of_form(graph);
   const auto refuse = [&](const char* what, int64_t needed, int64_t has) {
     if (has == 0 || needed <= has) return;
     throw Error(ExitCode::rejected,

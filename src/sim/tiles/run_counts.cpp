@@ -5,6 +5,7 @@
 
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
+#include "graph/tiles.h"
 #include "ops/op.h"
 #include "sim/tiles/expand.h"
 #include "sim/tiles/kernel.h"
@@ -145,8 +146,9 @@ FormCounts of_chain(const Graph& graph) {
 }
 
 FormCounts counts_of(const Graph& graph) {
-  if (is_tile_kernel(graph)) return of_kernel(graph);
-  return is_tile_rows(graph) ? of_rows(graph) : of_chain(graph);
+  const TileForm form = tile_form(graph);
+  if (form == TileForm::kernel) return of_kernel(graph);
+  return form == TileForm::rows ? of_rows(graph) : of_chain(graph);
 }
 
 /// What the operations of a node did, as its counts but for FLOPs and tokens.

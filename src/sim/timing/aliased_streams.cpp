@@ -12,10 +12,7 @@ namespace {
 std::vector<size_t> taken_together(const Node& node) {
   std::vector<size_t> group(node.inputs.size(), 0);
   if (joins(node.kind)) {
-    size_t first = 0;
-    for (size_t g = 0; g < node.groups.size(); ++g) {
-      for (int i = 0; i < node.groups[g]; ++i) group[first++] = g;
-    }
+    for (size_t i = 0; i < group.size(); ++i) group[i] = group_of(node, i);
     return group;
   }
   const bool one_group =

@@ -1,4 +1,4 @@
-#include "nodes/tile_rules.h"
+#include "nodes/chain_check.h"
 
 #include <fmt/format.h>
 
@@ -16,9 +16,9 @@ constexpr int64_t kPartialBytes = 4;
 
 constexpr int kM = 0, kN = 1, kL = 3;  // 2: k
 
-class TileVerifier : private TileVerifierBase {
+class ChainVerifier : private TileVerifier {
  public:
-  using TileVerifierBase::TileVerifierBase;
+  using TileVerifier::TileVerifier;
 
   void run() {
     check_dimensions();
@@ -221,7 +221,7 @@ class TileVerifier : private TileVerifierBase {
       for (const Input& input : node(n).inputs) {
         if (input.is_immediate()) continue;
         streams = true;
-        if (std::find(known.begin(), known.end(), input.stream) == known.end()) {
+        if (!holds(known, input.stream)) {
           fail(n, "takes tiles of another part of the chain");
         }
       }
@@ -283,8 +283,8 @@ class TileVerifier : private TileVerifierBase {
 
 }  // namespace
 
-void verify_tiles(const Graph& graph, const TileError& error) {
-  TileVerifier(graph, error).run();
+void verify_chain(const Graph& graph, const TileError& error) {
+  ChainVerifier(graph, error).run();
 }
 
 }  // namespace fuseflow

@@ -1,9 +1,10 @@
-#include "nodes/kernel_rules.h"
+#include "nodes/kernel_check.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "graph/cluster_shape.h"
 #include "graph/tile_kernel.h"
@@ -17,9 +18,9 @@ constexpr int64_t kMostTiles = int64_t{1} << 40;  ///< of the walk
 constexpr int64_t kMostCopies = 16;
 constexpr size_t kMostDims = 3;  ///< of a tile
 
-class KernelVerifier : private TileVerifierBase {
+class KernelVerifier : private TileVerifier {
  public:
-  using TileVerifierBase::TileVerifierBase;
+  using TileVerifier::TileVerifier;
 
   void run() {
     check_dimensions();
@@ -29,6 +30,12 @@ class KernelVerifier : private TileVerifierBase {
   }
 
  private:
+  /// Of a graph whose nodes so far are right.
+  const KernelRoles& roles() {
+    if (!roles_) roles_ = kernel_roles(g_);
+    return *roles_;
+  }
+
   NodeKind maker(StreamId s) const {
     return node(g_.streams[static_cast<size_t>(s)].producer).kind;
   }
@@ -119,7 +126,7 @@ class KernelVerifier : private TileVerifierBase {
       case NodeKind::reduce_scatter:
       case NodeKind::all_reduce:
         expect_ports(n, 1, 1);
-        return sound_ ? check_exchange(n) : void();
+        return sound_ ? check_exchange_tiles(n) : void();
       case NodeKind::tile_store:
         return expect_ports(n, 1, 0);
       default:
@@ -152,16 +159,15 @@ class KernelVerifier : private TileVerifierBase {
                                    dims_of(at.outputs[0]) == Dims{kKernelM, kKernelK};
     const bool loaded =
         maker(at.inputs[1].stream) == NodeKind::tile_load &&
-        (maker(at.inputs[0].stream) == NodeKind::tile_load || (held && kernel_roles(g_).held()));
+        (maker(at.inputs[0].stream) == NodeKind::tile_load || (held && roles().held()));
     if (!wanted || !loaded) {
       return fail(n,
                   "expected loads of tiles (m, k) and (k, n), and gives tiles (m, n); or, within "
                   "a step, loads of (m, l) and (l, k), and gives (m, k); or, after the steps, "
                   "tiles (m, n) and a load of (n, l), and gives (m, l)");
     }
-    const bool gathers = held && at.capacity != 0 && !kernel_roles(g_).held();
-    if (at.branch >= 0 || at.held != std::array<int64_t, 4>{} ||
-        (held && at.capacity != 0 && !gathers)) {
+    const bool gathers = held && at.capacity != 0 && !roles().held();
+    if (!plain(at) || (held && at.capacity != 0 && !gathers)) {
       return fail(n, "has no branch, capacity or held bytes in a kernel");
     }
     if (gathers) check_gathered(n);
@@ -176,11 +182,11 @@ class KernelVerifier : private TileVerifierBase {
   /// What each core has, reduced over the cluster: tiles of the same dimensions. Of a product by
   /// itself, or of one after the steps, this is all that follows; after several reductions maps may
   /// come before.
-  void check_exchange(NodeId n) {
+  void check_exchange_tiles(NodeId n) {
     const Node& at = node(n);
     if (at.inputs[0].is_immediate()) return fail(n, "sums tiles, not numbers");
     const Dims& dims = dims_of(at.outputs[0]);
-    const bool several = kernel_roles(g_).held();
+    const bool several = roles().held();
     if (at.kind == NodeKind::all_reduce && !several) {
       return fail(n, "is allowed only where several reductions walk k together");
     }
@@ -220,8 +226,7 @@ class KernelVerifier : private TileVerifierBase {
                   "after the steps, expected computed tiles (m, n) and a load of (n, l), and "
                   "gives tiles (m, l)");
     }
-    if (at.inputs.size() != 2 || at.capacity != 0 || at.branch >= 0 ||
-        at.held != std::array<int64_t, 4>{}) {
+    if (at.inputs.size() != 2 || at.capacity != 0 || !plain(at)) {
       return fail(n, "after the steps has two inputs and no branch, capacity or held bytes");
     }
     const GraphIndex& columns = g_.indices[kKernelN];
@@ -288,7 +293,7 @@ class KernelVerifier : private TileVerifierBase {
   /// The store writes each element of the result once.
   void check_stored() {
     const std::vector<int> dim_of = dims_of_digits(g_);
-    const NodeId store = kernel_roles(g_).store;
+    const NodeId store = roles().store;
     const auto seen = plain_digits(node(store), dim_of.size());
     if (!seen) return fail(store, kPlainDigits);
     const Dims& dims = dims_of(node(store).inputs[0].stream);
@@ -300,6 +305,8 @@ class KernelVerifier : private TileVerifierBase {
       if (!in_tile) return fail(store, "stores tiles that lack a dimension of the result");
     }
   }
+
+  std::optional<KernelRoles> roles_;
 };
 
 }  // namespace

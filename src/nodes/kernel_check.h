@@ -1,4 +1,4 @@
-// The rules of kernels of tiles (graph/tile_kernel.h), which hold for the graph as a whole.
+// Checks kernels of tiles (graph/tile_kernel.h), which are right or wrong as a whole.
 #pragma once
 
 #include "nodes/tile_verifier.h"

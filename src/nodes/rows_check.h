@@ -1,4 +1,4 @@
-// The rules of kernels of rows (graph/tile_rows.h), which hold for the graph as a whole.
+// Checks kernels of rows (graph/tile_rows.h), which are right or wrong as a whole.
 #pragma once
 
 #include "nodes/tile_verifier.h"

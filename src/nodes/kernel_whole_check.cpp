@@ -1,4 +1,4 @@
-// The rules of a kernel of tiles as a whole: its one store, what stands in a step of k and what
+// Checks a kernel of tiles as a whole: its one store, what stands in a step of k and what
 // after the last, and how reductions that walk k together read and rescale each other.
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "graph/tile_kernel.h"
-#include "nodes/kernel_rules.h"
+#include "nodes/kernel_check.h"
 #include "nodes/rule.h"
 
 namespace fuseflow {
@@ -14,10 +14,10 @@ namespace {
 
 constexpr int64_t kFarthestBand = int64_t{1} << 30;
 
-class WholeVerifier : private TileVerifierBase {
+class WholeVerifier : private TileVerifier {
  public:
   WholeVerifier(const Graph& graph, const TileError& error)
-      : TileVerifierBase(graph, error), roles_(kernel_roles(graph)) {}
+      : TileVerifier(graph, error), roles_(kernel_roles(graph)) {}
 
   bool run() {
     check_ends();
@@ -33,7 +33,7 @@ class WholeVerifier : private TileVerifierBase {
  private:
   /// Only the first.
   void fail(NodeId n, std::string message) {
-    if (sound_) TileVerifierBase::fail(n, std::move(message));
+    if (sound_) TileVerifier::fail(n, std::move(message));
   }
 
   /// What is before the last reduction may extend over k, what is after it may not.
@@ -61,8 +61,7 @@ class WholeVerifier : private TileVerifierBase {
       if (input.is_immediate()) return false;
       const std::vector<int>& dims = stream(input).block;
       const NodeId from = stream(input).producer;
-      const bool in_step =
-          std::find(roles_.steps.begin(), roles_.steps.end(), from) != roles_.steps.end();
+      const bool in_step = holds(roles_.steps, from);
       const bool result = is_held_reduction(g_, node(from)) && stream(input).port == 0;
       return (in_step && !result) || holds(dims, kKernelK);
     });
@@ -113,7 +112,7 @@ class WholeVerifier : private TileVerifierBase {
     check_spread();
     if (sound_) check_shared_dim();
     const std::vector<bool> partial = partial_streams(g_, roles_);
-    for (const NodeId n : roles_.exchanges) check_exchange(n, partial);
+    for (const NodeId n : roles_.exchanges) check_exchange_place(n, partial);
     for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       check_shares(n, partial);
     }
@@ -196,12 +195,12 @@ class WholeVerifier : private TileVerifierBase {
 
   /// What cores reduce together are parts, after the steps, and the sum of which each has a share
   /// is the last. A part that was rescaled depends on what its core held.
-  void check_exchange(NodeId n, const std::vector<bool>& partial) {
+  void check_exchange_place(NodeId n, const std::vector<bool>& partial) {
     const Input& input = node(n).inputs[0];
     if (roles_.exchanges.size() > kMostExchanges) {
       return fail(n, fmt::format("a kernel has at most {} sums over a cluster", kMostExchanges));
     }
-    if (holds_node(roles_.steps, n)) {
+    if (holds(roles_.steps, n)) {
       return fail(n, "sums over a cluster in a step of k, expected it after the last reduction");
     }
     if (!partial[static_cast<size_t>(input.stream)]) {
@@ -214,10 +213,6 @@ class WholeVerifier : private TileVerifierBase {
                           "scaled by how that differs from what all of them hold",
                           stream(input).name));
     }
-  }
-
-  static bool holds_node(const std::vector<NodeId>& nodes, NodeId n) {
-    return std::find(nodes.begin(), nodes.end(), n) != nodes.end();
   }
 
   /// A product by itself that is summed is read by the sum alone. What follows the sum takes

@@ -1,4 +1,4 @@
-#include "nodes/rows_rules.h"
+#include "nodes/rows_check.h"
 
 #include <fmt/format.h>
 
@@ -16,17 +16,14 @@ namespace {
 constexpr int64_t kMostCopies = int64_t{1} << 16;  ///< of a load: all of its tiles, perhaps
 constexpr int64_t kMostAccumulators = 16;
 
-class RowsVerifier : private TileVerifierBase {
+class RowsVerifier : private TileVerifier {
  public:
-  using TileVerifierBase::TileVerifierBase;
+  using TileVerifier::TileVerifier;
 
   void run() {
     check_dimensions();
     if (sound_) check_streams();
-    for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) {
-      check_order(n);
-      if (sound_) check_node(n);
-    }
+    for (NodeId n = 0; sound_ && n < static_cast<NodeId>(g_.nodes.size()); ++n) check_node(n);
     if (sound_ && !stores_) fail(-1, "a kernel of rows stores nothing, expected a tile_store");
   }
 
@@ -86,15 +83,6 @@ class RowsVerifier : private TileVerifierBase {
     }
   }
 
-  /// What a node takes stands before it.
-  void check_order(NodeId n) {
-    for (const Input& input : node(n).inputs) {
-      if (input.is_immediate()) continue;
-      const Stream& stream = g_.streams[static_cast<size_t>(input.stream)];
-      if (stream.producer >= n) fail(n, fmt::format("takes ${}, which follows it", stream.name));
-    }
-  }
-
   // --- nodes -------------------------------------------------------------------------------
 
   void check_node(NodeId n) {
@@ -124,7 +112,7 @@ class RowsVerifier : private TileVerifierBase {
   }
 
   void expect_ports(NodeId n, size_t inputs, size_t outputs) {
-    TileVerifierBase::expect_ports(n, inputs, outputs);
+    TileVerifier::expect_ports(n, inputs, outputs);
     for (const Input& input : node(n).inputs) {
       if (input.is_immediate() && node(n).kind != NodeKind::map) {
         fail(n, "takes tiles, not numbers");
@@ -146,13 +134,8 @@ class RowsVerifier : private TileVerifierBase {
     const Dims& dims = dims_of(node(n).outputs[0]);
     if (!node(n).contract.empty()) return fail(n, "cannot contract in a kernel of rows");
     if (!of_rows(dims)) return fail(n, "gives tiles that are not (m) or (m) and a width");
-    for (const Input& input : node(n).inputs) {
-      if (input.is_immediate()) continue;
-      if (producer(input).kind == NodeKind::gather) {
-        return fail(n, "takes what is gathered, expected what its own core has");
-      }
-    }
-    check_covers(n);
+    check_takes_own(n);
+    if (sound_) check_covers(n);
   }
 
   void check_product(NodeId n) {
@@ -164,8 +147,7 @@ class RowsVerifier : private TileVerifierBase {
         producer(at.inputs[1]).kind != NodeKind::tile_load) {
       return fail(n, "expected tiles (m, a) and loads of tiles (a, b), and gives tiles (m, b)");
     }
-    if (at.capacity < 1 || at.capacity > kMostAccumulators || at.branch >= 0 ||
-        at.held != std::array<int64_t, 4>{}) {
+    if (at.capacity < 1 || at.capacity > kMostAccumulators || !plain(at)) {
       return fail(n, fmt::format("expected a capacity of 1 to {} accumulators, no branch and no "
                                  "held bytes",
                                  kMostAccumulators));
@@ -181,8 +163,13 @@ class RowsVerifier : private TileVerifierBase {
     const Node& at = node(n);
     const bool wanted = wide(at.inputs[0]) && dims_of(at.outputs[0]) == Dims{kRowsM};
     if (!wanted) return fail(n, "expected tiles (m, a), and gives tiles (m)");
-    if (producer(at.inputs[0]).kind == NodeKind::gather) {
-      fail(n, "takes what is gathered, expected what its own core has");
+    check_takes_own(n);
+  }
+
+  void check_takes_own(NodeId n) {
+    for (const Input& input : node(n).inputs) {
+      if (input.is_immediate() || producer(input).kind != NodeKind::gather) continue;
+      return fail(n, "takes what is gathered, expected what its own core has");
     }
   }
 
@@ -203,6 +190,7 @@ class RowsVerifier : private TileVerifierBase {
   /// Writes each element of the result once.
   void check_store(NodeId n) {
     stores_ = true;
+    check_stores_once(n);
     const Dims& dims = dims_of(node(n).inputs[0].stream);
     if (!of_rows(dims)) return fail(n, "stores tiles that are not (m) or (m) and a width");
     const NodeKind from = producer(node(n).inputs[0]).kind;
