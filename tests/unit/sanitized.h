@@ -1,5 +1,6 @@
 // Whether a sanitizer is on. Tests that simulate thousands of candidates to compare their cycles
-// take a few then: the cycles are compared in other builds, and memory is used alike in all of them.
+// take a few then: the cycles are compared in other builds, and memory is used alike in all of
+// them.
 #pragma once
 
 #include <cstddef>
