@@ -8,6 +8,7 @@
 #include "sim/functional/kernels/accumulate_steps.h"
 #include "sim/functional/kernels/block_entries.h"
 #include "sim/functional/kernels/entries.h"
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/node.h"
 #include "sim/functional/outer_input.h"
 #include "sim/functional/run_length.h"
@@ -344,9 +345,6 @@ class AccumulateNode final : public EngineNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_accumulate_node(const Context& context, NodeId id) {
-  const bool here = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::accumulate;
-  return here ? std::make_unique<AccumulateNode>(context, id) : nullptr;
-}
+FUSEFLOW_RUN(accumulate, AccumulateNode)
 
 }  // namespace fuseflow::engine

@@ -1,4 +1,5 @@
 // Engine: align, token by token (it is rare, and its inner streams are short).
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/stepwise_node.h"
 
 namespace fuseflow::engine {
@@ -154,9 +155,6 @@ class AlignNode final : public StepwiseNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_align_node(const Context& context, NodeId id) {
-  const bool here = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::align;
-  return here ? std::make_unique<AlignNode>(context, id) : nullptr;
-}
+FUSEFLOW_RUN(align, AlignNode)
 
 }  // namespace fuseflow::engine

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/common/level_view.h"
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/payload_loops.h"
 #include "sim/functional/run_length.h"
 #include "sim/functional/token_node.h"
@@ -264,11 +265,11 @@ class BlockArrayNode final : public LoadNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_array_node(const Context& context, NodeId id) {
-  const Node& node = context.graph.nodes[static_cast<size_t>(id)];
-  if (node.kind != NodeKind::array) return nullptr;
-  const bool blocks = !context.graph.streams[static_cast<size_t>(node.outputs[0])].block.empty();
-  if (blocks) return std::make_unique<BlockArrayNode>(context, id);
+std::unique_ptr<EngineNode> run_array(const Context& context, NodeId id) {
+  const StreamId out = context.graph.nodes[id].outputs[0];
+  if (!context.graph.streams[out].block.empty()) {
+    return std::make_unique<BlockArrayNode>(context, id);
+  }
   return std::make_unique<ArrayNode>(context, id);
 }
 

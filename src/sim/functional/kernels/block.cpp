@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "sim/functional/block_loops.h"
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/outer_input.h"
 #include "sim/functional/token_node.h"
 
@@ -224,18 +225,14 @@ bool any_blocks(const Context& context, const Node& node) {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_block_node(const Context& context, NodeId id) {
-  const Node& node = context.graph.nodes[static_cast<size_t>(id)];
-  if (node.kind == NodeKind::pad) return std::make_unique<PadNode>(context, id);
+FUSEFLOW_RUN(pad, PadNode)
+
+std::unique_ptr<EngineNode> run_over_blocks(const Context& context, NodeId id) {
+  const Node& node = context.graph.nodes[id];
   if (!any_blocks(context, node)) return nullptr;
-  switch (node.kind) {
-    case NodeKind::map:
-      return std::make_unique<BlockMapNode>(context, id);
-    case NodeKind::coordinate:
-      return std::make_unique<BlockCoordinateNode>(context, id);
-    default:
-      return nullptr;
-  }
+  if (node.kind == NodeKind::map) return std::make_unique<BlockMapNode>(context, id);
+  if (node.kind == NodeKind::coordinate) return std::make_unique<BlockCoordinateNode>(context, id);
+  return nullptr;
 }
 
 }  // namespace fuseflow::engine

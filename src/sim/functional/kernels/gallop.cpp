@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sim/common/level_view.h"
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/memory_node.h"
 #include "sim/memory/level_reader.h"
 #include "tensor/gallop.h"
@@ -261,9 +262,6 @@ class GallopNode final : public MemoryNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_gallop_node(const Context& context, NodeId id) {
-  const bool gallops = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::gallop;
-  return gallops ? std::make_unique<GallopNode>(context, id) : nullptr;
-}
+FUSEFLOW_RUN(gallop, GallopNode)
 
 }  // namespace fuseflow::engine

@@ -6,6 +6,7 @@
 
 #include "graph/blocks.h"
 #include "nodes/rule.h"
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/node.h"
 #include "sim/functional/payload_loops.h"
 #include "support/ceil_div.h"
@@ -380,17 +381,9 @@ class WordJoinNode final : public JoinNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_join_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::intersect:
-    case NodeKind::unite:
-    case NodeKind::leftjoin:
-      return std::make_unique<JoinNode>(context, id);
-    case NodeKind::intersect_words:
-      return std::make_unique<WordJoinNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(intersect, JoinNode)
+FUSEFLOW_RUN(unite, JoinNode)
+FUSEFLOW_RUN(leftjoin, JoinNode)
+FUSEFLOW_RUN(intersect_words, WordJoinNode)
 
 }  // namespace fuseflow::engine

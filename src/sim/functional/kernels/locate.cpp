@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "sim/common/level_view.h"
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/payload_loops.h"
 #include "sim/functional/run_length.h"
 #include "sim/functional/token_node.h"
@@ -216,9 +217,6 @@ class LocateNode final : public TokenNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_locate_node(const Context& context, NodeId id) {
-  const bool locates = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::locate;
-  return locates ? std::make_unique<LocateNode>(context, id) : nullptr;
-}
+FUSEFLOW_RUN(locate, LocateNode)
 
 }  // namespace fuseflow::engine

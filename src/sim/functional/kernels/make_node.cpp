@@ -6,19 +6,30 @@
 
 namespace fuseflow::engine {
 
-std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id) {
-  using Maker = std::unique_ptr<EngineNode> (*)(const Context&, NodeId);
-#define FUSEFLOW_MAKER(name) &make_##name##_node,
-  for (const Maker maker : {FUSEFLOW_KERNELS(FUSEFLOW_MAKER)}) {
-#undef FUSEFLOW_MAKER
-    auto node = maker(context, id);
-    if (node == nullptr) continue;
-    if (node->row_gates.any()) node->add_rows_lanes();
-    return node;
+namespace {
+
+std::unique_ptr<EngineNode> run_node(const Context& context, NodeId id) {
+  if (auto over_blocks = run_over_blocks(context, id)) return over_blocks;
+  const Node& node = context.graph.nodes[id];
+  switch (node.kind) {
+#define FUSEFLOW_CASE(kind) \
+  case NodeKind::kind:      \
+    return run_##kind(context, id);
+    FUSEFLOW_STREAM_KINDS(FUSEFLOW_CASE)
+#undef FUSEFLOW_CASE
+    default:
+      break;
   }
-  const Node& node = context.graph.nodes[static_cast<size_t>(id)];
   throw Error(ExitCode::rejected,
               fmt::format("the simulator cannot run a {} node yet", node_kind_name(node.kind)));
+}
+
+}  // namespace
+
+std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id) {
+  auto node = run_node(context, id);
+  if (node->row_gates.any()) node->add_rows_lanes();
+  return node;
 }
 
 }  // namespace fuseflow::engine

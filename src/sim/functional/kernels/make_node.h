@@ -3,32 +3,27 @@
 
 #include <memory>
 
+#include "nodes/kinds.h"
 #include "sim/functional/node.h"
 
 namespace fuseflow::engine {
 
 /// Throws Error(rejected) for a kind that cannot be simulated.
 std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id);
-/// One row a file of kernels, which defines make_NAME_node: a node of its kinds, null of another
-/// one. Asked in this order: `block` takes kinds of `token` where they work on blocks.
-#define FUSEFLOW_KERNELS(ROW)                                 \
-  ROW(source) /* root, scan */                                \
-  ROW(block)  /* map and coordinate over blocks, pad */       \
-  ROW(token)  /* map, coordinate, buffer, repeat */           \
-  ROW(array)                                                  \
-  ROW(locate)                                                 \
-  ROW(gallop)                                                 \
-  ROW(join) /* intersect, unite, leftjoin, intersect_words */ \
-  ROW(reduce)                                                 \
-  ROW(accumulate)                                             \
-  ROW(select) /* filter, drop, parallelize */                 \
-  ROW(serialize)                                              \
-  ROW(align)                                                  \
-  ROW(write) /* write_level, write_values */
 
-#define FUSEFLOW_DECLARE_MAKER(name) \
-  std::unique_ptr<EngineNode> make_##name##_node(const Context& context, NodeId id);
-FUSEFLOW_KERNELS(FUSEFLOW_DECLARE_MAKER)
-#undef FUSEFLOW_DECLARE_MAKER
+/// run_KIND: the node of each kind.
+#define FUSEFLOW_DECLARE_RUN(kind) \
+  std::unique_ptr<EngineNode> run_##kind(const Context& context, NodeId id);
+FUSEFLOW_STREAM_KINDS(FUSEFLOW_DECLARE_RUN)
+#undef FUSEFLOW_DECLARE_RUN
+
+/// Of a map or a coordinate over blocks, which have classes of their own; null of other nodes.
+std::unique_ptr<EngineNode> run_over_blocks(const Context& context, NodeId id);
+
+/// Says which class runs a kind: each has one such line, or the executor does not link.
+#define FUSEFLOW_RUN(kind, Class)                                             \
+  std::unique_ptr<EngineNode> run_##kind(const Context& context, NodeId id) { \
+    return std::make_unique<Class>(context, id);                              \
+  }
 
 }  // namespace fuseflow::engine

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "sim/functional/block_loops.h"
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/node.h"
 #include "sim/functional/outer_input.h"
 #include "sim/functional/payload_loops.h"
@@ -184,9 +185,6 @@ class ReduceNode final : public EngineNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_reduce_node(const Context& context, NodeId id) {
-  const bool here = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::reduce;
-  return here ? std::make_unique<ReduceNode>(context, id) : nullptr;
-}
+FUSEFLOW_RUN(reduce, ReduceNode)
 
 }  // namespace fuseflow::engine

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "graph/blocks.h"
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/node.h"
 #include "sim/functional/outer_input.h"
 #include "sim/functional/payload_loops.h"
@@ -265,17 +266,8 @@ class ParallelizeNode final : public EngineNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::filter:
-      return std::make_unique<FilterNode>(context, id);
-    case NodeKind::drop:
-      return std::make_unique<DropNode>(context, id);
-    case NodeKind::parallelize:
-      return std::make_unique<ParallelizeNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(filter, FilterNode)
+FUSEFLOW_RUN(drop, DropNode)
+FUSEFLOW_RUN(parallelize, ParallelizeNode)
 
 }  // namespace fuseflow::engine

@@ -1,6 +1,7 @@
 // Engine: serialize.
 #include <algorithm>
 
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/stepwise_node.h"
 
 namespace fuseflow::engine {
@@ -167,9 +168,6 @@ class SerializeNode final : public StepwiseNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_serialize_node(const Context& context, NodeId id) {
-  const bool here = context.graph.nodes[static_cast<size_t>(id)].kind == NodeKind::serialize;
-  return here ? std::make_unique<SerializeNode>(context, id) : nullptr;
-}
+FUSEFLOW_RUN(serialize, SerializeNode)
 
 }  // namespace fuseflow::engine

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/kernels/scan_steps.h"
 #include "sim/functional/run_length.h"
 
@@ -227,15 +228,7 @@ class ScanNode final : public ScanSteps {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_source_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::root:
-      return std::make_unique<RootNode>(context, id);
-    case NodeKind::scan:
-      return std::make_unique<ScanNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(root, RootNode)
+FUSEFLOW_RUN(scan, ScanNode)
 
 }  // namespace fuseflow::engine

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/outer_input.h"
 #include "sim/functional/run_length.h"
 #include "sim/functional/token_node.h"
@@ -127,18 +128,9 @@ class RepeatNode final : public EngineNode {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_token_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::map:
-      return std::make_unique<MapNode>(context, id);
-    case NodeKind::coordinate:
-    case NodeKind::buffer:
-      return std::make_unique<PassNode>(context, id);
-    case NodeKind::repeat:
-      return std::make_unique<RepeatNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(map, MapNode)
+FUSEFLOW_RUN(coordinate, PassNode)
+FUSEFLOW_RUN(buffer, PassNode)
+FUSEFLOW_RUN(repeat, RepeatNode)
 
 }  // namespace fuseflow::engine

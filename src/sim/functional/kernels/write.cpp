@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/functional/kernels/make_node.h"
 #include "sim/functional/kernels/write_steps.h"
 #include "sim/functional/size_predictor.h"
 
@@ -215,14 +216,7 @@ class WriteNode final : public WriterSteps {
 
 }  // namespace
 
-std::unique_ptr<EngineNode> make_write_node(const Context& context, NodeId id) {
-  switch (context.graph.nodes[static_cast<size_t>(id)].kind) {
-    case NodeKind::write_level:
-    case NodeKind::write_values:
-      return std::make_unique<WriteNode>(context, id);
-    default:
-      return nullptr;
-  }
-}
+FUSEFLOW_RUN(write_level, WriteNode)
+FUSEFLOW_RUN(write_values, WriteNode)
 
 }  // namespace fuseflow::engine
