@@ -29,7 +29,7 @@ void type_accumulate(Typing& t) {
 
 void origins_of_accumulate(const Node& node, FiberOrigins& origins) {
   for (int loop = 0; loop < node.order; ++loop) {
-    origins.computed(node.outputs[static_cast<size_t>(loop)], loop);
+    origins.computed(node.outputs[loop], loop);
   }
 }
 

@@ -18,7 +18,7 @@ std::vector<int> BlockRules::coordinates(const Node& node, size_t port) const {
   const Stream& stream = g_.streams[node.outputs[port]];
   const NodeRule& rule = node_rule(node.kind);
   const int from = rule.carried(node, port);
-  if (from >= 0) return loops_[node.inputs[static_cast<size_t>(from)].stream];
+  if (from >= 0) return loops_[node.inputs[from].stream];
   const int innermost = stream.indices.empty() ? -1 : stream.indices.back();
   if (stream.kind == StreamKind::crd) return {innermost};
   if (!rule.fields->level) return {};

@@ -122,8 +122,8 @@ class ChainVerifier : private TileVerifier {
     const ClusterShape& shape = geometry_.shape;
     require(roles_.a, true, "load of A (m, k)");
     for (int b = 0; b < roles_.branches; ++b) {
-      require(roles_.b[static_cast<size_t>(b)], true, "load of B (k, n)");
-      require(roles_.product[static_cast<size_t>(b)], true, "first product");
+      require(roles_.b[b], true, "load of B (k, n)");
+      require(roles_.product[b], true, "first product");
     }
     require(roles_.d, true, "load of D (n, l)");
     require(roles_.hold, true, "tile_hold");
@@ -156,8 +156,7 @@ class ChainVerifier : private TileVerifier {
 
   void expect_dims(NodeId n, const Dims& dims) {
     for (const StreamId s : node(n).outputs) {
-      if (dims_of(s) != dims)
-        fail(n, fmt::format("${} has other dimensions", g_.streams[static_cast<size_t>(s)].name));
+      if (dims_of(s) != dims) fail(n, fmt::format("${} has other dimensions", g_.streams[s].name));
     }
   }
 

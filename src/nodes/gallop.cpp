@@ -22,7 +22,7 @@ bool is_sorted_list(const Format& format, int level) {
 bool check_level(Typing& t, TensorId id, int level, int index) {
   const GraphTensor& tensor = t.tensor(id);
   if (!is_sorted_list(tensor.format, level)) {
-    const LevelKind kind = tensor.format.levels[static_cast<size_t>(level)];
+    const LevelKind kind = tensor.format.levels[level];
     return t.fail(fmt::format("%{}.{} is a {} level{}, expected a compressed one without tuples",
                               tensor.name, level, level_name(kind),
                               kind == LevelKind::compressed ? " with tuples below it" : ""));

@@ -36,9 +36,7 @@ class KernelVerifier : private TileVerifier {
     return *roles_;
   }
 
-  NodeKind maker(StreamId s) const {
-    return node(g_.streams[static_cast<size_t>(s)].producer).kind;
-  }
+  NodeKind maker(StreamId s) const { return node(g_.streams[s].producer).kind; }
 
   void check_dimensions() {
     constexpr std::array<std::string_view, kKernelDims> kNames{"m", "n", "k", "g"};

@@ -184,7 +184,7 @@ class WholeVerifier : private TileVerifier {
     const GraphIndex& rows = g_.indices[kKernelM];
     const GraphIndex& columns = g_.indices[has_second_product(g_) ? kKernelL : kKernelN];
     const int cores = summing_cores(g_);
-    const int64_t shared = g_.indices[static_cast<size_t>(shared_dim(g_))].block;
+    const int64_t shared = g_.indices[shared_dim(g_)].block;
     if (rows.cluster == 1 && shared % cores == 0) return;
     fail(-1, fmt::format("index m: cluster={} and block={}, expected cluster=1 and a block that "
                          "the {} cores of index {} share evenly, or else such a block of index {}, "
@@ -203,7 +203,7 @@ class WholeVerifier : private TileVerifier {
     if (holds(roles_.steps, n)) {
       return fail(n, "sums over a cluster in a step of k, expected it after the last reduction");
     }
-    if (!partial[static_cast<size_t>(input.stream)]) {
+    if (!partial[input.stream]) {
       return fail(n, fmt::format("takes ${}, of which no core has a part", stream(input).name));
     }
     if (n > roles_.scatter) return fail(n, "stands after reduce_scatter, expected it before");
@@ -222,7 +222,7 @@ class WholeVerifier : private TileVerifier {
     for (const Input& input : node(n).inputs) {
       if (input.is_immediate()) continue;
       const NodeId from = stream(input).producer;
-      const bool is_part = partial[static_cast<size_t>(input.stream)];
+      const bool is_part = partial[input.stream];
       if (is_part && n != roles_.scatter && (n > roles_.scatter || !roles_.held())) {
         return fail(n, fmt::format("takes ${}, of which each core has a part, expected the sum of "
                                    "all (reduce_scatter)",
@@ -253,7 +253,7 @@ class WholeVerifier : private TileVerifier {
     const std::vector<bool> running = reads_running(g_, roles_);
     for (const NodeId n : roles_.reductions) {
       const Input* factor = rescale_of(node(n));
-      const bool depends = running[static_cast<size_t>(n)];
+      const bool depends = running[n];
       if (depends && factor == nullptr) {
         return fail(n,
                     "takes what another reduction holds so far, expected a factor that rescales "

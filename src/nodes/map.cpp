@@ -62,7 +62,7 @@ void elements_of_map(const Node& node, const ElementNumbers& numbers, std::span<
 
 /// Of one payload: a block counts all of its elements (ir-spec/blocks.md).
 double flops_of_map(const Graph& graph, const Node& node, double /*taken*/, double given) {
-  const std::vector<int>& block = graph.streams[static_cast<size_t>(node.outputs[0])].block;
+  const std::vector<int>& block = graph.streams[node.outputs[0]].block;
   const auto volume = static_cast<double>(block_volume(graph, block));
   const auto summed = static_cast<double>(block_volume(graph, node.contract));
   return given * (volume * (op_info(node.op).flops * summed + summed - 1));

@@ -48,7 +48,7 @@ void shaping::by_output(const Node& node, ShapingInputs& inputs) {
   const NodeRule& rule = node_rule(node.kind);
   for (size_t port = 0; port < node.outputs.size(); ++port) {
     if (!inputs.shapes(node.outputs[port])) continue;
-    inputs.add(node.inputs[static_cast<size_t>(rule.carried(node, port))].stream);
+    inputs.add(node.inputs[rule.carried(node, port)].stream);
   }
 }
 

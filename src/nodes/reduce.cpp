@@ -30,7 +30,7 @@ StepCounts steps_of_reduce(const NodeNumbers& n) {
 
 /// One for each value, and one for each division of a mean.
 double flops::of_reduction(const Graph& graph, const Node& node, double taken, double given) {
-  const Stream& value = graph.streams[static_cast<size_t>(node.inputs.back().stream)];
+  const Stream& value = graph.streams[node.inputs.back().stream];
   const double values = taken * static_cast<double>(block_volume(graph, value.block));
   return node.reduction == Reduction::mean ? values + given : values;
 }

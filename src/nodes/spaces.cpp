@@ -41,7 +41,7 @@ int loop_of_coordinates(const Graph& graph, const Spaces& spaces, StreamId strea
     const int from =
         node_rule(producer.kind).carried(producer, static_cast<size_t>(graph.streams[stream].port));
     if (from < 0) return spaces.of(stream).index;
-    stream = producer.inputs[static_cast<size_t>(from)].stream;
+    stream = producer.inputs[from].stream;
   }
 }
 

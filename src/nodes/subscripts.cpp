@@ -49,7 +49,7 @@ std::optional<std::vector<int>> plain_digits(const Node& store, size_t digits) {
   for (const TileSubscript& subscript : store.subscripts) {
     const bool plain = subscript.terms.size() == 1 && subscript.terms[0].second == 1;
     if (subscript.offset != 0 || (!subscript.terms.empty() && !plain)) return std::nullopt;
-    if (plain) ++seen[static_cast<size_t>(subscript.terms[0].first)];
+    if (plain) ++seen[subscript.terms[0].first];
   }
   return seen;
 }

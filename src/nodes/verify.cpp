@@ -117,11 +117,10 @@ class Verifier {
       const bool gathered = node.kind == NodeKind::tile_load && varies_along(g_, node)[kKernelK];
       if (!gathered || node.subscripts.empty()) continue;
       const Format& format = tensors_[node.tensor].format;
-      const TileSubscript& inner = node.subscripts[static_cast<size_t>(format.mode_order.back())];
-      const bool along_k =
-          std::any_of(inner.terms.begin(), inner.terms.end(), [&](const auto& term) {
-            return term.second != 0 && dim_of[static_cast<size_t>(term.first)] == kKernelK;
-          });
+      const TileSubscript& inner = node.subscripts[format.mode_order.back()];
+      const bool along_k = std::any_of(
+          inner.terms.begin(), inner.terms.end(),
+          [&](const auto& term) { return term.second != 0 && dim_of[term.first] == kKernelK; });
       if (!along_k) continue;
       fail(n, fmt::format("%{} is gathered by a dimension that its innermost level stores ({}), "
                           "expected another order of its levels",

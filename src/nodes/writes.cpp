@@ -109,11 +109,10 @@ class Writes {
                           spaces_.spaces[written_space(n)].depth, level + 1, level));
     }
     for (int i = 0; i < given; ++i) {
-      const int loop = loop_of_coordinates(g_, spaces_, node.inputs[static_cast<size_t>(i)].stream);
+      const int loop = loop_of_coordinates(g_, spaces_, node.inputs[i].stream);
       const int64_t extent = t.level_extent(first + i);
-      if (loop < 0 || extent < 0 || g_.indices[static_cast<size_t>(loop)].extent <= extent)
-        continue;
-      const GraphIndex& index = g_.indices[static_cast<size_t>(loop)];
+      if (loop < 0 || extent < 0 || g_.indices[loop].extent <= extent) continue;
+      const GraphIndex& index = g_.indices[loop];
       fail(n, fmt::format("takes coordinates of index {}, which has extent {}, for level {} of "
                           "%{}, which has extent {}; expected an index of at most that",
                           index.name, index.extent, first + i, t.name, extent));

@@ -78,7 +78,7 @@ class Run {
     std::vector<int64_t> bytes;
     const std::vector<TensorId>& there = graph_.resident;
     for (const TensorId tensor : graph_.scratchpad) {
-      const auto& stored = data_.storage[static_cast<size_t>(tensor)];
+      const auto& stored = data_.storage[tensor];
       if (stored == nullptr || std::find(there.begin(), there.end(), tensor) != there.end()) {
         continue;
       }
@@ -163,10 +163,10 @@ void Run::connect() {
       if (input.is_immediate()) continue;
       ports_[n].back() = std::make_unique<Port>();
       Port& port = *ports_[n].back();
-      Output& output = outputs_[static_cast<size_t>(input.stream)];
+      Output& output = outputs_[input.stream];
       port.latency = output.latency;
       port.blocks = output.pool != nullptr;
-      port.producer = graph_.streams[static_cast<size_t>(input.stream)].producer;
+      port.producer = graph_.streams[input.stream].producer;
       port.consumer = static_cast<int>(n);
       output.ports.push_back(&port);
     }
@@ -210,7 +210,7 @@ void Run::keep_rows() {
     rows_[{tensor, level}].writers.push_back(std::move(node->written_rows));
   }
   for (auto& [of, rows] : rows_) {
-    const Tensor& tensor = program_.tensors[static_cast<size_t>(of.first)];
+    const Tensor& tensor = program_.tensors[of.first];
     int64_t row = 1;
     for (size_t l = 1; l < tensor.format.levels.size(); ++l) row *= tensor.level_extent(l);
     rows.find_ends(row);
@@ -245,7 +245,7 @@ void Run::make_nodes(int first, int last) {
     auto made = make_node(context_, static_cast<NodeId>(n));
     for (const auto& port : ports_[n]) made->ports.push_back(port.get());
     for (const StreamId stream : node.outputs) {
-      made->outputs.push_back(stream < 0 ? nullptr : &outputs_[static_cast<size_t>(stream)]);
+      made->outputs.push_back(stream < 0 ? nullptr : &outputs_[stream]);
     }
     if (made->written() != nullptr) shared.share(node, *made->written());
     position_[n] = static_cast<int>(nodes_.size());
@@ -269,7 +269,7 @@ void Run::find_demand() {
       const bool reads = node.reads(i);
       node.ports[i]->takes_run_length = !reads || node.takes_run_length(i);
       if (!reads) continue;
-      outputs_[static_cast<size_t>(node.node().inputs[i].stream)].payload_read = true;
+      outputs_[node.node().inputs[i].stream].payload_read = true;
     }
   }
 }
@@ -341,7 +341,7 @@ bool Run::check_limits() {
 /// Assigns what the phase's nodes counted and stored.
 void Run::end_phase() {
   for (const auto& node : nodes_) {
-    NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
+    NodeStats& stats = result_.nodes[node->id()];
     stats = node->stats();
     node->clock->fill(*node, stats);
     for (const Port* port : node->ports) stats.tokens_in += port == nullptr ? 0 : port->taken();

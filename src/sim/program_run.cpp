@@ -20,7 +20,7 @@ namespace {
 void mark_read(const std::vector<Statement>& statements, std::vector<bool>& read) {
   for (const Statement& statement : statements) {
     for (const Expr& expr : statement.nodes) {
-      if (expr.kind == Expr::Kind::access) read[static_cast<size_t>(expr.tensor)] = true;
+      if (expr.kind == Expr::Kind::access) read[expr.tensor] = true;
     }
   }
 }
@@ -34,11 +34,11 @@ std::vector<bool> tensors_read(const Program& program) {
     if (!region.graph) continue;
     for (const Node& node : region.graph->nodes) {
       if (!loads_data(node.kind)) continue;
-      for_tensors(node, [&](TensorId tensor) { read[static_cast<size_t>(tensor)] = true; });
+      for_tensors(node, [&](TensorId tensor) { read[tensor] = true; });
     }
   }
   for (size_t t = 0; t < read.size(); ++t) {  // what copies are made of
-    if (read[t]) read[static_cast<size_t>(original_of(program, static_cast<TensorId>(t)))] = true;
+    if (read[t]) read[original_of(program, static_cast<TensorId>(t))] = true;
   }
   return read;
 }
@@ -128,13 +128,13 @@ RunResult run_region(const Program& program, size_t region, TensorData& data,
   const RegionSlice slice = slice_region(program, region, nullptr);
   TensorData seen;
   for (const TensorId tensor : slice.tensors) {
-    seen.storage.push_back(data.storage[static_cast<size_t>(tensor)]);
+    seen.storage.push_back(data.storage[tensor]);
   }
   RunResult result =
       run_named(slice.program, *slice.program.regions[0].graph, seen, machine, options);
   for (auto& [tensor, storage] : result.results) {
     tensor = slice.whole(tensor);
-    data.storage[static_cast<size_t>(tensor)] = storage;
+    data.storage[tensor] = storage;
   }
   return result;
 }

@@ -10,6 +10,7 @@
 #include "ir/residency.h"
 #include "lower/lower.h"
 #include "machine/load.h"
+#include "sim/common/written_tensors.h"
 #include "sim/program_run.h"
 
 namespace fuseflow {
@@ -66,7 +67,7 @@ TEST(Residency, WhatStaysTakesNoBytesOfMemory) {
     int64_t written = 0;
     for (const char name : staying) {
       const TensorId tensor = find_tensor(program, std::string(1, name));
-      written += now.data.storage[static_cast<size_t>(tensor)]->bytes();
+      written += storage_bytes(program, tensor, *now.data.storage[tensor]);
     }
     EXPECT_EQ(counts.scratchpad_write_bytes, written);
     EXPECT_LT(counts.dram_read_bytes, whole.dram_read_bytes);

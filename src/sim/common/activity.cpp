@@ -26,7 +26,7 @@ void Activity::add(int64_t first, int64_t last) {
   fit(last);
   for (int64_t at = first; at <= last;) {
     const int64_t end = std::min(last, (at / interval_ + 1) * interval_ - 1);
-    busy_[static_cast<size_t>(at / interval_)] += end - at + 1;
+    busy_[at / interval_] += end - at + 1;
     at = end + 1;
   }
 }

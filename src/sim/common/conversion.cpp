@@ -49,7 +49,7 @@ class Sorts {
 
   void add(int dimension, bool first, bool last, std::vector<ConversionPass>& passes) const {
     const double keys = static_cast<double>(from_.tensor.format.coordinates(
-        static_cast<size_t>(dimension), from_.tensor.shape[static_cast<size_t>(dimension)].value));
+        static_cast<size_t>(dimension), from_.tensor.shape[dimension].value));
     const double times = ranges(keys);
     const double steps = times * entries_ * steps_of_value(from_.tensor.format, machine_);
     const double tuples = entries_ * tuple_bytes(from_);
@@ -76,7 +76,7 @@ class Sorts {
   double bytes_of_level(int dimension) const {
     const std::vector<int>& modes = from_.tensor.format.mode_order;
     const auto level = std::find(modes.begin(), modes.end(), dimension) - modes.begin();
-    const StoredArrays::Level& arrays = from_.arrays.levels[static_cast<size_t>(level)];
+    const StoredArrays::Level& arrays = from_.arrays.levels[level];
     return arrays.positions + arrays.coordinates;
   }
 

@@ -18,7 +18,7 @@ void missing_data(const std::string& tensor) {
 
 LevelView::LevelView(const Program& program, TensorId tensor, int level, const Storage* storage)
     : number_(level) {
-  const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
+  const Tensor& declared = program.tensors[tensor];
   tensor_ = declared.name;
   const auto l = static_cast<size_t>(level);
   kind_ = declared.format.levels[l];
@@ -59,7 +59,7 @@ uint32_t LevelView::fiber_end(uint32_t reference) const {
 int64_t LevelView::nth_bit(int64_t reference, int64_t number) const {
   const int64_t words = level_->words_per_fiber();
   for (int64_t w = 0; w < words; ++w) {
-    uint64_t word = level_->words[static_cast<size_t>(reference * words + w)];
+    uint64_t word = level_->words[reference * words + w];
     const int count = std::popcount(word);
     if (number >= count) {
       number -= count;
@@ -96,7 +96,7 @@ LevelView::Element LevelView::element(const Fiber& fiber, int64_t number) const 
   const auto reference = static_cast<uint32_t>(fiber.parent);
   const int64_t position = fiber_begin(reference) + n;
   if (kind_ == LevelKind::bitvector) return {nth_bit(reference, n), position};
-  return {level_->crd[static_cast<size_t>(position)], position};
+  return {level_->crd[position], position};
 }
 
 uint32_t LevelView::find(uint32_t reference, int64_t coordinate) const {

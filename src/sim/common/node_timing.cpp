@@ -24,11 +24,11 @@ struct Work {
 Work work_of(const Graph& graph, const Node& node) {
   Work work;
   const auto add = [&](StreamId s) {
-    const std::vector<int>& block = graph.streams[static_cast<size_t>(s)].block;
+    const std::vector<int>& block = graph.streams[s].block;
     work.blocks = work.blocks || !block.empty();
     work.volume = std::max(work.volume, block_volume(graph, block));
     for (const int index : block) {
-      work.side = std::max(work.side, graph.indices[static_cast<size_t>(index)].block);
+      work.side = std::max(work.side, graph.indices[index].block);
     }
   };
   for (const Input& input : node.inputs) {
@@ -45,7 +45,7 @@ int64_t scratchpad_bytes(const Graph& graph, const Node& node) {
   const StreamId value = node.kind == NodeKind::array          ? node.outputs.at(0)
                          : node.kind == NodeKind::write_values ? node.inputs.back().stream
                                                                : -1;
-  return value < 0 ? 4 : 4 * block_volume(graph, graph.streams[static_cast<size_t>(value)].block);
+  return value < 0 ? 4 : 4 * block_volume(graph, graph.streams[value].block);
 }
 
 /// Cycles between two slots of a port whose phases' ports move `bytes` a round: they take turns.

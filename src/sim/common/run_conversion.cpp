@@ -8,9 +8,9 @@ namespace fuseflow {
 RunResult run_conversion(const Program& program, const Graph& graph, const TensorData& data,
                          const Machine& machine, const RunOptions& options) {
   const Node& node = graph.nodes[0];
-  const Tensor& from = program.tensors[static_cast<size_t>(node.other_tensor)];
-  const Tensor& to = program.tensors[static_cast<size_t>(node.tensor)];
-  const std::shared_ptr<const Storage>& copy = data.storage[static_cast<size_t>(node.tensor)];
+  const Tensor& from = program.tensors[node.other_tensor];
+  const Tensor& to = program.tensors[node.tensor];
+  const std::shared_ptr<const Storage>& copy = data.storage[node.tensor];
   if (copy == nullptr) throw Error(ExitCode::internal, "%" + to.name + " was not loaded");
   const StoredArrays from_arrays = stored_arrays(from, data.find(node.other_tensor));
   const StoredArrays to_arrays = stored_arrays(to, copy.get());

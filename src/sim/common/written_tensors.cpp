@@ -40,16 +40,15 @@ Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
 void clear_padding(Storage& storage) {
   std::vector<float> kept(storage.values.size(), storage.fill);
   const float* first = storage.values.data();
-  for_each_stored(storage, [&](std::span<const int64_t>, const float& value) {
-    kept[static_cast<size_t>(&value - first)] = value;
-  });
+  for_each_stored(
+      storage, [&](std::span<const int64_t>, const float& value) { kept[&value - first] = value; });
   storage.values = Buffer<float>(std::move(kept));
 }
 
 }  // namespace
 
 std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTensor written) {
-  const Tensor& tensor = program.tensors[static_cast<size_t>(written.tensor)];
+  const Tensor& tensor = program.tensors[written.tensor];
   auto storage = std::make_shared<Storage>();
   storage->shape = known_shape(tensor);
   storage->format = tensor.format;
@@ -96,10 +95,10 @@ SharedArrays::SharedArrays(const Program& program, const Graph& graph)
 
 void SharedArrays::share(const Node& writer, Written& stored) {
   if (writer.kind != NodeKind::write_values) return;
-  if (writers_[static_cast<size_t>(writer.tensor)] < 2) return;
+  if (writers_[writer.tensor] < 2) return;
   std::shared_ptr<std::vector<float>>& array = arrays_[writer.tensor];
   if (array == nullptr) {
-    const Tensor& tensor = program_.tensors[static_cast<size_t>(writer.tensor)];
+    const Tensor& tensor = program_.tensors[writer.tensor];
     auto count = static_cast<uint64_t>(tensor.format.block_volume());
     for (int l = 0; l < tensor.format.rank(); ++l) {
       count = saturating_product(count, static_cast<uint64_t>(tensor.level_extent(l)));
@@ -112,7 +111,7 @@ void SharedArrays::share(const Node& writer, Written& stored) {
 
 void WrittenTensors::add(const Program& program, NodeId id, const Node& writer, Written stored) {
   WrittenTensor& target = written_[writer.tensor];
-  const Tensor& tensor = program.tensors[static_cast<size_t>(writer.tensor)];
+  const Tensor& tensor = program.tensors[writer.tensor];
   const size_t levels = tensor.format.levels.size();
   target.tensor = writer.tensor;
   target.pos.resize(levels);
@@ -120,8 +119,8 @@ void WrittenTensors::add(const Program& program, NodeId id, const Node& writer, 
   writers_.push_back({id, writer.tensor, -1, -1});
   if (writer.kind != NodeKind::write_values) {
     writers_.back().level = writer.level;
-    target.pos[static_cast<size_t>(writer.level)] = std::move(stored.pos);
-    target.crd[static_cast<size_t>(writer.level)] = std::move(stored.crd);
+    target.pos[writer.level] = std::move(stored.pos);
+    target.crd[writer.level] = std::move(stored.crd);
   } else if (stored.whole == nullptr) {
     target.values = std::move(stored.values);
   } else {
@@ -134,8 +133,8 @@ void WrittenTensors::add(const Program& program, NodeId id, const Node& writer, 
 void WrittenTensors::store(const Program& program,
                            std::vector<std::shared_ptr<const Storage>>& data, RunResult& result) {
   for (auto& [tensor, parts] : written_) {
-    data[static_cast<size_t>(tensor)] = assemble_result(program, std::move(parts));
-    result.results.emplace_back(tensor, data[static_cast<size_t>(tensor)]);
+    data[tensor] = assemble_result(program, std::move(parts));
+    result.results.emplace_back(tensor, data[tensor]);
   }
   count_bytes(program, data, result);
 }
@@ -147,26 +146,25 @@ void WrittenTensors::count_bytes(const Program& program,
                                  RunResult& result) const {
   std::map<TensorId, NodeId> first;
   for (const Writer& writer : writers_) {
-    int64_t& bytes = result.nodes[static_cast<size_t>(writer.id)].write_bytes;
-    bytes = written_bytes(program, writer.tensor, writer.level,
-                          *data[static_cast<size_t>(writer.tensor)]);
+    int64_t& bytes = result.nodes[writer.id].write_bytes;
+    bytes = written_bytes(program, writer.tensor, writer.level, *data[writer.tensor]);
     if (writer.part_bytes < 0) continue;
     const auto [place, is_first] = first.emplace(writer.tensor, writer.id);
     if (is_first) continue;
     bytes = writer.part_bytes;
-    result.nodes[static_cast<size_t>(place->second)].write_bytes -= bytes;
+    result.nodes[place->second].write_bytes -= bytes;
   }
 }
 
 int64_t written_bytes(const Program& program, TensorId tensor, int level, const Storage& storage) {
-  const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
+  const Tensor& declared = program.tensors[tensor];
   if (level < 0) return storage.stored() * element_bytes(declared.type);
-  const Level& stored = storage.levels[static_cast<size_t>(level)];
+  const Level& stored = storage.levels[level];
   return static_cast<int64_t>(4 * (stored.pos.size() + stored.crd.size()));
 }
 
 int64_t storage_bytes(const Program& program, TensorId tensor, const Storage& storage) {
-  const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
+  const Tensor& declared = program.tensors[tensor];
   return static_cast<int64_t>(stored_arrays(declared, &storage).total());
 }
 

@@ -138,7 +138,7 @@ void fold_rows(float* sums, const float* values, const BlockRows& rows, int64_t 
 
 BlockExtents::BlockExtents(const Graph& graph, const std::vector<int>& over) : loops(over) {
   for (const int loop : loops) {
-    extents.push_back(graph.indices[static_cast<size_t>(loop)].block);
+    extents.push_back(graph.indices[loop].block);
     volume *= extents.back();
   }
 }
@@ -158,14 +158,13 @@ BlockRows::BlockRows(const BlockExtents& rows, const BlockExtents& operand) {
 
 BlockOperator::BlockOperator(const Graph& graph, const Node& node)
     : op_(node.op),
-      out_(graph, graph.streams[static_cast<size_t>(node.outputs[0])].block),
+      out_(graph, graph.streams[node.outputs[0]].block),
       inner_(graph, node.contract) {
   simple_ = true;
   for (const Input& input : node.inputs) {
-    shapes_.push_back(
-        input.is_immediate()
-            ? BlockExtents{}
-            : BlockExtents(graph, graph.streams[static_cast<size_t>(input.stream)].block));
+    shapes_.push_back(input.is_immediate()
+                          ? BlockExtents{}
+                          : BlockExtents(graph, graph.streams[input.stream].block));
     rows_.emplace_back(out_, shapes_.back());
     inners_.push_back(offsets_in(shapes_.back(), inner_.loops, inner_.extents));
     simple_ = simple_ && (rows_.back().whole || shapes_.back().loops.empty());
@@ -242,7 +241,7 @@ void BlockOperator::product_rows(const float* x, const float* y, size_t shared, 
     const int64_t step = rows_[shared].step;
     for (int64_t k = 0; k < depth; ++k) {
       for (int64_t c = 0; c < n; ++c) {
-        packed_[static_cast<size_t>(k * n + c)] = y[ys[static_cast<size_t>(k)] + c * step];
+        packed_[k * n + c] = y[ys[k] + c * step];
       }
     }
     panel.y = packed_.data();
@@ -268,10 +267,9 @@ void BlockOperator::product_any(const float* a, const float* b, float* out) cons
 
 BlockFold::BlockFold(const Graph& graph, const Node& node)
     : reduction_(node.reduction),
-      in_(graph, graph.streams[static_cast<size_t>(node.inputs.back().stream)].block),
-      out_(graph, node.outputs.back() < 0
-                      ? std::vector<int>{}
-                      : graph.streams[static_cast<size_t>(node.outputs.back())].block),
+      in_(graph, graph.streams[node.inputs.back().stream].block),
+      out_(graph,
+           node.outputs.back() < 0 ? std::vector<int>{} : graph.streams[node.outputs.back()].block),
       rows_(in_, out_) {}
 
 void BlockFold::add(float* sums, const float* values) const {
@@ -284,8 +282,8 @@ void BlockFold::add(float* sums, const float* values) const {
 
 BlockPad::BlockPad(const Graph& graph, const Node& node)
     : init_(node.init),
-      in_(graph, graph.streams[static_cast<size_t>(node.inputs[0].stream)].block),
-      out_(graph, graph.streams[static_cast<size_t>(node.outputs[0])].block),
+      in_(graph, graph.streams[node.inputs[0].stream].block),
+      out_(graph, graph.streams[node.outputs[0]].block),
       rows_(out_, in_) {}
 
 void BlockPad::run(const float* in, std::span<const int64_t> valid, float* out) const {

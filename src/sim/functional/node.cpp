@@ -11,9 +11,9 @@ namespace fuseflow::engine {
 EngineNode::EngineNode(const Context& context, NodeId id)
     : context_(context),
       id_(id),
-      node_(context.graph.nodes[static_cast<size_t>(id)]),
-      interval_(context.timings[static_cast<size_t>(id)].interval_cycles),
-      latency_(context.timings[static_cast<size_t>(id)].latency_cycles) {
+      node_(context.graph.nodes[id]),
+      interval_(context.timings[id].interval_cycles),
+      latency_(context.timings[id].latency_cycles) {
   sides.resize(1);
   sides.front().one_lane(node_.inputs.size(), node_.outputs.size());
   if (!reads_tensor(node_.kind) || context.rows == nullptr) return;

@@ -156,12 +156,8 @@ class EngineNode {
   /// their lanes say otherwise.
   void add_steps(uint32_t n) { steps().add(n, interval_); }
   /// Of the side that takes.
-  Lane& in_lane(size_t input) {
-    return sides.front().now.in[static_cast<size_t>(sides.front().in_lane[input])];
-  }
-  Lane& out_lane(size_t output) {
-    return steps().out[static_cast<size_t>(sides.back().out_lane[output])];
-  }
+  Lane& in_lane(size_t input) { return sides.front().now.in[sides.front().in_lane[input]]; }
+  Lane& out_lane(size_t output) { return steps().out[sides.back().out_lane[output]]; }
   /// In the step the load of a reference waits for its row.
   void wait_for_row(uint32_t step, int64_t reference) {
     row_gates.wait_for(reference, [&](size_t gate, uint32_t count) {
@@ -190,7 +186,7 @@ class EngineNode {
   /// The name of a block full of one value, good as long as the node.
   uint32_t constant_block(float value, int64_t volume);
   bool blocked(StreamId stream) const {
-    return stream >= 0 && !context_.graph.streams[static_cast<size_t>(stream)].block.empty();
+    return stream >= 0 && !context_.graph.streams[stream].block.empty();
   }
   /// Whether payloads of so many tokens with so many stops are given by run lengths.
   bool worth_run_length(size_t tokens, size_t stops) const {

@@ -44,11 +44,11 @@ Addresses::Addresses(const Program& program, const Graph& graph,
                      const std::vector<std::shared_ptr<const Storage>>& data, int64_t burst_bytes)
     : burst_bytes_(static_cast<uint64_t>(burst_bytes)) {
   memory_.assign(program.tensors.size(), true);
-  for (const TensorId tensor : graph.scratchpad) memory_[static_cast<size_t>(tensor)] = false;
+  for (const TensorId tensor : graph.scratchpad) memory_[tensor] = false;
   // Only what the region touches has a place: so its time does not depend on the other regions.
   std::vector<bool> used(program.tensors.size(), false);
   for (const Node& node : graph.nodes) {
-    for_tensors(node, [&](TensorId tensor) { used[static_cast<size_t>(tensor)] = true; });
+    for_tensors(node, [&](TensorId tensor) { used[tensor] = true; });
   }
   uint64_t next = 0;
   const auto place = [&](uint64_t bytes) {

@@ -22,14 +22,12 @@ class Addresses {
   Addresses(const Program& program, const Graph& graph,
             const std::vector<std::shared_ptr<const Storage>>& data, int64_t burst_bytes);
 
-  bool in_memory(TensorId tensor) const {
-    return tensor >= 0 && memory_[static_cast<size_t>(tensor)];
-  }
+  bool in_memory(TensorId tensor) const { return tensor >= 0 && memory_[tensor]; }
   /// Bits of a bitvector level are its `coordinates`.
   uint64_t level(TensorId tensor, int level, Array array) const {
-    return starts_[static_cast<size_t>(tensor)][2 * static_cast<size_t>(level) + array];
+    return starts_[tensor][2 * static_cast<size_t>(level) + array];
   }
-  uint64_t values(TensorId tensor) const { return starts_[static_cast<size_t>(tensor)].back(); }
+  uint64_t values(TensorId tensor) const { return starts_[tensor].back(); }
   uint64_t burst_bytes() const { return burst_bytes_; }
 
  private:

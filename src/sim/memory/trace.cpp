@@ -122,7 +122,7 @@ TraceRun run_memory_trace(const std::vector<TracedAccess>& trace, const Machine&
     memory->advance(horizon, answers);
     for (const MemoryAnswer& answer : answers) {
       run.cycles = std::max(run.cycles, answer.time);
-      run.waiting += answer.time - trace[static_cast<size_t>(answer.number)].cycle;
+      run.waiting += answer.time - trace[answer.number].cycle;
     }
     answered += answers.size();
   }

@@ -11,14 +11,14 @@ BlockShape block_shape(const Graph& graph, const std::vector<int>& loops) {
   BlockShape shape;
   shape.loops = loops;
   for (const int loop : loops) {
-    shape.extents.push_back(graph.indices[static_cast<size_t>(loop)].block);
+    shape.extents.push_back(graph.indices[loop].block);
     shape.volume *= shape.extents.back();
   }
   return shape;
 }
 
 BlockShape block_shape(const Graph& graph, StreamId stream) {
-  return block_shape(graph, graph.streams[static_cast<size_t>(stream)].block);
+  return block_shape(graph, graph.streams[stream].block);
 }
 
 const float* block_values(const Token& token) {
@@ -100,7 +100,7 @@ BlockReduce::BlockReduce(const Graph& graph, const Node& node)
 void BlockReduce::add(std::vector<float>& sums, const Token& token) const {
   const float* values = block_values(token);
   for_each_offset(in_.extents, strides_, [&](int64_t offset) {
-    float& sum = sums[static_cast<size_t>(offset)];
+    float& sum = sums[offset];
     sum = combine(reduction_, sum, *values++);
   });
 }

@@ -81,7 +81,7 @@ class GallopNode final : public NodeRun {
     const auto i = static_cast<size_t>(level);
     return levels_[i].element(fibers_[i], element).coordinate;
   }
-  int64_t size(int level) const { return fibers_[static_cast<size_t>(level)].size(); }
+  int64_t size(int level) const { return fibers_[level].size(); }
 
   bool look() {
     State next = state_;
@@ -107,7 +107,7 @@ class GallopNode final : public NodeRun {
   /// One look at an element of the level that is searched. Whether it has the coordinate.
   bool probe(State& s) const {
     const bool doubling = s.what == What::doubling;
-    int64_t& head = s.head[static_cast<size_t>(s.jumper)];
+    int64_t& head = s.head[s.jumper];
     const int64_t at = doubling ? head + s.power : (s.too_small + s.big_enough) / 2;
     const int64_t there = coordinate(s.jumper, at);
     if (there == s.wanted) {
@@ -138,7 +138,7 @@ class GallopNode final : public NodeRun {
     s.jumper = level;
     s.wanted = wanted;
     s.power = 1;
-    s.too_small = s.head[static_cast<size_t>(level)];
+    s.too_small = s.head[level];
     s.big_enough = size(level);
     s.what = s.too_small + 1 == s.big_enough ? What::ended : What::doubling;
   }

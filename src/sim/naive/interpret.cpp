@@ -83,17 +83,17 @@ void Run::make_channels() {
   for (size_t s = 0; s < channels_.size(); ++s) {
     Channel& channel = channels_[s];
     const NodeId producer = graph_.streams[s].producer;
-    const Node& node = graph_.nodes[static_cast<size_t>(producer)];
+    const Node& node = graph_.nodes[producer];
     channel.id = static_cast<StreamId>(s);
     channel.producer = producer;
-    channel.latency = timings_[static_cast<size_t>(producer)].latency_cycles;
+    channel.latency = timings_[producer].latency_cycles;
     channel.depth = node.kind == NodeKind::buffer ? node.capacity : machine_.fifo_depth;
     if (options_.record_streams) channel.record = &result_.recorded[s];
   }
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     for (const Input& input : graph_.nodes[n].inputs) {
       if (input.is_immediate()) continue;
-      channels_[static_cast<size_t>(input.stream)].readers.emplace_back(static_cast<NodeId>(n));
+      channels_[input.stream].readers.emplace_back(static_cast<NodeId>(n));
     }
   }
 }
@@ -142,20 +142,20 @@ void Run::make_nodes(int first, int last) {
       Channel* channel = nullptr;
       size_t reader = 0;
       if (!input.is_immediate()) {
-        channel = &channels_[static_cast<size_t>(input.stream)];
-        reader = next[static_cast<size_t>(input.stream)]++;
+        channel = &channels_[input.stream];
+        reader = next[input.stream]++;
       }
       if (run) run->connect_input(channel, reader);
     }
     if (!run) continue;
     for (const StreamId output : node.outputs) {
-      run->connect_output(output < 0 ? nullptr : &channels_[static_cast<size_t>(output)]);
+      run->connect_output(output < 0 ? nullptr : &channels_[output]);
     }
     if (run->written() != nullptr) shared.share(node, *run->written());
     run->start_at(now_);
     if (options_.trace) {
-      run->activity = &result_.activity[static_cast<size_t>(id)];
-      run->stalls = &result_.stalls[static_cast<size_t>(id)];
+      run->activity = &result_.activity[id];
+      run->stalls = &result_.stalls[id];
     }
     nodes_.push_back(std::move(run));
   }
@@ -219,7 +219,7 @@ void Run::run_phases(int first, int last) {
 /// Assigns what the phase's nodes counted and stored.
 void Run::end_phase() {
   for (const auto& node : nodes_) {
-    result_.nodes[static_cast<size_t>(node->id())] = node->stats();
+    result_.nodes[node->id()] = node->stats();
     if (node->ended() || result_.finish != Finish::deadlock) continue;
     result_.deadlock.waits.push_back(node->wait());
   }

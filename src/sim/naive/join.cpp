@@ -105,7 +105,7 @@ class JoinNode : public NodeRun {
       return token;
     }
     const StreamId stream = node_.inputs[input].stream;
-    const bool value = context_.graph.streams[static_cast<size_t>(stream)].kind == StreamKind::val;
+    const bool value = context_.graph.streams[stream].kind == StreamKind::val;
     if (!value) return payload_token(kAbsent);
     return constant_token(block_shape(context_.graph, stream), node_.init);
   }

@@ -11,8 +11,8 @@ namespace fuseflow::naive {
 NodeRun::NodeRun(const Context& context, NodeId id)
     : context_(context),
       id_(id),
-      node_(context.graph.nodes[static_cast<size_t>(id)]),
-      interval_(context.timings[static_cast<size_t>(id)].interval_cycles) {
+      node_(context.graph.nodes[id]),
+      interval_(context.timings[id].interval_cycles) {
   wait_.node = id;
 }
 
@@ -149,7 +149,7 @@ bool NodeRun::take_with(size_t input, size_t inner, const Token& like, const Tok
 /// have its row, if any has.
 std::vector<const RowTimes*> NodeRun::awaited(const std::vector<RowTimes>& writers,
                                               int64_t reference) const {
-  const Tensor& tensor = context_.program.tensors[static_cast<size_t>(node_.tensor)];
+  const Tensor& tensor = context_.program.tensors[node_.tensor];
   const bool parts = writers.size() > 1;
   int64_t row = 1;
   for (size_t l = 1; parts && l < tensor.format.levels.size(); ++l) row *= tensor.level_extent(l);
@@ -157,7 +157,7 @@ std::vector<const RowTimes*> NodeRun::awaited(const std::vector<RowTimes>& write
   std::vector<const RowTimes*> all;
   std::vector<const RowTimes*> with_row;
   for (const RowTimes& rows : writers) {
-    if (context_.graph.nodes[static_cast<size_t>(rows.writer)].phase >= node_.phase) continue;
+    if (context_.graph.nodes[rows.writer].phase >= node_.phase) continue;
     all.push_back(&rows);
     if (parts && std::binary_search(rows.all.begin(), rows.all.end(), end))
       with_row.push_back(&rows);
@@ -176,13 +176,13 @@ bool NodeRun::need_row(int64_t reference) {
       wait_ = {id_, node_.inputs[0].stream, false, rows->writer, 0, 0};
       return false;
     }
-    arrivals_ = std::max(arrivals_, rows->times[static_cast<size_t>(at - rows->complete.begin())]);
+    arrivals_ = std::max(arrivals_, rows->times[at - rows->complete.begin()]);
   }
   return true;
 }
 
 std::unique_ptr<NodeRun> make_node(const Context& context, NodeId id) {
-  const Node& node = context.graph.nodes[static_cast<size_t>(id)];
+  const Node& node = context.graph.nodes[id];
   switch (node.kind) {
 #define FUSEFLOW_CASE(kind) \
   case NodeKind::kind:      \

@@ -29,8 +29,8 @@ class RootNode final : public NodeRun {
 };
 
 int64_t loop_extent(const Graph& graph, const Node& scan) {
-  const Stream& opened = graph.streams[static_cast<size_t>(scan.outputs.front())];
-  return graph.indices[static_cast<size_t>(opened.indices.back())].extent;
+  const Stream& opened = graph.streams[scan.outputs.front()];
+  return graph.indices[opened.indices.back()].extent;
 }
 
 class ScanNode final : public NodeRun {
@@ -178,7 +178,7 @@ class ArrayNode final : public NodeRun {
  public:
   ArrayNode(const Context& context, NodeId id)
       : NodeRun(context, id),
-        tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
+        tensor_(context.program.tensors[node_.tensor]),
         storage_(context.storage(node_.tensor)),
         shape_(block_shape(context.graph, node_.outputs[0])) {
     if (storage_ == nullptr) missing_data(tensor_.name);

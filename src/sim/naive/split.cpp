@@ -10,8 +10,8 @@ class ParallelizeNode final : public NodeRun {
  public:
   ParallelizeNode(const Context& context, NodeId id)
       : NodeRun(context, id), copies_(static_cast<int64_t>(node_.outputs.size())) {
-    const Stream& stream = context.graph.streams[static_cast<size_t>(node_.inputs[0].stream)];
-    extent_ = context.graph.indices[static_cast<size_t>(stream.indices.back())].extent;
+    const Stream& stream = context.graph.streams[node_.inputs[0].stream];
+    extent_ = context.graph.indices[stream.indices.back()].extent;
     next_ = first_copy(0, copies_);
   }
 

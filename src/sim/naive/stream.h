@@ -46,7 +46,7 @@ class Reader {
   int64_t taken() const { return taken_; }
   int64_t peak() const { return peak_; }
   /// The time at which token `index` was taken (it must have been, not long ago).
-  int64_t take_time(int64_t index) const { return times_[static_cast<size_t>(index - base_)]; }
+  int64_t take_time(int64_t index) const { return times_[index - base_]; }
 
   void take(int64_t time) {
     times_.push_back(time);
@@ -101,7 +101,7 @@ class Channel {
   /// The token `ahead` of the reader's head, or null when it has not been given yet.
   const Token* peek(size_t reader, int64_t ahead) const {
     const int64_t index = readers[reader].taken() + ahead;
-    return index < given_ ? &tokens_[static_cast<size_t>(index - base_)] : nullptr;
+    return index < given_ ? &tokens_[index - base_] : nullptr;
   }
 
   /// The earliest time for the token `ahead` of the next to be given: -1 when a consumer must first
@@ -128,8 +128,7 @@ class Channel {
 
   void take(size_t reader, int64_t time) {
     readers[reader].take(time);
-    readers[reader].measure(
-        given_, [this](int64_t k) { return tokens_[static_cast<size_t>(k - base_)].time; });
+    readers[reader].measure(given_, [this](int64_t k) { return tokens_[k - base_].time; });
     readers[reader].trim(depth);
     const int64_t keep = slowest();
     if (keep - base_ < 4096 || 2 * (keep - base_) < given_ - base_) return;

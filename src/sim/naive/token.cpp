@@ -89,8 +89,8 @@ class PadNode final : public NodeRun {
     if (!take_with(i, 0, like, &coordinate)) return false;
     if (!like.is_payload()) return true;
     const StreamId stream = node_.inputs[i].stream;
-    const int loop = context_.graph.streams[static_cast<size_t>(stream)].indices.back();
-    const GraphIndex& index = context_.graph.indices[static_cast<size_t>(loop)];
+    const int loop = context_.graph.streams[stream].indices.back();
+    const GraphIndex& index = context_.graph.indices[loop];
     for (size_t d = 0; d < out_.loops.size(); ++d) {
       if (out_.loops[d] != loop) continue;
       valid_[d] =

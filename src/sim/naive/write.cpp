@@ -15,7 +15,7 @@ class WriteNode final : public NodeRun {
  public:
   WriteNode(const Context& context, NodeId id)
       : NodeRun(context, id),
-        tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
+        tensor_(context.program.tensors[node_.tensor]),
         level_(node_.kind == NodeKind::write_level),
         main_(node_.inputs.size() - 1) {
     const size_t below = level_ ? static_cast<size_t>(node_.level) : tensor_.format.levels.size();
@@ -129,8 +129,7 @@ class WriteNode final : public NodeRun {
     RowTimes& r = *std::find_if(rows->second.begin(), rows->second.end(), own);
     if (count <= (r.complete.empty() ? 0 : r.complete.back())) return;
     r.complete.push_back(count);
-    r.times.push_back(stats().last_step +
-                      context_.timings[static_cast<size_t>(id_)].latency_cycles);
+    r.times.push_back(stats().last_step + context_.timings[id_].latency_cycles);
   }
 
   const Tensor& tensor_;

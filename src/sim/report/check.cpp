@@ -35,7 +35,7 @@ class ReferenceChecker {
   void compare_all(const std::vector<TensorId>& written,
                    std::vector<CheckedTensor>& checked) const {
     std::vector<bool> wanted(program_.tensors.size(), false);
-    for (const TensorId tensor : written) wanted[static_cast<size_t>(tensor)] = true;
+    for (const TensorId tensor : written) wanted[tensor] = true;
     evaluate_with(false, {}, [&](TensorId tensor, const Value& expected) {
       const auto t = static_cast<size_t>(tensor);
       assert_facts(program_.tensors[t], expected);
@@ -76,8 +76,8 @@ class ReferenceChecker {
 
  private:
   CheckedTensor compared(TensorId tensor, const Value& expected) const {
-    return fuseflow::compared(tensor, value_of(data_.storage[static_cast<size_t>(tensor)]),
-                              expected, settings_.tolerance, "the reference");
+    return fuseflow::compared(tensor, value_of(data_.storage[tensor]), expected,
+                              settings_.tolerance, "the reference");
   }
 
   void evaluate_with(bool bounds, std::vector<TensorId> wanted,
@@ -169,7 +169,7 @@ Source file_source(const std::string& path, const Tensor& tensor) {
 
 std::shared_ptr<const Storage> load_expected(const Program& program, TensorId tensor,
                                              const std::string& path) {
-  const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
+  const Tensor& declared = program.tensors[tensor];
   const std::vector<int64_t> shape = known_shape(declared);
   const Source source = file_source(path, declared);
   return std::make_shared<const Storage>(
@@ -180,11 +180,10 @@ CheckedTensor check_expected(const Program& program, const TensorData& data, Ten
                              const std::string& path,
                              const std::shared_ptr<const Storage>& expected, double tolerance) {
   if (data.find(tensor) == nullptr) {
-    throw Error(ExitCode::usage, fmt::format("%{} is not written by the program",
-                                             program.tensors[static_cast<size_t>(tensor)].name));
+    throw Error(ExitCode::usage,
+                fmt::format("%{} is not written by the program", program.tensors[tensor].name));
   }
-  return compared(tensor, value_of(data.storage[static_cast<size_t>(tensor)]), value_of(expected),
-                  tolerance, path);
+  return compared(tensor, value_of(data.storage[tensor]), value_of(expected), tolerance, path);
 }
 
 namespace {
@@ -230,7 +229,7 @@ std::string describe_overflow(const Tensor& tensor, const Comparison& c, int64_t
 }  // namespace
 
 std::string describe_failure(const Program& program, const CheckedTensor& checked) {
-  const Tensor& tensor = program.tensors[static_cast<size_t>(checked.tensor)];
+  const Tensor& tensor = program.tensors[checked.tensor];
   const Comparison& c = checked.comparison;
   std::string what = fmt::format("the largest error is {:.6g}, the largest expected value {:.6g}",
                                  c.max_abs_error, c.max_abs_expected);
@@ -245,7 +244,7 @@ std::string describe_failure(const Program& program, const CheckedTensor& checke
 
 std::string describe_excused(const Program& program, const CheckedTensor& checked) {
   const Comparison& c = checked.comparison;
-  const Tensor& tensor = program.tensors[static_cast<size_t>(checked.tensor)];
+  const Tensor& tensor = program.tensors[checked.tensor];
   const int64_t elements = element_count(known_shape(tensor));
   std::vector<std::string> parts;
   if (c.excused > c.overflowed) parts.push_back(describe_rounding(checked, elements));

@@ -25,9 +25,8 @@ class RewriteChecker {
         computed_(program.tensors.size()) {}
 
   std::vector<CheckedTensor> differences(const std::vector<TensorId>& written) {
-    evaluate_with(after_, false, written, [&](TensorId t, const Value& value) {
-      computed_[static_cast<size_t>(t)] = value;
-    });
+    evaluate_with(after_, false, written,
+                  [&](TensorId t, const Value& value) { computed_[t] = value; });
     std::vector<CheckedTensor> apart = compared(written, false);
     if (apart.empty()) return apart;
     std::vector<TensorId> again;
@@ -41,9 +40,8 @@ class RewriteChecker {
     std::vector<CheckedTensor> apart;
     evaluate_with(before_, bounds, tensors, [&](TensorId t, const Value& expected) {
       if (std::find(tensors.begin(), tensors.end(), t) == tensors.end()) return;
-      CheckedTensor one =
-          fuseflow::compared(t, computed_[static_cast<size_t>(t)], expected, settings_.tolerance,
-                             "what it was rewritten from, in f32");
+      CheckedTensor one = fuseflow::compared(t, computed_[t], expected, settings_.tolerance,
+                                             "what it was rewritten from, in f32");
       if (!one.passes) apart.push_back(std::move(one));
     });
     return apart;

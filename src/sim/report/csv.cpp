@@ -81,7 +81,7 @@ std::string attribution_text(const Program& program, const Attribution& attribut
                                                        : std::string_view();
   const Statement* statement = attribution.statement(region, node);
   if (statement == nullptr) return fmt::format(",,,,{}", function);
-  const Tensor& result = program.tensors[static_cast<size_t>(statement->result)];
+  const Tensor& result = program.tensors[statement->result];
   return fmt::format("{},{},{},{},{}", csv_field(statement->from.op), csv_field(result.name),
                      csv_field(attribution.layer(*statement)), csv_field(statement->from.name),
                      function);
@@ -93,21 +93,20 @@ std::string outputs_of(const Graph& graph, const Node& node) {
   std::string text;
   for (const StreamId stream : node.outputs) {
     if (stream < 0) continue;
-    text += (text.empty() ? "" : " ") + graph.streams[static_cast<size_t>(stream)].name;
+    text += (text.empty() ? "" : " ") + graph.streams[stream].name;
   }
   return text;
 }
 
 std::string tensor_of(const Program& program, const Node& node) {
   if (node.tensor < 0) return "";
-  const std::string& name = program.tensors[static_cast<size_t>(node.tensor)].name;
+  const std::string& name = program.tensors[node.tensor].name;
   if (node.level < 0 && node.other_tensor >= 0) {
-    return fmt::format("{} {}", name, program.tensors[static_cast<size_t>(node.other_tensor)].name);
+    return fmt::format("{} {}", name, program.tensors[node.other_tensor].name);
   }
   if (node.level < 0) return name;
   if (node.other_tensor < 0) return fmt::format("{}.{}", name, node.level);
-  return fmt::format("{}.{} {}.{}", name, node.level,
-                     program.tensors[static_cast<size_t>(node.other_tensor)].name,
+  return fmt::format("{}.{} {}.{}", name, node.level, program.tensors[node.other_tensor].name,
                      node.other_level);
 }
 
@@ -184,14 +183,14 @@ std::string stream_csv(const Program& program, const ProgramRun& run) {
     std::vector<int> consumers(graph.streams.size(), 0);
     for (const Node& node : graph.nodes) {
       for (const Input& input : node.inputs) {
-        if (!input.is_immediate()) ++consumers[static_cast<size_t>(input.stream)];
+        if (!input.is_immediate()) ++consumers[input.stream];
       }
     }
     for (size_t s = 0; s < graph.streams.size(); ++s) {
       const Stream& stream = graph.streams[s];
       std::string loops;
       for (const int index : stream.indices) {
-        loops += (loops.empty() ? "" : " ") + graph.indices[static_cast<size_t>(index)].name;
+        loops += (loops.empty() ? "" : " ") + graph.indices[index].name;
       }
       text += fmt::format(
           "{},{},{},{},{},{},{},{},{}\n", kCsvSchema, csv_field(program.regions[r].name),

@@ -8,18 +8,18 @@ namespace fuseflow {
 namespace {
 
 std::string node_label(const Graph& graph, NodeId id) {
-  const Node& node = graph.nodes[static_cast<size_t>(id)];
+  const Node& node = graph.nodes[id];
   std::string outputs;
   for (const StreamId stream : node.outputs) {
     if (stream < 0) continue;
-    outputs += (outputs.empty() ? "$" : ", $") + graph.streams[static_cast<size_t>(stream)].name;
+    outputs += (outputs.empty() ? "$" : ", $") + graph.streams[stream].name;
   }
   if (outputs.empty()) return fmt::format("{} (node {})", node_kind_name(node.kind), id);
   return fmt::format("{} of {}", node_kind_name(node.kind), outputs);
 }
 
 std::string wait_line(const Graph& graph, const Wait& wait) {
-  const std::string& stream = graph.streams[static_cast<size_t>(wait.on)].name;
+  const std::string& stream = graph.streams[wait.on].name;
   const std::string fill = wait.depth > 0 ? fmt::format("{} of {} tokens", wait.held, wait.depth)
                                           : fmt::format("{} tokens", wait.held);
   return fmt::format("{} waits for {} to {} ${} ({})", node_label(graph, wait.node),

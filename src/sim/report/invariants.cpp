@@ -15,16 +15,15 @@ namespace {
 /// from the root, of all of each level.
 bool visits_all(const Graph& graph, StreamId stream, TensorId tensor, int level,
                 const Storage& storage) {
-  const Node& node =
-      graph.nodes[static_cast<size_t>(graph.streams[static_cast<size_t>(stream)].producer)];
+  const Node& node = graph.nodes[graph.streams[stream].producer];
   if (level < 0) return node.kind == NodeKind::root;
   if (node.kind != NodeKind::scan || node.tensor != tensor || node.level != level ||
       node.offset != 0 || node.outputs.size() < 2 || node.outputs[1] != stream) {
     return false;
   }
-  const auto& loops = graph.streams[static_cast<size_t>(node.outputs[0])].indices;
-  const int64_t extent = graph.indices[static_cast<size_t>(loops.back())].extent;
-  return storage.levels[static_cast<size_t>(level)].extent <= extent &&
+  const auto& loops = graph.streams[node.outputs[0]].indices;
+  const int64_t extent = graph.indices[loops.back()].extent;
+  return storage.levels[level].extent <= extent &&
          visits_all(graph, node.inputs[0].stream, tensor, level - 1, storage);
 }
 
@@ -44,7 +43,7 @@ void assert_compulsory(const Program& program, const Region& region, const RunRe
     const Node& node = graph.nodes[n];
     const Storage* storage = node.kind == NodeKind::array ? data.find(node.tensor) : nullptr;
     if (storage == nullptr || node.inputs.empty()) continue;
-    const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
+    const Tensor& tensor = program.tensors[node.tensor];
     const int last = static_cast<int>(storage->levels.size()) - 1;
     if (!visits_all(graph, node.inputs[0].stream, node.tensor, last, *storage)) continue;
     if (result.nodes[n].read_bytes < storage->stored() * element_bytes(tensor.type)) {
@@ -67,7 +66,7 @@ void assert_region(const Region& region, const RunResult& result) {
     if (result.finish != Finish::done) continue;
     int64_t taken = 0;
     for (const Input& input : region.graph->nodes[n].inputs) {
-      if (!input.is_immediate()) taken += result.streams[static_cast<size_t>(input.stream)].tokens;
+      if (!input.is_immediate()) taken += result.streams[input.stream].tokens;
     }
     if (taken != s.tokens_in) {
       broken(region, fmt::format("node {} took {} of {} tokens", n, s.tokens_in, taken));

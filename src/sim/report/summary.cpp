@@ -28,8 +28,7 @@ std::string purpose(const Program& program, const Attribution& attribution, size
   if (statement == nullptr) return "";
   const bool obvious = program.regions[region].statements.size() == 1;
   if (obvious && !statement->from.known()) return "";
-  std::string text =
-      fmt::format(" for %{}", program.tensors[static_cast<size_t>(statement->result)].name);
+  std::string text = fmt::format(" for %{}", program.tensors[statement->result].name);
   if (statement->from.known()) {
     text += fmt::format(", {} {}", statement->from.op, statement->from.name);
   }
@@ -42,8 +41,8 @@ std::string critical_node(const Program& program, const Attribution& attribution
   const Region& region = program.regions[r];
   const NodeId number = busiest(result);
   if (number < 0) return fmt::format("@{}: {} cycles\n", region.name, result.cycles);
-  const Node& node = region.graph->nodes[static_cast<size_t>(number)];
-  const NodeStats& stats = result.nodes[static_cast<size_t>(number)];
+  const Node& node = region.graph->nodes[number];
+  const NodeStats& stats = result.nodes[number];
   const std::string tensor = tensor_of(program, node);
   const std::string outputs = outputs_of(*region.graph, node);
   const double share = 100.0 / static_cast<double>(std::max<int64_t>(1, result.cycles));

@@ -14,8 +14,7 @@ std::vector<double> tokens_given(const Graph& graph, const RunResult& result) {
     for (const Input& input : node.inputs) {
       if (input.is_immediate() || result.streams.empty()) continue;  // tiles have no tokens
       const auto stream = static_cast<size_t>(input.stream);
-      given[static_cast<size_t>(graph.streams[stream].producer)] +=
-          static_cast<double>(result.streams[stream].tokens);
+      given[graph.streams[stream].producer] += static_cast<double>(result.streams[stream].tokens);
     }
   }
   return given;

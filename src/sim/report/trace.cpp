@@ -74,16 +74,16 @@ class RegionTrace {
     const Node& node = graph_.nodes[n];
     std::string text = fmt::format("{} {}", n, node_kind_name(node.kind));
     if (node.tensor >= 0) {
-      text += fmt::format(" %{}", program_.tensors[static_cast<size_t>(node.tensor)].name);
+      text += fmt::format(" %{}", program_.tensors[node.tensor].name);
       if (node.level >= 0) text += fmt::format(".{}", node.level);
     }
     if (node.other_tensor >= 0) {
-      text += fmt::format(" %{}", program_.tensors[static_cast<size_t>(node.other_tensor)].name);
+      text += fmt::format(" %{}", program_.tensors[node.other_tensor].name);
       if (node.other_level >= 0) text += fmt::format(".{}", node.other_level);
     }
     for (const StreamId stream : node.outputs) {
       if (stream >= 0) {
-        text += fmt::format(" ${}", graph_.streams[static_cast<size_t>(stream)].name);
+        text += fmt::format(" ${}", graph_.streams[stream].name);
       }
     }
     const Statement* statement = attribution_.statement(region_, node);

@@ -31,12 +31,12 @@ class Division {
         load_(parts_) {
     for (size_t n = 0; n < workload.nets.size(); ++n) {
       const Workload::Net& net = workload.nets[n];
-      ends_[static_cast<size_t>(net.from)].push_back({n, 0});
+      ends_[net.from].push_back({n, 0});
       for (const int to : net.to) {
-        auto& own = ends_[static_cast<size_t>(to)];
+        auto& own = ends_[to];
         if (own.empty() || own.back().net != n) own.push_back({n, 0});
         ++own.back().takes;
-        ++takers_[n * parts_ + static_cast<size_t>(part_[static_cast<size_t>(to)])];
+        ++takers_[n * parts_ + static_cast<size_t>(part_[to])];
       }
     }
     for (const auto& own : ends_) looks_ += own.size() * parts_;
@@ -76,7 +76,7 @@ class Division {
   void measure() {
     std::fill(load_.begin(), load_.end(), 0.0);
     for (size_t n = 0; n < part_.size(); ++n) {
-      load_[static_cast<size_t>(part_[n])] += workload_.node[n];
+      load_[part_[n]] += workload_.node[n];
     }
     for (size_t n = 0; n < workload_.nets.size(); ++n) count(n, 1);
   }
@@ -84,7 +84,7 @@ class Division {
   /// Adds `factor` times what a net costs to the loads.
   void count(size_t n, double factor) {
     const Workload::Net& net = workload_.nets[n];
-    const auto home = static_cast<size_t>(part_[static_cast<size_t>(net.from)]);
+    const auto home = static_cast<size_t>(part_[net.from]);
     const int* takers = takers_.data() + n * parts_;
     bool leaves = false;
     for (size_t p = 0; p < parts_; ++p) {
@@ -98,9 +98,9 @@ class Division {
   void move(size_t node, int to) {
     const int from = part_[node];
     for (const End& end : ends_[node]) count(end.net, -1);
-    load_[static_cast<size_t>(from)] -= workload_.node[node];
+    load_[from] -= workload_.node[node];
     part_[node] = to;
-    load_[static_cast<size_t>(to)] += workload_.node[node];
+    load_[to] += workload_.node[node];
     for (const End& end : ends_[node]) {
       takers_[end.net * parts_ + static_cast<size_t>(from)] -= end.takes;
       takers_[end.net * parts_ + static_cast<size_t>(to)] += end.takes;

@@ -147,7 +147,7 @@ Workload Schedule::workload() {
   Workload workload;
   workload.node.assign(static_cast<size_t>(groups_), 0);
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    workload.node[static_cast<size_t>(group_[i])] += states_[i].work;
+    workload.node[group_[i]] += states_[i].work;
     states_[i].work /= 2;
     for (size_t o = 0; o < nodes_[i]->outputs.size(); ++o) {
       const Output* output = nodes_[i]->outputs[o];
@@ -180,7 +180,7 @@ void Schedule::divide(int threads, bool scatter) {
   if (threads > 1)
     owner = scatter ? in_turn(threads) : fuseflow::engine::divide(workload(), threads);
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    states_[i].owner = owner[static_cast<size_t>(group_[i])];
+    states_[i].owner = owner[group_[i]];
   }
   for (size_t i = 0; i < nodes_.size(); ++i) {
     for (Port* port : nodes_[i]->ports) {

@@ -62,9 +62,7 @@ class Schedule {
   Workload workload();
   std::vector<int> in_turn(int threads);
   /// Streams stay in their phase, so that a neighbour of a node is one of the nodes.
-  size_t place(NodeId node) const {
-    return static_cast<size_t>(position_[static_cast<size_t>(node)]);
-  }
+  size_t place(NodeId node) const { return static_cast<size_t>(position_[node]); }
   size_t place(const EngineNode& node) const { return place(node.id()); }
 
   std::vector<std::unique_ptr<EngineNode>>& nodes_;

@@ -176,14 +176,14 @@ void Team::sleep(std::unique_lock<std::mutex>& lock, size_t self) {
 void Team::force_one() {
   EngineNode* least = schedule_.least_ahead();
   if (least == nullptr) return end();
-  Worker& owner = workers_[dealt_[static_cast<size_t>(schedule_.owner_of(*least))]];
+  Worker& owner = workers_[dealt_[schedule_.owner_of(*least)]];
   owner.forced = least;
   call(owner);
 }
 
 void Team::tell(int number) {
   const std::lock_guard lock(mutex_);
-  Worker& other = workers_[dealt_[static_cast<size_t>(number)]];
+  Worker& other = workers_[dealt_[number]];
   other.news = true;
   call(other);
 }

@@ -12,7 +12,7 @@ constexpr double kRounding = 1e-6;  ///< of the product of a rate and a number o
 
 const TileOp& operand(const TileOps& ops, const TileOp& op, int32_t number) {
   const int32_t id = ops.edges[static_cast<size_t>(op.first_operand) + static_cast<size_t>(number)];
-  return ops.nodes[static_cast<size_t>(id)];
+  return ops.nodes[id];
 }
 
 int64_t elements(const TileOp& op) {
@@ -95,17 +95,15 @@ CompulsoryBytes compulsory_bytes(const Graph& graph) {
   const TileRoles roles = tile_roles(graph);
   const Extents size = tile_geometry(graph).padded;
   const int64_t m = size[Dim::m], n = size[Dim::n], k = size[Dim::k], l = size[Dim::l];
-  const auto bytes_of = [&](NodeId node) {
-    return moved_bytes(graph, graph.nodes[static_cast<size_t>(node)]);
-  };
+  const auto bytes_of = [&](NodeId node) { return moved_bytes(graph, graph.nodes[node]); };
   int64_t loaded = m * k * bytes_of(roles.a) + n * l * bytes_of(roles.d);
   for (int branch = 0; branch < roles.branches; ++branch) {
-    loaded += k * n * bytes_of(roles.b[static_cast<size_t>(branch)]);
+    loaded += k * n * bytes_of(roles.b[branch]);
   }
   for (const NodeId load : roles.first_loads) loaded += n * bytes_of(load);
   for (const NodeId load : roles.last_loads) {
-    const StreamId given = graph.nodes[static_cast<size_t>(load)].outputs[0];
-    const bool vector = graph.streams[static_cast<size_t>(given)].block.size() == 1;
+    const StreamId given = graph.nodes[load].outputs[0];
+    const bool vector = graph.streams[given].block.size() == 1;
     loaded += (vector ? l : m * l) * bytes_of(load);
   }
   return {loaded, m * l * bytes_of(roles.store)};

@@ -89,7 +89,7 @@ class Builder {
       step();
       return;
     }
-    const Dim dim = loops[static_cast<size_t>(depth)];
+    const Dim dim = loops[depth];
     if (dim == Dim::k) {  // runs inside the first product
       loop(depth + 1);
       return;
@@ -115,7 +115,7 @@ class Builder {
     }
   }
 
-  const Node& source(NodeId node) const { return source_.nodes[static_cast<size_t>(node)]; }
+  const Node& source(NodeId node) const { return source_.nodes[node]; }
 
   bool inside(Dim dim, Dim of) const {
     return tile_loop_depth(*source_.tiles, dim) > tile_loop_depth(*source_.tiles, of);
@@ -144,7 +144,7 @@ class Builder {
   int in_group(int core) const { return n_of(core) % shape_.shuffle(); }
   int group(int core) const { return n_of(core) / shape_.shuffle(); }
   int l_of(int core) const { return in_group(core) * shape_.k + k_of(core); }
-  CoreState& state(int core) { return cores_[static_cast<size_t>(core)]; }
+  CoreState& state(int core) { return cores_[core]; }
 
   int64_t offset(Dim dim, int64_t block) const {
     return (at_[dim] * shape_.along(dim) + block) * geometry_.tile[dim];
@@ -199,9 +199,7 @@ class Builder {
     return buffer.node;
   }
 
-  void used(TileBuffer& buffer, int32_t by) {
-    buffer.last_use[static_cast<size_t>(buffer.loaded % stages_)] = by;
-  }
+  void used(TileBuffer& buffer, int32_t by) { buffer.last_use[buffer.loaded % stages_] = by; }
 
   // --- the first product -------------------------------------------------------------------
 
@@ -211,12 +209,12 @@ class Builder {
       const bool both = way_ == GatedWay::sequential;
       for (int branch = 0; branch < (both ? 2 : 1); ++branch) {
         const int which = way_ == GatedWay::split ? k_of(core) : branch;
-        partial[static_cast<size_t>(core)].push_back(accumulate_c(core, which));
+        partial[core].push_back(accumulate_c(core, which));
       }
     }
     if (shape_.k == 1) {
       for (int core = 0; core < graph_.cores; ++core) {
-        auto operands = partial[static_cast<size_t>(core)];
+        auto operands = partial[core];
         append_bias(core, operands);
         state(core).c_accumulator_free = finish_c(core, operands, true);
       }
@@ -263,13 +261,13 @@ class Builder {
     std::vector<int32_t> sends, sums, gathers;
     std::vector<std::vector<int32_t>> own(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
-      own[static_cast<size_t>(core)] = partial[static_cast<size_t>(core)];
+      own[core] = partial[core];
       TileOp send = node(TileOpKind::send, roles_.exchange, core, m_, n_);
       send.late = true;
       link(send, sent_.exchange_partial * kAccumulatorBytes);
       std::vector<int32_t> free;
       for_peers(core, [&](int peer) { free.push_back(state(peer).exchanged); });
-      sends.push_back(add(send, own[static_cast<size_t>(core)], free));
+      sends.push_back(add(send, own[core], free));
     }
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp sum = node(TileOpKind::sum, roles_.exchange, core, m_ / shape_.k, n_);
@@ -277,7 +275,7 @@ class Builder {
       sum.col = static_cast<int32_t>(offset(Dim::n, n_of(core)));
       sum.part = static_cast<uint8_t>(k_of(core));
       sum.parts = static_cast<uint8_t>(shape_.k);
-      const int64_t branches = static_cast<int64_t>(partial[static_cast<size_t>(core)].size());
+      const int64_t branches = static_cast<int64_t>(partial[core].size());
       const int64_t sums_of_one = way_ == GatedWay::split ? 0 : (shape_.k - 1) * branches;
       sum.lanes = m_ / shape_.k * n_ * (LaneWork{.vector = sums_of_one} += c_lanes_);
       std::vector<int32_t> operands = group_nodes(core, sends);
@@ -285,11 +283,11 @@ class Builder {
       sums.push_back(add(sum, operands));
     }
     for (int core = 0; core < graph_.cores; ++core) {
-      state(core).exchanged = sums[static_cast<size_t>(core)];
-      state(core).c_accumulator_free = sums[static_cast<size_t>(core)];
+      state(core).exchanged = sums[core];
+      state(core).c_accumulator_free = sums[core];
       TileOp gather = node(TileOpKind::send, roles_.gather, core, m_ / shape_.k, n_);
       link(gather, sent_.exchange_gather * element_);
-      gathers.push_back(add(gather, {sums[static_cast<size_t>(core)]}));
+      gathers.push_back(add(gather, {sums[core]}));
     }
     for (int core = 0; core < graph_.cores; ++core) {
       finish_c(core, group_nodes(core, gathers), false);
@@ -309,7 +307,7 @@ class Builder {
     std::vector<int32_t> result;
     result.reserve(static_cast<size_t>(shape_.k));
     for (int ik = 0; ik < shape_.k; ++ik) {
-      result.push_back(nodes[static_cast<size_t>(core_at(m_of(core), n_of(core), ik))]);
+      result.push_back(nodes[core_at(m_of(core), n_of(core), ik)]);
     }
     return result;
   }
@@ -375,16 +373,16 @@ class Builder {
     begin_e();
     std::vector<int32_t> slices(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
-      slices[static_cast<size_t>(core)] = own_slice(core);
-      multiply_e(core, slices[static_cast<size_t>(core)], 0);
+      slices[core] = own_slice(core);
+      multiply_e(core, slices[core], 0);
     }
     for (int round = 1; round < shape_.shuffle(); ++round) {
       std::vector<int32_t> next(cores_.size());
       for (int core = 0; core < graph_.cores; ++core) {
-        next[static_cast<size_t>(core)] = pass_on(core, slices, round);
+        next[core] = pass_on(core, slices, round);
       }
       for (int core = 0; core < graph_.cores; ++core) {
-        multiply_e(core, next[static_cast<size_t>(core)], round);
+        multiply_e(core, next[core], round);
       }
       slices = next;
     }
@@ -399,7 +397,7 @@ class Builder {
     std::vector<int32_t>& slot_users = ring_slot(core, round);
     TileOp send = node(TileOpKind::send, roles_.shuffle, from, m_, n_);
     link(send, m_ * n_ * element_);
-    const int32_t sent = add(send, {slices[static_cast<size_t>(from)]}, slot_users);
+    const int32_t sent = add(send, {slices[from]}, slot_users);
     slot_users.clear();
     slice_users(from, round - 1).push_back(sent);
     return sent;
@@ -407,7 +405,7 @@ class Builder {
 
   /// Readers of the receive slot that a round's slice arrives in.
   std::vector<int32_t>& ring_slot(int core, int round) {
-    return state(core).ring[static_cast<size_t>((received_ + round) % kReceiveSlots)];
+    return state(core).ring[(received_ + round) % kReceiveSlots];
   }
 
   /// Readers of the slice that a core works on in a round: its own first, then received ones.
@@ -489,14 +487,14 @@ class Builder {
     const int share_count = shape_.reduce();
     std::vector<int32_t> finished(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
-      finished[static_cast<size_t>(core)] = state(core).e_accumulator;
+      finished[core] = state(core).e_accumulator;
     }
     if (share_count > 1) {
       reduce_scatter(finished);
     }
     for (int core = 0; core < graph_.cores; ++core) {
-      const int32_t stored = store_e(core, finished[static_cast<size_t>(core)]);
-      release_e(state(core), share_count > 1 ? finished[static_cast<size_t>(core)] : stored);
+      const int32_t stored = store_e(core, finished[core]);
+      release_e(state(core), share_count > 1 ? finished[core] : stored);
       state(core).e_accumulator = kNone;
     }
   }
@@ -511,7 +509,7 @@ class Builder {
       for (const int peer : reduce_group(core)) {
         free.push_back(state(peer).reduced);
       }
-      sends[static_cast<size_t>(core)] = add(send, {finished[static_cast<size_t>(core)]}, free);
+      sends[core] = add(send, {finished[core]}, free);
     }
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp sum = node(TileOpKind::reduce, roles_.scatter, core, m_ / shape_.reduce(), l_);
@@ -520,12 +518,12 @@ class Builder {
       sum.lanes.vector = (shape_.reduce() - 1) * (m_ / shape_.reduce()) * l_;
       std::vector<int32_t> operands;
       for (const int peer : reduce_group(core)) {
-        operands.push_back(sends[static_cast<size_t>(peer)]);
+        operands.push_back(sends[peer]);
       }
-      finished[static_cast<size_t>(core)] = add(sum, operands);
+      finished[core] = add(sum, operands);
     }
     for (int core = 0; core < graph_.cores; ++core) {
-      state(core).reduced = finished[static_cast<size_t>(core)];
+      state(core).reduced = finished[core];
     }
   }
 
@@ -545,7 +543,7 @@ class Builder {
     const int64_t col = offset(Dim::l, l_of(core));
     std::vector<int32_t> operands = {tile};
     for (const NodeId of : epilogue_ ? roles_.last_loads : std::vector<NodeId>{}) {
-      const Stream& given = source_.streams[static_cast<size_t>(source(of).outputs[0])];
+      const Stream& given = source_.streams[source(of).outputs[0]];
       const bool row_of_l = given.block.size() == 1;
       operands.push_back(epilogue_load(of, core, row_of_l ? 0 : row, col, row_of_l ? 1 : rows));
     }

@@ -39,7 +39,7 @@ class CoreBuilder {
         running_(graph.nodes.size()),
         done_steps_(static_cast<size_t>(steps_at_a_time(graph, roles_))) {
     for (const NodeId n : roles_.loads) {
-      buffers_[static_cast<size_t>(n)].readers.resize(static_cast<size_t>(node(n).capacity));
+      buffers_[n].readers.resize(static_cast<size_t>(node(n).capacity));
     }
     for (const NodeId n : roles_.steps) {
       for (const Input& input : node(n).inputs) {
@@ -125,8 +125,8 @@ class CoreBuilder {
     end_step();
   }
 
-  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
-  int32_t& made(StreamId s) { return made_[static_cast<size_t>(s)]; }
+  const Node& node(NodeId n) const { return g_.nodes[n]; }
+  int32_t& made(StreamId s) { return made_[s]; }
 
   /// Number of the tile that a node has here, among those along the dimensions where they differ.
   int64_t number(const std::array<bool, kKernelDims>& varies) const {
@@ -166,7 +166,7 @@ class CoreBuilder {
   }
 
   void load(NodeId n) {
-    LoadBuffer& buffer = buffers_[static_cast<size_t>(n)];
+    LoadBuffer& buffer = buffers_[n];
     const StreamId given = node(n).outputs[0];
     const int64_t tile = resident(node(n));
     if (buffer.resident != tile) {
@@ -215,27 +215,25 @@ class CoreBuilder {
       if (other.is_immediate() || other.stream == product.stream || made(other.stream) < 0) {
         return false;
       }
-      const TileOp& op = ops_.nodes[static_cast<size_t>(made(other.stream))];
+      const TileOp& op = ops_.nodes[made(other.stream)];
       const auto first = ops_.edges.begin() + op.first_operand;
       return std::find(first, first + op.operands, made(product.stream)) != first + op.operands;
     });
   }
 
-  const Node& producer(StreamId s) const {
-    return node(g_.streams[static_cast<size_t>(s)].producer);
-  }
+  const Node& producer(StreamId s) const { return node(g_.streams[s].producer); }
 
   /// The operation `op` has read what `at` takes: loads' copies and reductions' results.
   void took(const Node& at, int32_t op) {
     for (const Input& input : at.inputs) {
       if (input.is_immediate()) continue;
-      const NodeId from = g_.streams[static_cast<size_t>(input.stream)].producer;
+      const NodeId from = g_.streams[input.stream].producer;
       if (node(from).kind == NodeKind::tile_load) {
-        LoadBuffer& buffer = buffers_[static_cast<size_t>(from)];
+        LoadBuffer& buffer = buffers_[from];
         readers(buffer, buffer.loaded).push_back(op);
       }
       if (is_held_reduction(g_, node(from))) {
-        running_[static_cast<size_t>(from)].readers.push_back(op);
+        running_[from].readers.push_back(op);
       }
     }
   }
@@ -308,7 +306,7 @@ class CoreBuilder {
     std::vector<int32_t>& done = done_steps_[static_cast<size_t>(step_) % done_steps_.size()];
     done.clear();
     for (const NodeId n : roles_.reductions) {
-      done.push_back(running_[static_cast<size_t>(n)].op);
+      done.push_back(running_[n].op);
     }
     ++step_;
   }
@@ -317,7 +315,7 @@ class CoreBuilder {
   void reduce(NodeId n) {
     const Node& at = node(n);
     const bool product = at.kind == NodeKind::tile_multiply;
-    Running& running = running_[static_cast<size_t>(n)];
+    Running& running = running_[n];
     const bool rescales = rescale_of(at) != nullptr && running.op >= 0;
     if (product && rescales) rescale(n);
     TileOp op = op_of(product ? TileOpKind::multiply : TileOpKind::map, n);
@@ -339,7 +337,7 @@ class CoreBuilder {
 
   void rescale(NodeId n) {
     const Node& at = node(n);
-    Running& running = running_[static_cast<size_t>(n)];
+    Running& running = running_[n];
     const StreamId factor = rescale_of(at)->stream;
     const int64_t elements = tile_elements(g_, at.outputs[0]);
     TileOp op = op_of(TileOpKind::map, n);

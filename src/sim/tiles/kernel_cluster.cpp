@@ -26,7 +26,7 @@ std::vector<int32_t> edges_of(const TileOps& ops, int32_t first, int32_t count,
                               const std::vector<int32_t>& renumbered) {
   std::vector<int32_t> edges;
   for (int32_t e = first; e < first + count; ++e) {
-    const int32_t to = renumbered[static_cast<size_t>(ops.edges[static_cast<size_t>(e)])];
+    const int32_t to = renumbered[ops.edges[e]];
     if (to < 0) throw Error(ExitCode::internal, "an operation waits for one that comes after it");
     edges.push_back(to);
   }
@@ -71,7 +71,7 @@ class Joined {
       : cores_(cores), exchanged_(graph.nodes.size()) {
     if (is_tile_kernel(graph)) {
       for (const NodeId n : kernel_roles(graph).exchanges) {
-        exchanged_[static_cast<size_t>(n)] = {Last(cores.size(), -1), Last(cores.size(), -1)};
+        exchanged_[n] = {Last(cores.size(), -1), Last(cores.size(), -1)};
       }
     }
     list_.cores = static_cast<int>(cores.size());
@@ -97,7 +97,7 @@ class Joined {
     const TileOps& from = cores_[segment.core].ops;
     std::vector<int32_t>& renumbered = renumbered_[segment.core];
     for (int32_t i = segment.first; i < segment.end; ++i) {
-      TileOp op = from.nodes[static_cast<size_t>(i)];
+      TileOp op = from.nodes[i];
       if ((op.kind == TileOpKind::load) != loads) continue;
       std::vector<int32_t> operands = edges_of(from, op.first_operand, op.operands, renumbered);
       std::vector<int32_t> orders = edges_of(from, op.first_order, op.orders, renumbered);
@@ -107,7 +107,7 @@ class Joined {
       if (op.pieces > 0) op.first_piece = add_pieces(list_, from, op);
       op.core = static_cast<uint8_t>(segment.core);
       const int32_t id = list_.add(op, operands, orders);
-      renumbered[static_cast<size_t>(i)] = id;
+      renumbered[i] = id;
       Last& last = sends ? sent : summed;
       if (!last.empty()) last[segment.core] = id;
     }
@@ -173,8 +173,7 @@ class PassedOn {
   std::vector<int32_t> room_of(size_t load) const {
     std::vector<int32_t> room = edges_of(ops_, op(load).first_order, op(load).orders, renumbered_);
     const int32_t old = overwritten_[load];
-    if (old >= 0 && sent_by_[static_cast<size_t>(old)] >= 0)
-      room.push_back(sent_by_[static_cast<size_t>(old)]);
+    if (old >= 0 && sent_by_[old] >= 0) room.push_back(sent_by_[old]);
     return room;
   }
 
@@ -200,9 +199,7 @@ class PassedOn {
     renumbered_[i] = list_.add(load, {sent_by_[from]}, {});
   }
 
-  const std::vector<int32_t>& members(int32_t group) const {
-    return shared_.members[static_cast<size_t>(group)];
-  }
+  const std::vector<int32_t>& members(int32_t group) const { return shared_.members[group]; }
 
   /// It begins when all others have room.
   void send(size_t from, const std::vector<int32_t>& to) {
@@ -211,7 +208,7 @@ class PassedOn {
     send.core = op(from).core;
     send.node = op(from).node;
     send.turn = op(from).turn;
-    const int64_t element = moved_bytes(graph_, graph_.nodes[static_cast<size_t>(send.node)]);
+    const int64_t element = moved_bytes(graph_, graph_.nodes[send.node]);
     send.rows = static_cast<int32_t>(op(from).bytes.global_read / element);
     send.cols = 1;
     const auto others = static_cast<int64_t>(to.size()) - 1;

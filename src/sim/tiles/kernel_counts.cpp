@@ -46,7 +46,7 @@ class StepRegisters {
  public:
   StepRegisters(const Graph& graph, const KernelRoles& roles) : g_(graph), roles_(roles) {
     for (const NodeId n : roles.steps) {
-      for (const Input& input : g_.nodes[static_cast<size_t>(n)].inputs) {
+      for (const Input& input : g_.nodes[n].inputs) {
         if (!input.is_immediate()) last_reader_[input.stream] = n;
       }
     }
@@ -61,7 +61,7 @@ class StepRegisters {
   int64_t bytes_of(StreamId s) const { return tile_elements(g_, s) * kAccumulatorBytes; }
 
   void step(NodeId n) {
-    const Node& node = g_.nodes[static_cast<size_t>(n)];
+    const Node& node = g_.nodes[n];
     int64_t ended = 0;
     std::set<StreamId> seen;
     for (const Input& input : node.inputs) {
@@ -90,7 +90,7 @@ class StepRegisters {
 int64_t held_registers(const Graph& graph, const KernelRoles& roles) {
   int64_t bytes = steps_at_a_time(graph, roles) * StepRegisters(graph, roles).most();
   const auto add = [&](NodeId n) {
-    for (const StreamId s : graph.nodes[static_cast<size_t>(n)].outputs) {
+    for (const StreamId s : graph.nodes[n].outputs) {
       bytes += core_elements(graph, s) * kAccumulatorBytes;
     }
   };
@@ -117,7 +117,7 @@ int64_t first_steps(const Graph& graph) {
 int64_t steps_at_a_time(const Graph& graph, const KernelRoles& roles) {
   int64_t steps = 1;
   for (const NodeId n : roles.steps) {
-    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    const Node& node = graph.nodes[n];
     if (node.kind == NodeKind::tile_multiply) steps = std::max(steps, node.capacity);
   }
   return steps;
@@ -151,7 +151,7 @@ std::vector<int64_t> walked_tiles(const Graph& graph, const Node& load) {
 TilesPresent tiles_present(const Graph& graph) {
   const NodeId load = load_of_absent_tiles(graph);
   if (load < 0) return {};
-  const Node& operand = graph.nodes[static_cast<size_t>(load)];
+  const Node& operand = graph.nodes[load];
   const std::array<bool, kKernelDims> varies = varies_along(graph, operand);
   TilesPresent tiles{static_cast<int64_t>(walked_tiles(graph, operand).size()), 1};
   for (size_t d = 0; d < varies.size(); ++d) tiles.all *= varies[d] ? kernel_tiles(graph)[d] : 1;
@@ -163,7 +163,7 @@ CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
   const KernelSizes tiles = kernel_tiles(graph);
   CompulsoryBytes bytes;
   for (const NodeId n : roles.loads) {
-    const Node& load = graph.nodes[static_cast<size_t>(n)];
+    const Node& load = graph.nodes[n];
     int64_t tiles_taken = 1;
     const std::array<bool, kKernelDims> varies = varies_along(graph, load);
     for (size_t d = 0; d < varies.size(); ++d) tiles_taken *= varies[d] ? tiles[d] : 1;
@@ -172,7 +172,7 @@ CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
     }
     bytes.loaded += tiles_taken * tile_elements(graph, load.outputs[0]) * moved_bytes(graph, load);
   }
-  const Node& store = graph.nodes[static_cast<size_t>(roles.store)];
+  const Node& store = graph.nodes[roles.store];
   bytes.stored = kernel_tile_count(graph) / column_cores(graph) *
                  tile_elements(graph, store.inputs[0].stream) * moved_bytes(graph, store);
   return bytes;
@@ -202,7 +202,7 @@ KernelNeed kernel_need(const Graph& graph) {
     }
   }
   for (const NodeId n : roles.exchanges) {
-    need.scratchpad += exchanged_bytes(graph, graph.nodes[static_cast<size_t>(n)]);
+    need.scratchpad += exchanged_bytes(graph, graph.nodes[n]);
   }
   if (roles.held()) need.registers = held_registers(graph, roles);
   return need;
@@ -214,9 +214,9 @@ ProductExtents product_extents(const Graph& graph, const Node& product) {
                                           : is_second_product(graph, product) ? kKernelN
                                                                               : kKernelL);
   const int64_t packed = held ? std::max<int64_t>(gathered_step(graph), 1) : 1;
-  const std::vector<int>& dims = graph.streams[static_cast<size_t>(product.outputs[0])].block;
+  const std::vector<int>& dims = graph.streams[product.outputs[0]].block;
   ProductExtents extents;
-  extents.rows = graph.indices[static_cast<size_t>(dims.front())].block;
+  extents.rows = graph.indices[dims.front()].block;
   extents.columns = tile_elements(graph, product.outputs[0]) / extents.rows;
   extents.depth = graph.indices[summed].block * packed;
   return extents;

@@ -53,7 +53,7 @@ class KernelValues {
       for (size_t core = 0; core < of_core_.size(); ++core) steps_of(at, cluster, core);
       if (adds) add_parts(cluster == 0);
     }
-    if (adds) of_core_[0][static_cast<size_t>(summed_stream(g_, roles_))] = sum_;
+    if (adds) of_core_[0][summed_stream(g_, roles_)] = sum_;
     for (const NodeId n : roles_.last) {
       if (!is_exchange(node(n))) {
         last(n, at);
@@ -124,17 +124,13 @@ class KernelValues {
         whole[i] = combine(at.reduction, whole[i], values[taken][i]);
       }
     }
-    for (Values& values : of_core_) values[static_cast<size_t>(at.outputs[0])] = whole;
+    for (Values& values : of_core_) values[at.outputs[0]] = whole;
   }
 
-  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
-  Tile& value(StreamId s) { return of_core_[core_][static_cast<size_t>(s)]; }
-  const std::vector<int>& dims_of(StreamId s) const {
-    return g_.streams[static_cast<size_t>(s)].block;
-  }
-  size_t block(int dim) const {
-    return static_cast<size_t>(g_.indices[static_cast<size_t>(dim)].block);
-  }
+  const Node& node(NodeId n) const { return g_.nodes[n]; }
+  Tile& value(StreamId s) { return of_core_[core_][s]; }
+  const std::vector<int>& dims_of(StreamId s) const { return g_.streams[s].block; }
+  size_t block(int dim) const { return static_cast<size_t>(g_.indices[dim].block); }
 
   void check_absent(const Node& from, int64_t m, int64_t g, const TileRange& absent) {
     const Storage& storage = *data_.find(from.tensor);
@@ -149,7 +145,7 @@ class KernelValues {
 
   [[noreturn]] void refuse_absent(const Node& from, const KernelSizes& at, int64_t position,
                                   float held) const {
-    const Tensor& tensor = program_.tensors[static_cast<size_t>(from.tensor)];
+    const Tensor& tensor = program_.tensors[from.tensor];
     const std::string place =
         position < 0 ? "its fill"
                      : fmt::format("at {}", text_of(*data_.find(from.tensor), position));
@@ -316,14 +312,14 @@ class KernelValues {
 std::shared_ptr<const Storage> kernel_values(const Program& program, const Graph& graph,
                                              const TensorData& data,
                                              const std::function<bool()>& go_on) {
-  const Node& store = graph.nodes[static_cast<size_t>(kernel_roles(graph).store)];
+  const Node& store = graph.nodes[kernel_roles(graph).store];
   KernelSizes size = kernel_elements(graph);
   if (has_second_product(graph)) size[kKernelN] = graph.indices[kKernelL].elements();
   TileResult result(program, store.tensor, {size[kKernelG], size[kKernelM], size[kKernelN]});
   KernelValues values(program, graph, data);
   values.check_absent();
-  TileAccess to(graph, store, graph.streams[static_cast<size_t>(store.inputs[0].stream)].block,
-                kKernelG, result.tensor().format, result.shape());
+  TileAccess to(graph, store, graph.streams[store.inputs[0].stream].block, kKernelG,
+                result.tensor().format, result.shape());
   const int64_t parts = column_cores(graph);
   for (int64_t t = 0; t < kernel_tile_count(graph); t += parts) {
     if (t % (kTilesBetweenChecks * parts) == 0 && !go_on()) return nullptr;

@@ -140,12 +140,8 @@ class Launch {
   }
 
  private:
-  const TileOps& graph_of(int32_t cluster) const {
-    return *graphs_[static_cast<size_t>(which_[static_cast<size_t>(cluster)])];
-  }
-  const Successors& successors_of(int32_t cluster) const {
-    return successors_[static_cast<size_t>(which_[static_cast<size_t>(cluster)])];
-  }
+  const TileOps& graph_of(int32_t cluster) const { return *graphs_[which_[cluster]]; }
+  const Successors& successors_of(int32_t cluster) const { return successors_[which_[cluster]]; }
   size_t slot_of(int32_t cluster) const { return static_cast<size_t>(cluster % slots_); }
 
   void start(int32_t cluster, int64_t time) {
@@ -165,15 +161,13 @@ class Launch {
     }
   }
 
-  const SharedLoads& shared_of(int32_t cluster) const {
-    return shared_[static_cast<size_t>(which_[static_cast<size_t>(cluster)])];
-  }
+  const SharedLoads& shared_of(int32_t cluster) const { return shared_[which_[cluster]]; }
 
   /// Those that an operation shares its tile with; null: none.
   Together* together_of(int32_t cluster, int32_t node) {
     const std::vector<int32_t>& group = shared_of(cluster).group;
-    const int32_t at = group.empty() ? -1 : group[static_cast<size_t>(node)];
-    return at < 0 ? nullptr : &together_[slot_of(cluster)][static_cast<size_t>(at)];
+    const int32_t at = group.empty() ? -1 : group[node];
+    return at < 0 ? nullptr : &together_[slot_of(cluster)][at];
   }
 
   void start_together(int32_t cluster) {
@@ -191,12 +185,12 @@ class Launch {
     together->time = std::max(together->time, time + signal_);
     if (--together->missing > 0) return;
     const SharedLoads& shared = shared_of(cluster);
-    const auto group = static_cast<size_t>(shared.group[static_cast<size_t>(node)]);
+    const auto group = static_cast<size_t>(shared.group[node]);
     for (const int32_t member : shared.members[group]) begins(cluster, member, together->time);
   }
 
   void begins(int32_t cluster, int32_t node, int64_t time) {
-    const bool late = graph_of(cluster).nodes[static_cast<size_t>(node)].late;
+    const bool late = graph_of(cluster).nodes[node].late;
     events_.push(
         {time + (late ? machine_.core.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
   }
@@ -204,7 +198,7 @@ class Launch {
   /// Serves a node's stages in order; each that takes time comes back as an event at its end, so
   /// that every resource is asked in the order of time.
   void advance(const Event& event) {
-    const TileOp& node = graph_of(event.cluster).nodes[static_cast<size_t>(event.node)];
+    const TileOp& node = graph_of(event.cluster).nodes[event.node];
     CoreClock& core = core_of(event.cluster, node);
     int64_t time = event.time;
     int32_t stage = event.stage;
@@ -227,14 +221,14 @@ class Launch {
 
   void begin(const Event& event, int64_t time) {
     if (options_.nodes == nullptr) return;
-    int64_t& begun = begun_[slot_of(event.cluster)][static_cast<size_t>(event.node)];
+    int64_t& begun = begun_[slot_of(event.cluster)][event.node];
     if (begun < 0) begun = time;
   }
 
   /// Operations end in the order of time, so stretches merge at the end of the list.
   void account(int32_t cluster, int32_t op, const TileOp& done, int64_t time) {
     if (options_.nodes == nullptr || done.node < 0) return;
-    TileNodeTime& node = (*options_.nodes)[static_cast<size_t>(done.node)];
+    TileNodeTime& node = (*options_.nodes)[done.node];
     const bool passes_on = done.kind == TileOpKind::send && done.turn >= 0;
     node.operations += passes_on ? 0 : 1;  // the core that takes the tile counts it
     node.bytes += moved_by(cluster, op);
@@ -354,13 +348,13 @@ class Launch {
   /// Of loads that share a tile one stands for what memory gives.
   bool stands_for_others(int32_t cluster, int32_t node) const {
     const SharedLoads& shared = shared_of(cluster);
-    const int32_t group = shared.group.empty() ? -1 : shared.group[static_cast<size_t>(node)];
-    return group < 0 || shared.members[static_cast<size_t>(group)].front() == node;
+    const int32_t group = shared.group.empty() ? -1 : shared.group[node];
+    return group < 0 || shared.members[group].front() == node;
   }
 
   /// What an operation moved but for DRAM, which was counted when it was asked.
   LevelBytes moved_by(int32_t cluster, int32_t node) const {
-    const TileOp& op = graph_of(cluster).nodes[static_cast<size_t>(node)];
+    const TileOp& op = graph_of(cluster).nodes[node];
     LevelBytes moved = op.bytes;
     if (!stands_for_others(cluster, node)) moved.global_read = 0;
     if (memory_.has_l2()) {
@@ -426,7 +420,7 @@ class Launch {
   void check_done() const {
     int64_t all = 0;
     for (const int32_t graph : which_) {
-      all += static_cast<int64_t>(graphs_[static_cast<size_t>(graph)]->nodes.size());
+      all += static_cast<int64_t>(graphs_[graph]->nodes.size());
     }
     if (result_.nodes == all) return;
     throw Error(ExitCode::internal, fmt::format("{} of {} operations of tiles were never done",
@@ -455,7 +449,7 @@ class Launch {
   }
 
   void finished(int32_t cluster, int32_t node, int64_t time) {
-    const TileOp& done = graph_of(cluster).nodes[static_cast<size_t>(node)];
+    const TileOp& done = graph_of(cluster).nodes[node];
     add_work(core_of(cluster, done).done, done);
     account(cluster, node, done, time);
     result_.bytes += moved_by(cluster, node);
@@ -464,11 +458,10 @@ class Launch {
     end_ = std::max(end_, time);
     const Successors& next = successors_of(cluster);
     const size_t slot = slot_of(cluster);
-    for (int32_t e = next.first[static_cast<size_t>(node)];
-         e < next.first[static_cast<size_t>(node) + 1]; ++e) {
-      const int32_t to = next.nodes[static_cast<size_t>(e)];
-      const int64_t known = knows(slot, to, next.signals[static_cast<size_t>(e)], time);
-      if (--waits_[slot][static_cast<size_t>(to)] == 0) {
+    for (int32_t e = next.first[node]; e < next.first[static_cast<size_t>(node) + 1]; ++e) {
+      const int32_t to = next.nodes[e];
+      const int64_t known = knows(slot, to, next.signals[e], time);
+      if (--waits_[slot][to] == 0) {
         ready(cluster, to, known);
       }
     }
@@ -480,7 +473,7 @@ class Launch {
   /// When an operation knows of all that it waits for, of which the last one ended at `time`.
   int64_t knows(size_t slot, int32_t node, bool signals, int64_t time) {
     if (signal_ == 0) return time;
-    int64_t& told = told_[slot][static_cast<size_t>(node)];
+    int64_t& told = told_[slot][node];
     if (signals) told = std::max(told, time + signal_);
     return std::max(told, time);
   }

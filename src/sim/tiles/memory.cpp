@@ -38,7 +38,7 @@ int64_t TileMemory::through_channels(const TileTransfer& access) {
                 machine_.global_bytes_per_cycle() / static_cast<double>(channels));
   int64_t last = 0;
   for (int64_t piece = 0; piece < pieces; ++piece) {
-    int64_t& free = channels_[static_cast<size_t>((access.channel + piece) % channels)];
+    int64_t& free = channels_[(access.channel + piece) % channels];
     free = std::max(free, access.time) + service;
     last = std::max(last, free);
   }

@@ -24,7 +24,7 @@ bool adds_epilogue(const ClusterAt& at) {
 }
 
 TileKey TilePlaces::key(int32_t cluster, const TileOp& op) const {
-  const ClusterAt& at = clusters[static_cast<size_t>(cluster)];
+  const ClusterAt& at = clusters[cluster];
   const TileStride& stride = nodes[static_cast<size_t>(op.node)];
   TileKey key{op.node, op.row, op.col};
   for (const Dim dim : kAllDims) {
@@ -57,21 +57,19 @@ TilePlaces places_of(const Graph& graph) {
   places.nodes.resize(graph.nodes.size());
   const auto along = [&](NodeId node, Dim row, Dim col) {
     if (node < 0) return;
-    TileStride& stride = places.nodes[static_cast<size_t>(node)];
+    TileStride& stride = places.nodes[node];
     stride.row[row] = step[row];
     stride.col[col] = step[col];
   };
-  const auto vector_of = [&](NodeId node, Dim dim) {
-    places.nodes[static_cast<size_t>(node)].col[dim] = step[dim];
-  };
+  const auto vector_of = [&](NodeId node, Dim dim) { places.nodes[node].col[dim] = step[dim]; };
   along(roles.a, Dim::m, Dim::k);
   for (const NodeId b : roles.b) along(b, Dim::k, Dim::n);
   along(roles.d, Dim::n, Dim::l);
   along(roles.store, Dim::m, Dim::l);
   for (const NodeId load : roles.first_loads) vector_of(load, Dim::n);
   for (const NodeId load : roles.last_loads) {
-    const StreamId given = graph.nodes[static_cast<size_t>(load)].outputs[0];
-    const bool vector = graph.streams[static_cast<size_t>(given)].block.size() == 1;
+    const StreamId given = graph.nodes[load].outputs[0];
+    const bool vector = graph.streams[given].block.size() == 1;
     if (vector) {
       vector_of(load, Dim::l);
     } else {

@@ -36,7 +36,7 @@ class ClusterBuilder {
     for (int c = 0; c < ops_.cores; ++c) cores_.emplace_back(graph, shape);
     for (const NodeId n : shape.loads) {
       varies_.resize(graph.nodes.size());
-      varies_[static_cast<size_t>(n)] = rows_varies_along(graph, node(n));
+      varies_[n] = rows_varies_along(graph, node(n));
     }
   }
 
@@ -56,14 +56,14 @@ class ClusterBuilder {
   // --- loops -------------------------------------------------------------------------------
 
   void run(int number) {
-    const RowsLoop& loop = shape_.loops[static_cast<size_t>(number)];
+    const RowsLoop& loop = shape_.loops[number];
     ends_.assign(cores_.size(), {});
     const int64_t tiles = loop.width < 0 ? 1 : own_tiles(loop.width);
     for (int64_t tile = 0; tile < tiles; ++tile) {
       first_tile_ = tile == 0;
       for (int c = 0; c < ops_.cores; ++c) {
         if (loop.width >= 0) set(c, loop.width, first_own(c, loop.width) + tile);
-        ends_[static_cast<size_t>(c)].clear();
+        ends_[c].clear();
         for (const NodeId n : loop.nodes) emit(c, n);
       }
     }
@@ -73,7 +73,7 @@ class ClusterBuilder {
     if (loop.width < 0) return;
     for (int c = 0; c < ops_.cores; ++c) {
       core(c).loop_before = std::move(core(c).last_loop);
-      core(c).last_loop = std::move(ends_[static_cast<size_t>(c)]);
+      core(c).last_loop = std::move(ends_[c]);
     }
   }
 
@@ -81,7 +81,7 @@ class ClusterBuilder {
   int64_t first_own(int c, int width) const {
     return index(width).cluster == 1 ? 0 : c % cluster_.wide * own_tiles(width);
   }
-  void set(int c, int dim, int64_t tile) { core(c).at[static_cast<size_t>(dim)] = tile; }
+  void set(int c, int dim, int64_t tile) { core(c).at[dim] = tile; }
 
   void emit(int c, NodeId n) {
     switch (node(n).kind) {
@@ -100,24 +100,22 @@ class ClusterBuilder {
 
   // --- access ------------------------------------------------------------------------------
 
-  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
-  const GraphIndex& index(int dim) const { return g_.indices[static_cast<size_t>(dim)]; }
-  RowsCore& core(int c) { return cores_[static_cast<size_t>(c)]; }
-  NodeId producer(StreamId s) const { return g_.streams[static_cast<size_t>(s)].producer; }
-  RowsRegister& registers(int c, StreamId s) { return core(c).registers[static_cast<size_t>(s)]; }
+  const Node& node(NodeId n) const { return g_.nodes[n]; }
+  const GraphIndex& index(int dim) const { return g_.indices[dim]; }
+  RowsCore& core(int c) { return cores_[c]; }
+  NodeId producer(StreamId s) const { return g_.streams[s].producer; }
+  RowsRegister& registers(int c, StreamId s) { return core(c).registers[s]; }
   int64_t rows_of_tile() const { return g_.indices[kRowsM].block; }
-  int place_of(StreamId s) const { return shape_.place_of[static_cast<size_t>(s)]; }
+  int place_of(StreamId s) const { return shape_.place_of[s]; }
 
   /// The readers of a tile of a stream in its place.
   OpIds& room(int c, StreamId s, int64_t tile) {
     const bool everywhere = node(producer(s)).kind == NodeKind::gather;
     const int64_t slot = everywhere ? tile : tile - first_own(c, rows_width(g_, s));
-    return core(c).room[static_cast<size_t>(place_of(s))][static_cast<size_t>(slot)];
+    return core(c).room[place_of(s)][slot];
   }
-  int32_t& made(int c, StreamId s, int64_t tile) {
-    return core(c).made[static_cast<size_t>(s)][static_cast<size_t>(tile)];
-  }
-  int64_t tile_of(int c, StreamId s) { return core(c).at[static_cast<size_t>(rows_width(g_, s))]; }
+  int32_t& made(int c, StreamId s, int64_t tile) { return core(c).made[s][tile]; }
+  int64_t tile_of(int c, StreamId s) { return core(c).at[rows_width(g_, s)]; }
 
   /// Number of the tile that a load has here.
   int64_t number(int c, const std::vector<bool>& varies) {
@@ -152,9 +150,9 @@ class ClusterBuilder {
   };
 
   int32_t load(int c, NodeId n, Taken& taken) {
-    const int number_of_buffer = shape_.buffer_of[static_cast<size_t>(n)];
-    RowsBuffer& buffer = core(c).buffers[static_cast<size_t>(number_of_buffer)];
-    const int64_t tile = number(c, varies_[static_cast<size_t>(n)]);
+    const int number_of_buffer = shape_.buffer_of[n];
+    RowsBuffer& buffer = core(c).buffers[number_of_buffer];
+    const int64_t tile = number(c, varies_[n]);
     RowsBuffer::Copy* copy = buffer.find({n, tile});
     if (copy == nullptr) {
       copy = &buffer.replace({n, tile});
@@ -179,8 +177,7 @@ class ClusterBuilder {
       op.bytes.scratchpad_read += elements * moved_bytes(g_, node(from));
       return taken.add(load(c, from, taken));
     }
-    const bool in_place = place_of(s) >= 0 && shape_.loop_of[static_cast<size_t>(from)] !=
-                                                  shape_.loop_of[static_cast<size_t>(n)];
+    const bool in_place = place_of(s) >= 0 && shape_.loop_of[from] != shape_.loop_of[n];
     if (in_place) {
       op.bytes.scratchpad_read += elements * element_;
       taken.readers.push_back(&room(c, s, tile_of(c, s)));
@@ -210,8 +207,7 @@ class ClusterBuilder {
     return taken;
   }
   bool place_is_read(NodeId n, StreamId s) const {
-    return place_of(s) >= 0 && shape_.loop_of[static_cast<size_t>(producer(s))] !=
-                                   shape_.loop_of[static_cast<size_t>(n)];
+    return place_of(s) >= 0 && shape_.loop_of[producer(s)] != shape_.loop_of[n];
   }
 
   static void read_by(const Taken& taken, int32_t op) {
@@ -242,7 +238,7 @@ class ClusterBuilder {
   void now_in_register(int c, StreamId s, int32_t op, const OpIds& drained) {
     registers(c, s).at() = {op, {}};
     registers(c, s).drained = drained;
-    ends_[static_cast<size_t>(c)].push_back(op);
+    ends_[c].push_back(op);
   }
 
   void put_in_place(int c, StreamId s, TileOp& op, OpIds& order) {
@@ -292,7 +288,7 @@ class ClusterBuilder {
     const int32_t id = add(op, {held.at().op}, order);
     held.at().readers.push_back(id);
     now_in_place(c, to, id);
-    ends_[static_cast<size_t>(c)].push_back(id);
+    ends_[c].push_back(id);
   }
 
   /// The core's own tile of a width to itself and to the other cores that share its rows.
@@ -315,7 +311,7 @@ class ClusterBuilder {
       room(peer, given, tile) = {id};
       made(peer, given, tile) = id;
     });
-    ends_[static_cast<size_t>(c)].push_back(id);
+    ends_[c].push_back(id);
   }
 
   template <typename Visit>
@@ -367,8 +363,8 @@ class ClusterBuilder {
       op.lanes = (cluster_.wide - 1) * tile_elements(g_, given) * lane_work(node(n).reduction);
       op.bytes.scratchpad_read = (cluster_.wide - 1) * bytes;
       OpIds operands{registers(c, given).at().op};
-      for_peers(c, [&](int peer) { operands.push_back(sends[static_cast<size_t>(peer)]); });
-      const int32_t id = add(op, operands, {sends[static_cast<size_t>(c)]});
+      for_peers(c, [&](int peer) { operands.push_back(sends[peer]); });
+      const int32_t id = add(op, operands, {sends[c]});
       sums_[{c, n}] = {id};
       now_in_register(c, given, id, {});
     }
@@ -385,7 +381,7 @@ class ClusterBuilder {
     const Taken taken = take_all(c, n, op);
     std::vector<bool> varies(g_.indices.size(), false);
     varies[kRowsG] = varies[kRowsM] = true;
-    if (width >= 0) varies[static_cast<size_t>(width)] = true;
+    if (width >= 0) varies[width] = true;
     op.row = static_cast<int32_t>(number(c, varies));
     op.bytes.global_write = tile_elements(g_, from) * moved_bytes(g_, at);
     op.bytes.scratchpad_write += op.bytes.global_write;
@@ -407,7 +403,7 @@ class ClusterBuilder {
 
 void check_numbers(const Graph& graph, const RowsShape& shape) {
   for (const NodeId n : shape.loads) {
-    const std::vector<bool> varies = rows_varies_along(graph, graph.nodes[static_cast<size_t>(n)]);
+    const std::vector<bool> varies = rows_varies_along(graph, graph.nodes[n]);
     double tiles = 1;
     for (size_t d = 0; d < varies.size(); ++d) {
       tiles *= varies[d] ? static_cast<double>(graph.indices[d].extent) : 1;

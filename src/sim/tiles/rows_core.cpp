@@ -26,12 +26,12 @@ RowsCore::RowsCore(const Graph& graph, const RowsShape& shape)
     buffers[b].copies.resize(static_cast<size_t>(shape.buffers[b].copies));
   }
   for (size_t s = 0; s < graph.streams.size(); ++s) {
-    const Node& producer = graph.nodes[static_cast<size_t>(graph.streams[s].producer)];
+    const Node& producer = graph.nodes[graph.streams[s].producer];
     const bool turns = producer.kind == NodeKind::tile_multiply;
     registers[s].copies.resize(turns ? static_cast<size_t>(producer.capacity) : 1);
     const int width = rows_width(graph, static_cast<StreamId>(s));
     if (shape.place_of[s] >= 0) {
-      made[s].assign(static_cast<size_t>(graph.indices[static_cast<size_t>(width)].extent), -1);
+      made[s].assign(static_cast<size_t>(graph.indices[width].extent), -1);
     }
   }
   for (size_t p = 0; p < shape.places.size(); ++p) {

@@ -11,11 +11,11 @@ namespace fuseflow {
 namespace {
 
 const Node& node_of(const Graph& graph, NodeId n) {
-  return graph.nodes[static_cast<size_t>(n)];
+  return graph.nodes[n];
 }
 
 bool spread(const Graph& graph, int width) {
-  return width >= 0 && graph.indices[static_cast<size_t>(width)].cluster > 1;
+  return width >= 0 && graph.indices[width].cluster > 1;
 }
 
 /// Registers of the nodes of a loop, for the tiles that they give beside (m).
@@ -73,7 +73,7 @@ CompulsoryBytes compulsory_rows_bytes(const Graph& graph) {
     const Node& store = node_of(graph, n);
     const StreamId s = store.inputs[0].stream;
     const int width = rows_width(graph, s);
-    const int64_t tiles = width < 0 ? 1 : graph.indices[static_cast<size_t>(width)].extent;
+    const int64_t tiles = width < 0 ? 1 : graph.indices[width].extent;
     bytes.stored += rows_tiles(graph) * tiles * tile_elements(graph, s) * moved_bytes(graph, store);
   }
   return bytes;
@@ -107,7 +107,7 @@ KernelNeed rows_need(const Graph& graph) {
 int64_t rows_tiles_computed(const Graph& graph, const Node& node) {
   const bool by_operand = node.kind == NodeKind::reduce || node.kind == NodeKind::tile_store;
   const int width = rows_width(graph, by_operand ? node.inputs[0].stream : node.outputs[0]);
-  const int64_t tiles = width < 0 ? 1 : graph.indices[static_cast<size_t>(width)].extent;
+  const int64_t tiles = width < 0 ? 1 : graph.indices[width].extent;
   const bool each = !spread(graph, width) && node.kind != NodeKind::tile_store;
   return rows_tiles(graph) * tiles * (each ? rows_cluster(graph).wide : 1);
 }
@@ -141,7 +141,7 @@ LinkBytes link_bytes_by_node(const TileOps& ops, const Graph& graph) {
     for (int32_t i = 0; i < op.operands; ++i) {
       const auto edge = static_cast<size_t>(op.first_operand) + static_cast<size_t>(i);
       const int32_t id = ops.edges[edge];
-      const TileOp& from = ops.nodes[static_cast<size_t>(id)];
+      const TileOp& from = ops.nodes[id];
       if (from.kind != TileOpKind::send || from.core == op.core) continue;
       if (!seen.insert({id, op.core}).second) continue;
       bytes.received +=

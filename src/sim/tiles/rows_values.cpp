@@ -32,7 +32,7 @@ class RowsValues {
     for (const RowsLoop& loop : shape_.loops) {
       const int64_t tiles = loop.width < 0 ? 1 : index(loop.width).extent;
       for (int64_t t = 0; t < tiles; ++t) {
-        if (loop.width >= 0) at_[static_cast<size_t>(loop.width)] = t;
+        if (loop.width >= 0) at_[loop.width] = t;
         for (const NodeId n : loop.nodes) compute(node(n), t == 0);
       }
       for (const NodeId n : loop.nodes) finish(node(n));
@@ -42,30 +42,28 @@ class RowsValues {
   /// The tile of what a store takes, at a tile of its width.
   const Tile& stored(const Node& store, int64_t tile) {
     const int width = rows_width(g_, store.inputs[0].stream);
-    if (width >= 0) at_[static_cast<size_t>(width)] = tile;
+    if (width >= 0) at_[width] = tile;
     return value(store.inputs[0].stream);
   }
   const std::vector<int64_t>& at() const { return at_; }
 
  private:
-  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
-  const GraphIndex& index(int dim) const { return g_.indices[static_cast<size_t>(dim)]; }
-  const std::vector<int>& dims_of(StreamId s) const {
-    return g_.streams[static_cast<size_t>(s)].block;
-  }
+  const Node& node(NodeId n) const { return g_.nodes[n]; }
+  const GraphIndex& index(int dim) const { return g_.indices[dim]; }
+  const std::vector<int>& dims_of(StreamId s) const { return g_.streams[s].block; }
   size_t block(int dim) const { return static_cast<size_t>(index(dim).block); }
 
   /// Where a stream's tile is among those that are there.
   int64_t number(StreamId s) const {
     int64_t number = 0;
     for (const int dim : dims_of(s)) {
-      if (dim != kRowsM) number = number * index(dim).extent + at_[static_cast<size_t>(dim)];
+      if (dim != kRowsM) number = number * index(dim).extent + at_[dim];
     }
     return number;
   }
   Tile& value(StreamId s) {
-    Tile& tile = values_[static_cast<size_t>(s)][number(s)];
-    const Node& from = node(g_.streams[static_cast<size_t>(s)].producer);
+    Tile& tile = values_[s][number(s)];
+    const Node& from = node(g_.streams[s].producer);
     if (from.kind == NodeKind::tile_load && tile.empty()) {
       load_tile(g_, from, *data_.find(from.tensor), kRowsG, at_, tile);
     }
@@ -75,7 +73,7 @@ class RowsValues {
   /// Tiles of a load that differ from rows to rows are those of the rows before.
   void forget(NodeId n) {
     const std::vector<bool> varies = rows_varies_along(g_, node(n));
-    if (varies[kRowsM] || varies[kRowsG]) values_[static_cast<size_t>(node(n).outputs[0])].clear();
+    if (varies[kRowsM] || varies[kRowsG]) values_[node(n).outputs[0]].clear();
   }
 
   void compute(const Node& at, bool first) {
@@ -117,7 +115,7 @@ class RowsValues {
   /// Elements of the tile at hand along a width.
   size_t present(int width) const {
     const auto size = static_cast<int64_t>(block(width));
-    const int64_t before = at_[static_cast<size_t>(width)] * size;
+    const int64_t before = at_[width] * size;
     return static_cast<size_t>(std::clamp<int64_t>(index(width).elements() - before, 0, size));
   }
 
@@ -127,7 +125,7 @@ class RowsValues {
     const size_t columns = block(rows_width(g_, at.outputs[0]));
     Tile out(rows * columns, 0.0F);
     for (int64_t t = 0; t < index(summed).extent; ++t) {
-      at_[static_cast<size_t>(summed)] = t;
+      at_[summed] = t;
       const Tile& left = value(at.inputs[0].stream);
       const Tile& right = value(at.inputs[1].stream);
       add_product(left.data(), right.data(), out.data(), {rows, present(summed), columns, inner});
@@ -167,11 +165,11 @@ class Stored {
   Stored(const Program& program, const Graph& graph, const Node& store)
       : store_(store),
         width_(rows_width(graph, store.inputs[0].stream)),
-        tiles_(width_ < 0 ? 1 : graph.indices[static_cast<size_t>(width_)].extent),
+        tiles_(width_ < 0 ? 1 : graph.indices[width_].extent),
         result_(program, store.tensor,
                 {graph.indices[kRowsG].elements(), graph.indices[kRowsM].elements(),
-                 width_ < 0 ? 1 : graph.indices[static_cast<size_t>(width_)].elements()}),
-        to_(graph, store, graph.streams[static_cast<size_t>(store.inputs[0].stream)].block, kRowsG,
+                 width_ < 0 ? 1 : graph.indices[width_].elements()}),
+        to_(graph, store, graph.streams[store.inputs[0].stream].block, kRowsG,
             result_.tensor().format, result_.shape()) {}
 
   void take(RowsValues& values) {
@@ -194,9 +192,9 @@ class Stored {
 void check_stores(const Program& program, const Graph& graph, const RowsShape& shape) {
   std::set<TensorId> stored;
   for (const NodeId n : shape.stores) {
-    const TensorId tensor = graph.nodes[static_cast<size_t>(n)].tensor;
+    const TensorId tensor = graph.nodes[n].tensor;
     if (stored.insert(tensor).second) continue;
-    const Tensor& twice = program.tensors[static_cast<size_t>(tensor)];
+    const Tensor& twice = program.tensors[tensor];
     throw Error(ExitCode::rejected, twice.where,
                 fmt::format("%{} is stored by two tile_store, expected one", twice.name));
   }
@@ -213,7 +211,7 @@ std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> rows_values(
   std::vector<Stored> results;
   results.reserve(shape.stores.size());
   for (const NodeId n : shape.stores) {
-    results.emplace_back(program, graph, graph.nodes[static_cast<size_t>(n)]);
+    results.emplace_back(program, graph, graph.nodes[n]);
   }
   for (int64_t tile = 0; tile < rows_tiles(graph); ++tile) {
     if (!go_on()) return {};

@@ -33,7 +33,7 @@ struct Need {
 Need need_of(const Graph& graph) {
   const TileRoles roles = tile_roles(graph);
   const TileGeometry g = tile_geometry(graph);
-  const auto node = [&](NodeId n) -> const Node& { return graph.nodes[static_cast<size_t>(n)]; };
+  const auto node = [&](NodeId n) -> const Node& { return graph.nodes[n]; };
   const int64_t m = g.tile[Dim::m], n = g.tile[Dim::n], k = g.tile[Dim::k], l = g.tile[Dim::l];
   const int64_t element = graph.tiles->element_bytes;
   const int64_t products = graph.tiles->way == GatedWay::sequential ? 2 : 1;
@@ -50,7 +50,7 @@ Need need_of(const Graph& graph) {
       kAccumulatorBytes * m * (n * products + l * node(roles.second).capacity) + c[0] + e[0];
   int64_t b_bytes = 0;  // the branches take turns in one buffer
   for (int branch = 0; branch < roles.branches; ++branch) {
-    b_bytes = std::max(b_bytes, moved_bytes(graph, node(roles.b[static_cast<size_t>(branch)])));
+    b_bytes = std::max(b_bytes, moved_bytes(graph, node(roles.b[branch])));
   }
   const int64_t copy = m * k * moved_bytes(graph, node(roles.a)) + k * n * b_bytes +
                        n * l * moved_bytes(graph, node(roles.d));
@@ -176,7 +176,7 @@ RunResult run_tiles(const Program& program, const Graph& graph, const TensorData
   result.finish = limits.finish();
   if (stored != nullptr) {
     const NodeId store = kernel ? kernel_roles(graph).store : tile_roles(graph).store;
-    result.results.emplace_back(graph.nodes[static_cast<size_t>(store)].tensor, stored);
+    result.results.emplace_back(graph.nodes[store].tensor, stored);
   }
   return result;
 }

@@ -33,28 +33,24 @@ int64_t slots_of(const Node& node) {
 FormCounts of_kernel(const Graph& graph) {
   std::vector<bool> read_in_step(graph.streams.size(), false);
   for (const NodeId n : kernel_roles(graph).steps) {
-    for (const Input& input : graph.nodes[static_cast<size_t>(n)].inputs) {
-      if (!input.is_immediate()) read_in_step[static_cast<size_t>(input.stream)] = true;
+    for (const Input& input : graph.nodes[n].inputs) {
+      if (!input.is_immediate()) read_in_step[input.stream] = true;
     }
   }
-  const auto node = [&graph](NodeId n) -> const Node& {
-    return graph.nodes[static_cast<size_t>(n)];
-  };
+  const auto node = [&graph](NodeId n) -> const Node& { return graph.nodes[n]; };
   const auto flops = [=, &graph](NodeId n, int64_t operations) {
     return kernel_flops(graph, node(n), operations);
   };
   const auto tiles = [=, &graph](NodeId n, StreamId s, int64_t operations) {
     if (shares_of(graph, s) > 1) return operations / shares_of(graph, s);
-    const bool ends = is_held_reduction(graph, node(n)) && !read_in_step[static_cast<size_t>(s)];
+    const bool ends = is_held_reduction(graph, node(n)) && !read_in_step[s];
     return ends ? kernel_tile_count(graph) * depth_parts(graph) : operations;
   };
   return {flops, tiles, slots_of};
 }
 
 FormCounts of_rows(const Graph& graph) {
-  const auto node = [&graph](NodeId n) -> const Node& {
-    return graph.nodes[static_cast<size_t>(n)];
-  };
+  const auto node = [&graph](NodeId n) -> const Node& { return graph.nodes[n]; };
   const auto flops = [=, &graph](NodeId n, int64_t) { return rows_flops(graph, node(n)); };
   const auto tiles = [=, &graph](NodeId n, StreamId, int64_t operations) {
     return node(n).kind == NodeKind::tile_load ? operations : rows_tiles_computed(graph, node(n));
@@ -77,7 +73,7 @@ class ChainCounts {
   }
 
   int64_t flops(NodeId id, int64_t operations) const {
-    const Node& node = graph_.nodes[static_cast<size_t>(id)];
+    const Node& node = graph_.nodes[id];
     const Extents& tile = geometry_.tile;
     const ClusterShape& shape = geometry_.shape;
     const int64_t sharers = geometry_.sharers();
@@ -102,7 +98,7 @@ class ChainCounts {
   }
 
   int64_t tiles(NodeId id, int64_t operations) const {
-    const Node& node = graph_.nodes[static_cast<size_t>(id)];
+    const Node& node = graph_.nodes[id];
     switch (node.kind) {
       case NodeKind::tile_load:
         return operations;
@@ -185,7 +181,7 @@ void count_tiles(const Graph& graph, const std::vector<TileNodeTime>& times, Run
     const int64_t room = counts.room(node);
     for (const StreamId s : node.outputs) {
       const int64_t tiles = counts.tiles(id, s, stats.steps);
-      result.streams[static_cast<size_t>(s)] = {tiles, room};
+      result.streams[s] = {tiles, room};
       stats.tokens_out += tiles;
       result.tokens += tiles;
       result.peak_fifo_tokens = std::max(result.peak_fifo_tokens, room);
@@ -194,7 +190,7 @@ void count_tiles(const Graph& graph, const std::vector<TileNodeTime>& times, Run
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     for (const Input& input : graph.nodes[n].inputs) {
       if (input.is_immediate()) continue;
-      result.nodes[n].tokens_in += result.streams[static_cast<size_t>(input.stream)].tokens;
+      result.nodes[n].tokens_in += result.streams[input.stream].tokens;
     }
   }
 }

@@ -16,7 +16,7 @@ constexpr int64_t kOutsidePart = INT64_MIN / 4;
 int first_digit(const Graph& graph, int dim) {
   int first = 0;
   for (int d = 0; d < dim; ++d) {
-    first += static_cast<int>(graph.indices[static_cast<size_t>(d)].digits.size());
+    first += static_cast<int>(graph.indices[d].digits.size());
   }
   return first;
 }
@@ -26,7 +26,7 @@ int first_digit(const Graph& graph, int dim) {
 void require_dense(const Program& program, const TensorData& data, TensorId tensor) {
   const Storage* storage = data.find(tensor);
   if (storage != nullptr && storage->format.all_dense()) return;
-  const Tensor& declared = program.tensors[static_cast<size_t>(tensor)];
+  const Tensor& declared = program.tensors[tensor];
   throw Error(ExitCode::rejected, declared.where,
               fmt::format("%{} has no dense data, which tile_load needs", declared.name));
 }
@@ -49,7 +49,7 @@ std::vector<int64_t> TileAccess::base_of(std::span<const int64_t> at) const {
   base.reserve(node_.subscripts.size());
   for (const TileSubscript& subscript : node_.subscripts) base.push_back(subscript.offset);
   if (batch_ < 0) return base;
-  const Parts batch = parts_of(batch_, {at[static_cast<size_t>(batch_)], 1});
+  const Parts batch = parts_of(batch_, {at[batch_], 1});
   for (size_t r = 0; r < base.size(); ++r) base[r] += batch.coordinates[r];
   return base;
 }
@@ -80,7 +80,7 @@ TileAccess::AllParts TileAccess::parts_in(std::span<const ElementRange> ranges,
 }
 
 TileAccess::Parts TileAccess::parts_of(int dim, ElementRange range) const {
-  const GraphIndex& index = g_.indices[static_cast<size_t>(dim)];
+  const GraphIndex& index = g_.indices[dim];
   const int first = first_digit(g_, dim);
   Parts parts;
   parts.elements = range.count;
@@ -90,7 +90,7 @@ TileAccess::Parts TileAccess::parts_of(int dim, ElementRange range) const {
   for (int64_t e = 0; e < parts.present; ++e) {
     int64_t rest = range.first + e;
     for (int at = digits - 1; at >= 0; --at) {
-      const int64_t extent = index.digits[static_cast<size_t>(at)].extent;
+      const int64_t extent = index.digits[at].extent;
       add(first + at, rest % extent, &parts.coordinates[static_cast<size_t>(e) * shape_.size()]);
       rest /= extent;
     }

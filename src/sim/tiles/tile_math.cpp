@@ -23,29 +23,29 @@ void divide_by(Tile& sums, int64_t elements) {
 }
 
 int stride_along(const Graph& graph, StreamId stream, int dim) {
-  const std::vector<int>& dims = graph.streams[static_cast<size_t>(stream)].block;
+  const std::vector<int>& dims = graph.streams[stream].block;
   int64_t stride = 1;
   for (size_t d = dims.size(); d-- > 0;) {
     if (dims[d] == dim) return static_cast<int>(stride);
-    stride *= graph.indices[static_cast<size_t>(dims[d])].block;
+    stride *= graph.indices[dims[d]].block;
   }
   return 0;
 }
 
 float element_at(const Storage& storage, int64_t position) {
-  if (position >= 0) return storage.values[static_cast<size_t>(position)];
+  if (position >= 0) return storage.values[position];
   return position == kOutsidePosition ? storage.fill : 0.0F;
 }
 
 void load_tile(const Graph& graph, const Node& load, const Storage& storage, int batch,
                std::span<const int64_t> at, Tile& out) {
-  const std::vector<int>& dims = graph.streams[static_cast<size_t>(load.outputs[0])].block;
+  const std::vector<int>& dims = graph.streams[load.outputs[0]].block;
   TileAccess access(graph, load, dims, batch, storage.format, storage.shape);
   access.for_each(at, [&](int64_t position) { out.push_back(element_at(storage, position)); });
 }
 
 TileResult::TileResult(const Program& program, TensorId tensor, const std::vector<int64_t>& sizes)
-    : tensor_(program.tensors[static_cast<size_t>(tensor)]), shape_(known_shape(tensor_)) {
+    : tensor_(program.tensors[tensor]), shape_(known_shape(tensor_)) {
   int64_t elements = 1;
   bool large = false;
   for (const int64_t size : sizes) {

@@ -57,7 +57,7 @@ class ClusterValues {
   const Tile& operand(const TileOp& op, int32_t which) const {
     return values_[operand_id(op, which)];
   }
-  const Node& node(NodeId n) const { return graph_.nodes[static_cast<size_t>(n)]; }
+  const Node& node(NodeId n) const { return graph_.nodes[n]; }
 
   /// Elements between this cluster's tiles and those of the cluster at the origin.
   int64_t shift(Dim dim) const {
@@ -212,7 +212,7 @@ class ClusterValues {
   Tile finish(const TileOp& op) const {
     Known known;
     for (int b = 0; b < roles_.branches; ++b) {
-      known[node(roles_.product[static_cast<size_t>(b)]).outputs[0]] = &operand(op, b);
+      known[node(roles_.product[b]).outputs[0]] = &operand(op, b);
     }
     know_loads(op, roles_.branches, roles_.first_loads, known);
     return mapped(op, roles_.first_maps, known, Dim::m, Dim::n, operand(op, 0));
@@ -232,8 +232,7 @@ class ClusterValues {
     const int64_t width = geometry_.size[Dim::l];
     for (int64_t r = 0; r < op.rows && first_row + r < geometry_.size[Dim::m]; ++r) {
       for (int64_t c = 0; c < op.cols && first_col + c < width; ++c) {
-        e_[static_cast<size_t>((first_row + r) * width + first_col + c)] +=
-            out[static_cast<size_t>(r * op.cols + c)];
+        e_[(first_row + r) * width + first_col + c] += out[static_cast<size_t>(r * op.cols + c)];
       }
     }
     return {};
@@ -257,7 +256,7 @@ Operands operands_of(const Program& program, const Graph& graph, const TensorDat
     if (node.kind != NodeKind::tile_load) continue;
     require_dense(program, data, node.tensor);
     const Storage* storage = data.find(node.tensor);
-    const std::vector<int>& dims = graph.streams[static_cast<size_t>(node.outputs[0])].block;
+    const std::vector<int>& dims = graph.streams[node.outputs[0]].block;
     operands.loads.emplace(static_cast<NodeId>(n),
                            Operands::Source{storage, TileAccess(graph, node, dims, -1,
                                                                 storage->format, storage->shape)});
@@ -273,7 +272,7 @@ std::shared_ptr<const Storage> tile_values(const Program& program, const Graph& 
   const TileRoles roles = tile_roles(graph);
   const TileGeometry geometry = tile_geometry(graph);
   const int64_t rows = geometry.size[Dim::m], cols = geometry.size[Dim::l];
-  const Node& store = graph.nodes[static_cast<size_t>(roles.store)];
+  const Node& store = graph.nodes[roles.store];
   TileResult result(program, store.tensor, {rows, cols});
   const Operands operands = operands_of(program, graph, data);
   const TileOps first = expand_tiles(graph, true);

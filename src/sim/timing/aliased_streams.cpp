@@ -32,14 +32,14 @@ std::vector<size_t> aliased_inputs(const Graph& graph, const Node& node) {
   std::iota(aliased.begin(), aliased.end(), size_t{0});
   const std::vector<size_t> group = taken_together(node);
   const auto producer = [&](size_t input) {
-    return graph.streams[static_cast<size_t>(node.inputs[input].stream)].producer;
+    return graph.streams[node.inputs[input].stream].producer;
   };
   for (size_t i = 1; i < group.size(); ++i) {
     for (size_t j = 0; j < i && !node.inputs[i].is_immediate(); ++j) {
       if (node.inputs[j].is_immediate() || aliased[j] != j || group[i] != group[j]) continue;
       if (producer(i) != producer(j)) continue;
       const bool same = node.inputs[i].stream == node.inputs[j].stream;
-      const Node& from = graph.nodes[static_cast<size_t>(producer(i))];
+      const Node& from = graph.nodes[producer(i)];
       if (!same && !gives_together(from.kind)) continue;
       aliased[i] = j;
       break;

@@ -20,7 +20,7 @@ void BatchClock::collect(EngineNode& node) {
   for (size_t i = 0; i < node.ports.size(); ++i) {
     if (node.ports[i] == nullptr || source.in_lane[i] < 0) continue;
     const Port& port = *node.ports[i];
-    const Lane& lane = steps.in[static_cast<size_t>(source.in_lane[i])];
+    const Lane& lane = steps.in[source.in_lane[i]];
     if (lane.kind == Lane::Kind::listed) {
       add_gates(lane, steps, port);
     } else if (lane.tokens(steps.count) > 0) {

@@ -29,7 +29,7 @@ Component::Component(const Graph& graph, const Machine& machine,
   }
   sides_.reserve(sides);
   for (Member& member : members_) {
-    add_sides(member, ports[static_cast<size_t>(member.node->id())], start);
+    add_sides(member, ports[member.node->id()], start);
   }
   for (Member& member : members_) hold_tokens(member);
   woken_.assign(sides_.size(), 0);
@@ -92,7 +92,7 @@ void Component::take_tokens(EngineNode& node) {
   const StepSource& first = node.sides.front();
   for (size_t i = 0; i < node.ports.size(); ++i) {
     if (node.ports[i] == nullptr || first.in_lane[i] < 0) continue;
-    const Lane& lane = first.now.in[static_cast<size_t>(first.in_lane[i])];
+    const Lane& lane = first.now.in[first.in_lane[i]];
     const uint32_t n = lane.tokens(first.now.count);
     if (n > 0) node.ports[i]->take(n, long_ago());
   }
@@ -265,7 +265,7 @@ void Component::fill(const EngineNode& node, NodeStats& stats) const {
 
 void Component::fill_peaks(std::vector<StreamStats>& streams) {
   for (const auto& [stream, fifos] : consumers_) {
-    int64_t& peak = streams[static_cast<size_t>(stream)].peak;
+    int64_t& peak = streams[stream].peak;
     for (Fifo* fifo : fifos) peak = std::max(peak, fifo->peak());
   }
 }

@@ -165,8 +165,7 @@ void Component::add_row_fifo(Member& member, NodeId writer, NodeReplay& replay) 
   const auto found = writers_.find(writer);
   const bool inside = found != writers_.end();
   Gives& gives = inside ? *found->second->outputs.front() : gives_.emplace_back();
-  Fifo& rows =
-      add_fifo(gives, 0, inside ? timings_[static_cast<size_t>(writer)].latency_cycles : 0);
+  Fifo& rows = add_fifo(gives, 0, inside ? timings_[writer].latency_cycles : 0);
   member.rows.push_back(inside ? nullptr : &gives);
   rows.peak_wanted = false;
   replay.inputs.push_back(&rows);

@@ -25,7 +25,7 @@ void Gives::request(int64_t time) {
 }
 
 void Gives::answer(int64_t number, int64_t time) {
-  pending_[static_cast<size_t>(number - known())].answered = time;
+  pending_[number - known()].answered = time;
   while (!pending_.empty() && pending_.front().answered >= 0) {
     // It is there when all before it are.
     last_answer_ = std::max(pending_.front().answered, last_answer_);

@@ -55,9 +55,7 @@ class Gives {
   void note_given() { given = times.end(); }
   void answer(int64_t number, int64_t time);
   /// When a burst that is not known yet was requested.
-  int64_t requested_at(int64_t number) const {
-    return pending_[static_cast<size_t>(number - known())].requested;
-  }
+  int64_t requested_at(int64_t number) const { return pending_[number - known()].requested; }
 
  private:
   struct Pending {

@@ -7,8 +7,7 @@
 namespace fuseflow::engine {
 
 int64_t depth_of(const Graph& graph, const Machine& machine, StreamId stream) {
-  const Node& node =
-      graph.nodes[static_cast<size_t>(graph.streams[static_cast<size_t>(stream)].producer)];
+  const Node& node = graph.nodes[graph.streams[stream].producer];
   return node.kind == NodeKind::buffer ? node.capacity : machine.fifo_depth;
 }
 
@@ -21,7 +20,7 @@ class Holding {
           const std::vector<std::unique_ptr<EngineNode>>& nodes)
       : graph_(graph), machine_(machine), next_(nodes.size() + 1) {
     std::vector<size_t> place(graph.nodes.size());
-    for (size_t i = 0; i < nodes.size(); ++i) place[static_cast<size_t>(nodes[i]->id())] = i;
+    for (size_t i = 0; i < nodes.size(); ++i) place[nodes[i]->id()] = i;
     for (size_t i = 0; i < nodes.size(); ++i) add_streams(place, *nodes[i], i);
     if (machine.dram.model != "none") add_memory(nodes);
   }
@@ -31,8 +30,8 @@ class Holding {
   void add_streams(const std::vector<size_t>& place, const EngineNode& node, size_t taker) {
     for (const Input& input : node.node().inputs) {
       if (input.is_immediate()) continue;
-      const Stream& stream = graph_.streams[static_cast<size_t>(input.stream)];
-      const size_t giver = place[static_cast<size_t>(stream.producer)];
+      const Stream& stream = graph_.streams[input.stream];
+      const size_t giver = place[stream.producer];
       next_[giver].push_back(taker);
       if (depth_of(graph_, machine_, input.stream) > 0) next_[taker].push_back(giver);
     }

@@ -68,7 +68,7 @@ void Solver::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, 
 }
 
 void Solver::add_clock(EngineNode& node, int64_t start) {
-  auto& clock = clocks_[static_cast<size_t>(node.id())];
+  auto& clock = clocks_[node.id()];
   clock = std::make_unique<BatchClock>(node.interval(), start);
   node.clock = clock.get();
 }
@@ -123,7 +123,7 @@ int64_t Solver::bytes() const {
 void Solver::fill_peaks(std::vector<StreamStats>& streams) {
   for (const auto& watch : watches_) {
     for (const StreamId stream : watch->streams) {
-      int64_t& peak = streams[static_cast<size_t>(stream)].peak;
+      int64_t& peak = streams[stream].peak;
       peak = std::max(peak, watch->peak());
     }
   }

@@ -51,7 +51,7 @@ class Bounds {
   /// The same as for those others.
   void raise_to(const Bounds& others, int64_t n) { loops::raise(at_.data(), others.at(), 0, n); }
   void add(int64_t k, int64_t time) {
-    int64_t& bound = at_[static_cast<size_t>(k)];
+    int64_t& bound = at_[k];
     bound = std::max(bound, time);
   }
 

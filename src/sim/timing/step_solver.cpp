@@ -374,7 +374,7 @@ void StepSolver::count(Activity* activity, Activity* stalls) {
 
 /// When step k could be if it needed no credit.
 int64_t StepSolver::ready(int64_t k) const {
-  const int64_t free_at = k == 0 ? p_->free_at : times_[static_cast<size_t>(k - 1)] + cost(k - 1);
+  const int64_t free_at = k == 0 ? p_->free_at : times_[k - 1] + cost(k - 1);
   return arrival_bounds_.any() ? std::max(free_at, arrival_bounds_.at()[k]) : free_at;
 }
 
@@ -383,10 +383,10 @@ int64_t StepSolver::blocked() const {
   if (cost_ >= 0 && arrival_bounds_.any()) {
     return loops::delays(times_.data(), arrival_bounds_.at(), n_, p_->free_at, cost_);
   }
-  int64_t sum = times_[static_cast<size_t>(n_ - 1)] - p_->free_at;
+  int64_t sum = times_[n_ - 1] - p_->free_at;
   if (cost_ >= 0) return sum - (n_ - 1) * cost_;
   sum = 0;
-  for (int64_t k = 0; k < n_; ++k) sum += times_[static_cast<size_t>(k)] - ready(k);
+  for (int64_t k = 0; k < n_; ++k) sum += times_[k] - ready(k);
   return sum;
 }
 

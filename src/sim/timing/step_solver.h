@@ -91,11 +91,9 @@ class StepSolver {
   bool solve_line();
   void solve_numbers();
   void solve();
-  int64_t cost(int64_t k) const { return cost_ >= 0 ? cost_ : costs_[static_cast<size_t>(k)]; }
+  int64_t cost(int64_t k) const { return cost_ >= 0 ? cost_ : costs_[k]; }
   int64_t ready(int64_t k) const;
-  int64_t time(int64_t k) const {
-    return line_.any() ? line_.at(k) : times_[static_cast<size_t>(k)];
-  }
+  int64_t time(int64_t k) const { return line_.any() ? line_.at(k) : times_[k]; }
   void end_before(int64_t horizon);
   void take(size_t i);
   void give(size_t o);

@@ -100,8 +100,7 @@ class AccumulateNode final : public EngineNode {
     for (size_t j = 0; j < order_; ++j) {
       const auto stream = static_cast<size_t>(node_.inputs[value_ - order_ + j].stream);
       const int loop = context_.graph.streams[stream].indices.back();
-      const int64_t extent =
-          std::max<int64_t>(1, context_.graph.indices[static_cast<size_t>(loop)].extent);
+      const int64_t extent = std::max<int64_t>(1, context_.graph.indices[loop].extent);
       extents_.push_back(static_cast<uint64_t>(extent));
       if (__builtin_mul_overflow(space, static_cast<uint64_t>(extent), &space)) {
         throw Error(ExitCode::rejected, "an accumulator has more than 2^64 coordinates");

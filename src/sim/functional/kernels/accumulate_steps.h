@@ -28,9 +28,7 @@ class AccumulateSteps {
                   std::vector<int> depths);
 
   /// Of the side that takes.
-  Lane& in(size_t input) {
-    return gather().in[static_cast<size_t>(sides_->front().in_lane[input])];
-  }
+  Lane& in(size_t input) { return gather().in[sides_->front().in_lane[input]]; }
   void start_batch();
   /// A stop that flushes nothing.
   void pass(const Stop& stop, uint32_t token);

@@ -17,7 +17,7 @@ class LoadNode : public TokenNode {
  public:
   LoadNode(const Context& context, NodeId id)
       : TokenNode(context, id),
-        tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
+        tensor_(context.program.tensors[node_.tensor]),
         storage_(context.storage(node_.tensor)),
         volume_(tensor_.format.block_volume()),
         bytes_(static_cast<uint64_t>(element_bytes(tensor_.type) * volume_)) {

@@ -95,9 +95,7 @@ class BlockCoordinateNode final : public TokenNode {
  public:
   BlockCoordinateNode(const Context& context, NodeId id)
       : TokenNode(context, id),
-        volume_(BlockExtents(context.graph,
-                             context.graph.streams[static_cast<size_t>(node_.outputs[0])].block)
-                    .volume) {
+        volume_(BlockExtents(context.graph, context.graph.streams[node_.outputs[0]].block).volume) {
     most_ = BlockPool::blocks_of(volume_);
   }
   bool reads(size_t) const override { return reads_output(0); }
@@ -201,7 +199,7 @@ class PadNode final : public EngineNode {
     for (size_t i = 1; i < node_.inputs.size(); ++i) {
       const size_t d = loops_[i];
       if (d == SIZE_MAX) continue;
-      const GraphIndex& index = context_.graph.indices[static_cast<size_t>(pad_.out().loops[d])];
+      const GraphIndex& index = context_.graph.indices[pad_.out().loops[d]];
       const int64_t at = static_cast<int64_t>(coordinates_[i][k]) * index.block;
       valid[d] = std::clamp<int64_t>(index.elements() - at, 0, index.block);
     }
@@ -216,7 +214,7 @@ class PadNode final : public EngineNode {
 
 bool any_blocks(const Context& context, const Node& node) {
   const auto blocked = [&](StreamId s) {
-    return s >= 0 && !context.graph.streams[static_cast<size_t>(s)].block.empty();
+    return s >= 0 && !context.graph.streams[s].block.empty();
   };
   return std::any_of(node.inputs.begin(), node.inputs.end(),
                      [&](const Input& in) { return !in.is_immediate() && blocked(in.stream); }) ||

@@ -16,7 +16,7 @@ namespace {
 struct SearchedLevel {
   SearchedLevel(const Context& context, TensorId tensor, int level)
       : view(context.program, tensor, level, context.storage(tensor)),
-        stored(context.storage(tensor)->levels[static_cast<size_t>(level)]) {
+        stored(context.storage(tensor)->levels[level]) {
     if (context.addresses != nullptr) reader.emplace(*context.addresses, tensor, level, stored);
   }
 

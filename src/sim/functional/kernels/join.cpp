@@ -288,8 +288,7 @@ class JoinNode : public EngineNode {
       out = allocate_payload(tokens_out_);
       const uint32_t* in = group.batches[input].payload.words();
       const StreamId stream = node_.inputs[group.first + input].stream;
-      const bool value =
-          context_.graph.streams[static_cast<size_t>(stream)].kind == StreamKind::val;
+      const bool value = context_.graph.streams[stream].kind == StreamKind::val;
       const uint32_t pad = !value            ? kAbsent
                            : blocked(stream) ? pad_block(stream)
                                              : std::bit_cast<uint32_t>(node_.init);
@@ -302,8 +301,7 @@ class JoinNode : public EngineNode {
 
   /// The name of the block that stands for an absent one.
   uint32_t pad_block(StreamId stream) {
-    const int64_t volume =
-        block_volume(context_.graph, context_.graph.streams[static_cast<size_t>(stream)].block);
+    const int64_t volume = block_volume(context_.graph, context_.graph.streams[stream].block);
     const auto [pad, fresh] = pads_.try_emplace(volume, 0);
     if (fresh) pad->second = constant_block(node_.init, volume);
     return pad->second;

@@ -21,7 +21,7 @@ class LocateNode final : public TokenNode {
     if (timed_memory() && level_.kind() != LevelKind::dense) {
       memory_wants_batches() ? ask_in_own_steps(2) : make_sides(3);
       reader_.emplace(*context.addresses, node_.tensor, node_.level,
-                      context.storage(node_.tensor)->levels[static_cast<size_t>(node_.level)]);
+                      context.storage(node_.tensor)->levels[node_.level]);
     } else if (searches()) {  // a token waits for the steps of its search
       for (Lane* lane : {&in_lane(0), &out_lane(0)}) lane->always_listed = true;
       in_lane(0).heads = true;

@@ -80,8 +80,8 @@ class ScanSteps : public MemoryNode {
 };
 
 inline int64_t loop_extent(const Graph& graph, const Node& scan) {
-  const Stream& opened = graph.streams[static_cast<size_t>(scan.outputs.front())];
-  return graph.indices[static_cast<size_t>(opened.indices.back())].extent;
+  const Stream& opened = graph.streams[scan.outputs.front()];
+  return graph.indices[opened.indices.back()].extent;
 }
 
 inline ScanSteps::ScanSteps(const Context& context, NodeId id)
@@ -92,7 +92,7 @@ inline ScanSteps::ScanSteps(const Context& context, NodeId id)
       extent_(loop_extent(context.graph, node_)) {
   const Storage* storage = context.storage(node_.tensor);
   if (storage == nullptr || node_.level < 0) return;
-  const Level& level = storage->levels[static_cast<size_t>(node_.level)];
+  const Level& level = storage->levels[node_.level];
   if (level.kind == LevelKind::compressed) level_ = &level;
   whole_ = node_.offset == 0 && level.extent <= extent_;
   if (timed_memory() && level.kind != LevelKind::dense) {

@@ -44,9 +44,7 @@ class FilterNode final : public EngineNode {
  public:
   FilterNode(const Context& context, NodeId id)
       : EngineNode(context, id),
-        volume_(block_volume(
-            context.graph,
-            context.graph.streams[static_cast<size_t>(node_.inputs[0].stream)].block)) {}
+        volume_(block_volume(context.graph, context.graph.streams[node_.inputs[0].stream].block)) {}
   bool reads(size_t input) const override { return input == 0 || reads_output(input - 1); }
 
  protected:
@@ -209,8 +207,8 @@ class ParallelizeNode final : public EngineNode {
  public:
   ParallelizeNode(const Context& context, NodeId id)
       : EngineNode(context, id), copies_(static_cast<int64_t>(node_.outputs.size())) {
-    const Stream& stream = context.graph.streams[static_cast<size_t>(node_.inputs[0].stream)];
-    extent_ = context.graph.indices[static_cast<size_t>(stream.indices.back())].extent;
+    const Stream& stream = context.graph.streams[node_.inputs[0].stream];
+    extent_ = context.graph.indices[stream.indices.back()].extent;
     next_ = first_copy(0, copies_);
     sides.back().own_lanes(node_.inputs.size(), node_.outputs.size());
     std::fill(sides.back().in_lane.begin(), sides.back().in_lane.end(), 0);
@@ -248,7 +246,7 @@ class ParallelizeNode final : public EngineNode {
         batches[0], n,
         [&](uint32_t k) {
           const int64_t copy = crd != nullptr ? owning_copy(crd[k], extent_, copies_) : next_;
-          parts[static_cast<size_t>(copy)].payload(k);
+          parts[copy].payload(k);
           next_ = next_ + 1 < copies_ ? next_ + 1 : 0;
         },
         [&](uint32_t k, const Stop& stop) {

@@ -14,7 +14,7 @@ class WriteNode final : public WriterSteps {
  public:
   WriteNode(const Context& context, NodeId id)
       : WriterSteps(context, id),
-        tensor_(context.program.tensors[static_cast<size_t>(node_.tensor)]),
+        tensor_(context.program.tensors[node_.tensor]),
         volume_(static_cast<size_t>(tensor_.format.block_volume())),
         below_(level_ ? static_cast<size_t>(node_.level) : tensor_.format.levels.size()),
         sizes_(tensor_, below_) {
