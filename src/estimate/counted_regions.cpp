@@ -62,6 +62,16 @@ std::string declared(const Tensor& tensor) {
   return text;
 }
 
+/// What a pattern takes here, whatever the type of its values is.
+int64_t host_bytes(const Storage& storage) {
+  size_t bytes = sizeof(float) * storage.values.size();
+  for (const Level& level : storage.levels) {
+    bytes += sizeof(uint32_t) * (level.pos.size() + level.crd.size()) +
+             sizeof(uint64_t) * level.words.size();
+  }
+  return static_cast<int64_t>(bytes);
+}
+
 }  // namespace
 
 CountedRegions::Key CountedRegions::key_of(const Program& program, const Region& region,
@@ -104,7 +114,7 @@ std::shared_ptr<const Storage> CountedRegions::only(std::shared_ptr<const Storag
   const auto same = std::find_if(
       first, last, [&](const auto& entry) { return same_pattern(*entry.second, *pattern); });
   if (same != last) return same->second;
-  bytes_ += pattern->bytes();
+  bytes_ += host_bytes(*pattern);
   patterns_.emplace(hash, pattern);
   return pattern;
 }

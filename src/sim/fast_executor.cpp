@@ -35,11 +35,11 @@ class Run {
         graph_(graph),
         machine_(machine),
         options_(options),
-        data_(data.storage),
+        data_(data),
         pool_(has_blocks(graph) ? new BlockPool : nullptr),
         tuning_(tuning),
         started_(std::chrono::steady_clock::now()) {
-    data_.resize(program.tensors.size());
+    data_.storage.resize(program.tensors.size());
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
     if (options.record_streams) result_.recorded.resize(graph.streams.size());
@@ -50,33 +50,35 @@ class Run {
 
   RunResult run() {
     connect();
-    if (Component* memory = solver_->memory()) start_memory(*memory);
-    for (int phase = 0; phase < graph_.phases() && result_.finish == Finish::done; ++phase) {
-      const int last = graph_.last_started_with(phase);
-      run_together(phase, last);
-      phase = last;
+    if (Memory* memory = solver_->memory()) start_memory(*memory);
+    int last = -1;
+    for (int first = 0; first < graph_.phases() && result_.finish == Finish::done;
+         first = last + 1) {
+      last = graph_.last_started_with(first);
+      run_together(first, last);
     }
     summarize();
     return std::move(result_);
   }
 
  private:
-  void start_memory(Component& memory) {
-    addresses_ = std::make_unique<Addresses>(program_, graph_, data_, machine_.dram.burst_bytes);
+  void start_memory(Memory& memory) {
+    addresses_ =
+        std::make_unique<Addresses>(program_, graph_, data_.storage, machine_.dram.burst_bytes);
     context_.addresses = addresses_.get();
     if (options_.accessed) {
-      memory.watch_memory([this](const MemoryRequest& request) {
+      memory.watch([this](const MemoryRequest& request) {
         options_.accessed(request.time, request.write, request.address);
       });
     }
-    now_ = memory.load(scratchpad_bytes());
+    now_ = solver_->load(scratchpad_bytes());
   }
   /// Of the scratchpad tensors that are loaded when the graph starts.
   std::vector<int64_t> scratchpad_bytes() const {
     std::vector<int64_t> bytes;
     const std::vector<TensorId>& there = graph_.resident;
     for (const TensorId tensor : graph_.scratchpad) {
-      const auto& stored = data_[static_cast<size_t>(tensor)];
+      const auto& stored = data_.storage[static_cast<size_t>(tensor)];
       if (stored == nullptr || std::find(there.begin(), there.end(), tensor) != there.end()) {
         continue;
       }
@@ -93,7 +95,6 @@ class Run {
   void find_rows(int first, int last);
   void make_nodes(int first, int last);
   void find_demand();
-  void allow_run_length();
   void run_phases(int first, int last);
   void finish_phase();
   int64_t most_waiting() const { return kMostBacklogChunks * tuning_.chunk; }
@@ -106,21 +107,18 @@ class Run {
   const Graph& graph_;
   const Machine& machine_;
   const RunOptions& options_;
-  std::vector<std::shared_ptr<const Storage>> data_;
+  TensorData data_;
   std::unique_ptr<BlockPool> pool_;  // before all that keeps blocks
   const EngineTuning tuning_;
   const std::vector<UnitTiming> timings_{node_timings(machine_, graph_)};  // by node
-  Context context_{program_,
-                   graph_,
-                   machine_,
-                   timings_,
-                   data_,
-                   nullptr,
-                   pool_.get(),
-                   nullptr,
-                   false,
-                   tuning_.chunk,
-                   tuning_.run_length_from};
+  Context context_{.program = program_,
+                   .graph = graph_,
+                   .machine = machine_,
+                   .timings = timings_,
+                   .data = data_,
+                   .blocks = pool_.get(),
+                   .chunk = tuning_.chunk,
+                   .run_length_from = tuning_.run_length_from};
   std::vector<Output> outputs_;                     // by stream
   NodePorts ports_;                                 // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;  // of the current phase, in graph order
@@ -208,16 +206,14 @@ void Run::keep_rows() {
     const TensorId tensor = node->node().tensor;
     if (node->written() == nullptr || !graph_.on_chip(tensor)) continue;
     const int level = node->node().kind == NodeKind::write_level ? node->node().level : -1;
-    node->events.writer = node->id();
-    rows_[{tensor, level}].writers.push_back(std::move(node->events));
+    node->written_rows.writer = node->id();
+    rows_[{tensor, level}].writers.push_back(std::move(node->written_rows));
   }
   for (auto& [of, rows] : rows_) {
     const Tensor& tensor = program_.tensors[static_cast<size_t>(of.first)];
-    std::vector<int64_t> extents;
-    for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
-      extents.push_back(tensor.level_extent(l));
-    }
-    rows.find_ends(extents);
+    int64_t row = 1;
+    for (size_t l = 1; l < tensor.format.levels.size(); ++l) row *= tensor.level_extent(l);
+    rows.find_ends(row);
   }
 }
 
@@ -228,7 +224,7 @@ void Run::find_rows(int first, int last) {
   options.threads = options_.threads;
   options.cancel = options_.cancel;
   options.max_memory_bytes = options_.max_memory_bytes;
-  Run data(program_, graph_, {data_}, unbounded, options, tuning_);
+  Run data(program_, graph_, data_, unbounded, options, tuning_);
   data.data_only_ = true;
   data.connect();
   data.run_in_turn(first, last);
@@ -258,32 +254,22 @@ void Run::make_nodes(int first, int last) {
   schedule_ = std::make_unique<Schedule>(nodes_, position_, most_waiting(), tuning_.few);
 }
 
-/// Which payloads are read: from the last consumer back.
+/// Which payloads are read, and by whom as run lengths: from the last consumer back, as a node may
+/// read for its outputs only.
 void Run::find_demand() {
-  for (size_t i = nodes_.size(); i-- > 0;) {
-    for (Output* output : nodes_[i]->outputs) {
-      if (output == nullptr) continue;
-      output->payload_read = options_.record_streams;
-      for (const Port* port : output->ports) {
-        const int at = position_[static_cast<size_t>(port->consumer)];
-        const auto& inputs = ports_[static_cast<size_t>(port->consumer)];
-        const auto input =
-            static_cast<size_t>(std::find_if(inputs.begin(), inputs.end(),
-                                             [&](const auto& p) { return p.get() == port; }) -
-                                inputs.begin());
-        output->payload_read =
-            output->payload_read || at < 0 || nodes_[static_cast<size_t>(at)]->reads(input);
-      }
+  for (const auto& node : nodes_) {
+    for (Output* output : node->outputs) {
+      if (output != nullptr) output->payload_read = options_.record_streams;
     }
   }
-}
-
-/// Which ports hand out run-length payloads.
-void Run::allow_run_length() {
-  for (const auto& node : nodes_) {
-    for (size_t i = 0; i < node->ports.size(); ++i) {
-      Port* port = node->ports[i];
-      if (port != nullptr) port->takes_run_length = node->takes_run_length(i) || !node->reads(i);
+  for (size_t n = nodes_.size(); n-- > 0;) {
+    const EngineNode& node = *nodes_[n];
+    for (size_t i = 0; i < node.ports.size(); ++i) {
+      if (node.ports[i] == nullptr) continue;
+      const bool reads = node.reads(i);
+      node.ports[i]->takes_run_length = !reads || node.takes_run_length(i);
+      if (!reads) continue;
+      outputs_[static_cast<size_t>(node.node().inputs[i].stream)].payload_read = true;
     }
   }
 }
@@ -292,7 +278,6 @@ void Run::run_phases(int first, int last) {
   if (result_.finish != Finish::done) return;
   make_nodes(first, last);
   find_demand();
-  allow_run_length();
   if (data_only_) {
     solver_->start_untimed(nodes_);
   } else {
@@ -358,7 +343,7 @@ void Run::end_phase() {
   for (const auto& node : nodes_) {
     NodeStats& stats = result_.nodes[static_cast<size_t>(node->id())];
     stats = node->stats();
-    solver_->fill(*node, stats);
+    node->clock->fill(*node, stats);
     for (const Port* port : node->ports) stats.tokens_in += port == nullptr ? 0 : port->taken();
     for (const Output* output : node->outputs) {
       stats.tokens_out += output != nullptr && output->connected() ? output->tokens.load() : 0;
@@ -371,7 +356,7 @@ void Run::end_phase() {
     if (node->written() != nullptr)
       written.add(program_, node->id(), node->node(), std::move(*node->written()));
   }
-  written.store(program_, data_, result_);
+  written.store(program_, data_.storage, result_);
 }
 
 void Run::summarize() {
@@ -381,12 +366,11 @@ void Run::summarize() {
     if (!output.connected()) continue;
     result_.streams[s].tokens = output.tokens;
   }
-  if (solver_->memory() != nullptr) {
-    const MemoryStats memory = solver_->memory()->memory_stats();
-    result_.memory_requests = memory.reads + memory.writes;
-    result_.memory_row_hits = memory.row_hits;
+  if (const Memory* memory = solver_->memory()) {
+    result_.memory_requests = memory->stats().reads + memory->stats().writes;
+    result_.memory_row_hits = memory->stats().row_hits;
   }
-  finish_counts(program_, graph_, data_, result_);
+  finish_counts(program_, graph_, data_.storage, result_);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "cluster/rows/tiles.h"
 #include "cluster_program.h"
 #include "machine/load.h"
+#include "sanitized.h"
 #include "sim/tiles/rows_counts.h"
 
 namespace fuseflow::cluster {
@@ -28,7 +29,7 @@ std::vector<Machine> machines() {
                                                  "dram.bandwidth_gigabytes_per_second=600"}),
                            load_machine("rda")};
   for (size_t i = 0; i < all.size(); ++i) all[i].name = fmt::format("machine {}", i);
-  return all;
+  return few_if_sanitized(std::move(all), 2);
 }
 
 /// The fewest cycles of graphs that fit a core.

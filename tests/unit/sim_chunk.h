@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "sim/functional/tokens.h"
+#include "sim/functional/port.h"
 
 namespace fuseflow::engine {
 
@@ -32,16 +32,11 @@ struct Chunk {
 
   /// Tokens first .. first+count-1 alone, as a consumer may have been given them.
   Segment part(uint32_t first, uint32_t count) const {
-    Segment part = segment;
-    part.begin = first;
-    part.count = count;
-    while (part.first_stop < part.structure->stops.size() &&
-           part.structure->stops[part.first_stop].at < first) {
-      ++part.first_stop;
+    uint32_t stop = 0;
+    while (stop < segment.structure->stops.size() && segment.structure->stops[stop].at < first) {
+      ++stop;
     }
-    part.payload = segment.payload.from(first);
-    part.arrivals = segment.arrivals.from(first);
-    return part;
+    return part_of(segment, first, stop, count);
   }
 };
 

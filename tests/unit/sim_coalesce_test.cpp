@@ -1,13 +1,10 @@
 // Short segments that are made one hold the same tokens.
-#include "sim/functional/coalesce.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "sim/functional/port.h"
 #include "sim/functional/run_length.h"
-#include "sim/threads/batch_threshold.h"
 #include "sim_chunk.h"
 
 namespace fuseflow::engine {
@@ -59,7 +56,7 @@ TEST(Coalesce, RunLengthPayloadsBecomeWords) {
   std::vector<Segment> parts = parts_of(chunk, {50, 40, 42});
   const auto runs = make_pooled<Runs>(Runs{{0, 1}, {100, 1}, {}});
   for (Segment& part : parts) {
-    part.payload = {nullptr, nullptr, run_length_like(all_of(chunk.segment), runs)};
+    part.payload = {nullptr, nullptr, runs_like(all_of(chunk.segment), runs)};
   }
   expect_tokens(chunk, all_of(coalesce(parts)), 0);
 }
@@ -111,19 +108,6 @@ TEST(Coalesce, TokensThatAreGoneStayGone) {
   ASSERT_EQ(port.ready(), 26U);
   expect_tokens(chunk, port.batch(26), 4);
   EXPECT_EQ(port.waiting(), 26);
-}
-
-TEST(BatchThreshold, FewTokensWaitUntilTheyAreMany) {
-  constexpr uint32_t kFew = 100;
-  BatchThreshold threshold;
-  EXPECT_TRUE(threshold.enough(100, kFew));
-  EXPECT_FALSE(threshold.enough(99, kFew));
-  EXPECT_FALSE(threshold.enough(399, kFew));
-  EXPECT_TRUE(threshold.enough(400, kFew));
-  EXPECT_FALSE(threshold.enough(399, kFew));
-  threshold.reset();
-  EXPECT_TRUE(threshold.enough(100, kFew));
-  EXPECT_TRUE(threshold.enough(0, 0));
 }
 
 }  // namespace

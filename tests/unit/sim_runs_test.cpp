@@ -49,7 +49,7 @@ class MostTimes final : public engine::PortObserver {
 size_t most_times(const GraphBuilder& g) {
   const Machine machine;
   const std::vector<UnitTiming> timings = node_timings(machine, g.graph);
-  const engine::Context context{g.program, g.graph, machine, timings, g.data.storage};
+  const engine::Context context{g.program, g.graph, machine, timings, g.data};
   MostTimes times;
   std::vector<engine::Output> outputs(g.graph.streams.size());
   for (engine::Output& output : outputs) output.payload_read = true;
@@ -92,14 +92,44 @@ TEST(Runs, StepsThatWaitForTwoRunsAreRuns) {
   engine::TimesBuilder fast;
   slow.append(kSteps, 0, 3);
   fast.append(kSteps, kMeet, 2);
-  const std::vector<engine::TimeRef> arrivals = {{slow.finish(), 0, 0}, {fast.finish(), 0, 0}};
+  std::vector<engine::TimeRef> arrivals = {{slow.finish(), 0, 0}, {fast.finish(), 0, 0}};
   engine::Pace pace;
   const engine::TimeRef steps = engine::step_times(pace, arrivals, kSteps);
   EXPECT_EQ(steps.times->pieces.size(), 2U);
-  EXPECT_EQ(steps.times->value.get(), nullptr);
+  EXPECT_TRUE(steps.times->value.empty());
   for (const int64_t k : {int64_t{0}, kMeet - 1, kMeet, kMeet + 1, int64_t{kSteps - 1}}) {
     EXPECT_EQ(steps.at(static_cast<uint32_t>(k)), std::max(3 * k, kMeet + 2 * k)) << k;
   }
+}
+
+TEST(Runs, StepsWaitForEachOfManyInputs) {
+  constexpr uint32_t kInputs = 70;
+  constexpr uint32_t kSteps = 50;
+  constexpr int64_t kInterval = 2;
+  std::vector<engine::TimeRef> arrivals;
+  std::vector<int64_t> bounds(kSteps, 0);
+  for (uint32_t i = 0; i < kInputs; ++i) {
+    engine::TimesBuilder times;
+    int64_t time = 10;
+    for (uint32_t k = 0; k < kSteps; ++k) {
+      time += 1 + (i * 7 + k * 3) % 5 + (k == i % kSteps ? 20 : 0);
+      times.append(time);
+    }
+    arrivals.push_back({times.finish(), 0, i + 1 == kInputs ? 40 : 0});  // the last is often late
+    for (uint32_t k = 0; k < kSteps; ++k) {
+      bounds[k] = std::max(bounds[k], arrivals.back().at(k));
+    }
+  }
+  engine::Pace pace;
+  pace.interval = kInterval;
+  const engine::TimeRef steps = engine::step_times(pace, arrivals, kSteps);
+  int64_t next = 0;
+  for (uint32_t k = 0; k < kSteps; ++k) {
+    const int64_t expected = std::max(next, bounds[k]);
+    ASSERT_EQ(steps.at(k), expected) << k;
+    next = expected + kInterval;
+  }
+  EXPECT_EQ(pace.free, next);
 }
 
 TEST(Runs, ADenseFiberOfAMillionTokensIsSummedUp) {

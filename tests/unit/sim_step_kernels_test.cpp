@@ -7,7 +7,7 @@
 
 #include "sim/timing/step_kernels.h"
 
-namespace fuseflow::engine::kernels {
+namespace fuseflow::engine::loops {
 namespace {
 
 TEST(StepKernels, TimesAreThoseOfTheRecurrence) {
@@ -46,4 +46,4 @@ TEST(StepKernels, TimesAreThoseOfTheRecurrence) {
 }
 
 }  // namespace
-}  // namespace fuseflow::engine::kernels
+}  // namespace fuseflow::engine::loops

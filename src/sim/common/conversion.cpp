@@ -109,29 +109,6 @@ double busy_cycles(const ConversionPass& pass, const Machine& machine) {
   return pass.steps * static_cast<double>(machine.timing(UnitClass::write).interval_cycles);
 }
 
-}  // namespace
-
-std::vector<int> sorted_dimensions(const Format& from, const Format& to) {
-  if (levels_are_dense(from)) return {};
-  const auto level_in_source = [&](int dimension) {
-    return std::find(from.mode_order.begin(), from.mode_order.end(), dimension);
-  };
-  size_t sorted = to.mode_order.size();  // levels from here on are in the order of the source
-  while (sorted > 0) {
-    const bool innermost = sorted == to.mode_order.size();
-    const bool before = innermost || level_in_source(to.mode_order[sorted - 1]) <
-                                         level_in_source(to.mode_order[sorted]);
-    if (!before) break;
-    --sorted;
-  }
-  std::vector<int> dimensions(to.mode_order.begin(),
-                              to.mode_order.begin() + static_cast<std::ptrdiff_t>(sorted));
-  std::reverse(dimensions.begin(), dimensions.end());
-  return dimensions;
-}
-
-namespace {
-
 /// The passes that make `to` of `from`, in their order.
 std::vector<ConversionPass> conversion_passes(const ConversionSide& from, const ConversionSide& to,
                                               const Machine& machine) {
@@ -157,6 +134,25 @@ double pass_cycles(const ConversionPass& pass, const Machine& machine) {
 }
 
 }  // namespace
+
+std::vector<int> sorted_dimensions(const Format& from, const Format& to) {
+  if (levels_are_dense(from)) return {};
+  const auto level_in_source = [&](int dimension) {
+    return std::find(from.mode_order.begin(), from.mode_order.end(), dimension);
+  };
+  size_t sorted = to.mode_order.size();  // levels from here on are in the order of the source
+  while (sorted > 0) {
+    const bool innermost = sorted == to.mode_order.size();
+    const bool before = innermost || level_in_source(to.mode_order[sorted - 1]) <
+                                         level_in_source(to.mode_order[sorted]);
+    if (!before) break;
+    --sorted;
+  }
+  std::vector<int> dimensions(to.mode_order.begin(),
+                              to.mode_order.begin() + static_cast<std::ptrdiff_t>(sorted));
+  std::reverse(dimensions.begin(), dimensions.end());
+  return dimensions;
+}
 
 RunResult conversion_counts(const ConversionSide& from, const ConversionSide& to,
                             const Machine& machine) {

@@ -76,7 +76,6 @@ LevelView::Fiber LevelView::fiber(uint32_t reference, int64_t offset, int64_t lo
   fiber.parent = reference;
   if (reference == kAbsent) return fiber;
   if (kind_ == LevelKind::dense) {
-    fiber.end = extent_;
     fiber.first = std::clamp<int64_t>(-offset, 0, extent_);
     fiber.end = std::clamp<int64_t>(loop_extent - offset, fiber.first, extent_);
     return fiber;

@@ -22,12 +22,6 @@ int loops_around(const Graph& graph, const Node& node, size_t input) {
   return static_cast<int>(graph.streams[stream].indices.size());
 }
 
-const Storage* storage_of(const std::vector<std::shared_ptr<const Storage>>& data,
-                          TensorId tensor) {
-  const auto i = static_cast<size_t>(tensor);
-  return tensor >= 0 && i < data.size() ? data[i].get() : nullptr;
-}
-
 void blame_graph(const Program& program, const Graph& graph, NodeId node, const std::string& what) {
   throw Error(ExitCode::internal, described(program, graph, node, what));
 }

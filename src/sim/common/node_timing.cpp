@@ -57,37 +57,6 @@ int64_t slot_interval(const ScratchpadModel& model, int64_t bytes) {
   return std::max(interval, ceil_div(crossing, model.link_bytes_per_cycle));
 }
 
-UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& node);
-
-}  // namespace
-
-std::vector<UnitTiming> node_timings(const Machine& machine, const Graph& graph) {
-  // By the last of the phases that run together: what their ports move a round.
-  std::vector<int64_t> bytes(static_cast<size_t>(graph.phases()));
-  const auto together = [&](const Node& node) {
-    return static_cast<size_t>(
-        machine.phases_hold_units_together ? 0 : graph.last_started_with(node.phase));
-  };
-  std::vector<UnitTiming> timings;
-  timings.reserve(graph.nodes.size());
-  for (const Node& node : graph.nodes) {
-    timings.push_back(block_timing(machine, graph, node));
-    const int64_t moved = scratchpad_bytes(graph, node);
-    if (moved > 0) bytes[together(node)] += moved;
-  }
-  for (size_t n = 0; n < timings.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    if (scratchpad_bytes(graph, node) == 0) continue;
-    UnitTiming& timing = timings[n];
-    timing.latency_cycles += machine.scratchpad.latency_cycles;
-    timing.interval_cycles =
-        std::max(timing.interval_cycles, slot_interval(machine.scratchpad, bytes[together(node)]));
-  }
-  return timings;
-}
-
-namespace {
-
 /// Of the node's class, or of its operator's where that has one of its own.
 UnitTiming unit_timing(const Machine& machine, const Node& node) {
   UnitTiming timing = machine.timing(unit_class(node.kind));
@@ -129,4 +98,30 @@ UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& 
 }
 
 }  // namespace
+
+std::vector<UnitTiming> node_timings(const Machine& machine, const Graph& graph) {
+  // By the last of the phases that run together: what their ports move a round.
+  std::vector<int64_t> bytes(static_cast<size_t>(graph.phases()));
+  const auto together = [&](const Node& node) {
+    return static_cast<size_t>(
+        machine.phases_hold_units_together ? 0 : graph.last_started_with(node.phase));
+  };
+  std::vector<UnitTiming> timings;
+  timings.reserve(graph.nodes.size());
+  for (const Node& node : graph.nodes) {
+    timings.push_back(block_timing(machine, graph, node));
+    const int64_t moved = scratchpad_bytes(graph, node);
+    if (moved > 0) bytes[together(node)] += moved;
+  }
+  for (size_t n = 0; n < timings.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (scratchpad_bytes(graph, node) == 0) continue;
+    UnitTiming& timing = timings[n];
+    timing.latency_cycles += machine.scratchpad.latency_cycles;
+    timing.interval_cycles =
+        std::max(timing.interval_cycles, slot_interval(machine.scratchpad, bytes[together(node)]));
+  }
+  return timings;
+}
+
 }  // namespace fuseflow

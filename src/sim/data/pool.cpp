@@ -17,8 +17,8 @@ namespace {
 constexpr size_t kSmallest = 64;
 constexpr size_t kLargest = size_t{1} << 20;
 constexpr size_t kClasses = 15;
-// Arrays are of as many tokens as a power of two, and then of a little more: counts of references,
-// slack. They fit, and do not all start at the same place of the cache.
+// Arrays are of as many tokens as a power of two, and then of a little more: counts of references.
+// They fit, and do not all start at the same place of the cache.
 constexpr size_t kExtra = 1024;
 constexpr size_t kFirstWithExtra = 4;          // class: what is smaller is no array of tokens
 constexpr size_t kMostKept = size_t{8} << 20;  // bytes a class

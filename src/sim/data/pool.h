@@ -48,32 +48,4 @@ std::shared_ptr<T> make_pooled(Arguments&&... arguments) {
   return std::allocate_shared<T>(PoolAllocator<T>(), std::forward<Arguments>(arguments)...);
 }
 
-/// An array that remembers its size, for plain numbers.
-template <typename T>
-class PoolArray {
- public:
-  PoolArray() = default;
-  explicit PoolArray(size_t n) : data_(static_cast<T*>(take_from_pool(n * sizeof(T)))), size_(n) {}
-  PoolArray(PoolArray&& other) noexcept : data_(other.data_), size_(other.size_) {
-    other.data_ = nullptr;
-  }
-  PoolArray& operator=(PoolArray&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~PoolArray() { reset(); }
-  void reset() {
-    if (data_ != nullptr) give_back(data_, size_ * sizeof(T));
-    data_ = nullptr;
-  }
-  T* get() const { return data_; }
-  T& operator[](size_t i) const { return data_[i]; }
-  explicit operator bool() const { return data_ != nullptr; }
-
- private:
-  T* data_ = nullptr;
-  size_t size_ = 0;
-};
-
 }  // namespace fuseflow::engine

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -23,6 +22,12 @@ struct StepRange {
 };
 
 /// The steps that take (or give) the tokens of a port. Several ports can share one.
+///
+/// Which step needs a listed token first, before it is taken: with `heads` the step after the one
+/// that takes the token before it; else the one in `need`, if that is not empty; else the one that
+/// takes it. A node whose lane is listed in every batch says so once (always_listed), so that a
+/// replay can rely on it; one that sometimes takes a token each step calls list() in the batches
+/// where it does not.
 struct Lane {
   enum class Kind : uint8_t {
     each,    ///< every step takes a token
@@ -31,13 +36,12 @@ struct Lane {
   };
   Kind kind = Kind::each;
   bool always_listed = false;  ///< in every batch
-  /// Listed: each token is needed from the step after the one that takes the token before it.
   bool heads = false;
   std::vector<StepRange> ranges;
   Places at;
-  /// Listed: by token, the first step that needs it; more tokens than are taken may be needed.
-  /// Empty: the step that takes it.
-  Places need;
+  Places need;  ///< by token; more tokens than are taken may be needed
+
+  // --- written by nodes ---
 
   void reset() {
     kind = always_listed ? Kind::listed : Kind::each;
@@ -80,6 +84,9 @@ struct Lane {
       ranges.push_back({first, count});
     }
   }
+
+  // --- read by solvers ---
+
   /// Tokens taken, or given, in a batch of `steps` steps.
   uint32_t tokens(uint32_t steps) const {
     if (kind == Kind::each) return steps;
@@ -169,13 +176,17 @@ struct Steps {
   }
 };
 
-/// The steps of a node, or of one side of a node that reads memory.
+/// The steps of a node, or of one side of it. A node that reads memory is a chain of sides: each
+/// but the last gives one token for each token and requests bursts (outputs kTokens and kBursts);
+/// the next needs both (its inputs). A writer has one side, whose outputs are its bursts. An
+/// accumulator with two stores has one side that takes, and hands them over (output 0) to one that
+/// drains them (input 0).
 struct StepSource {
   static constexpr int kNone = -1;
+  enum { kTokens = 0, kBursts = 1 };
   std::vector<int> in_lane;   ///< by input: its lane, or kNone
   std::vector<int> out_lane;  ///< the same of outputs
   Steps now;                  ///< of the batch at hand
-  std::deque<Steps> log;      ///< batches that no solver has fetched yet
 
   Lane& add_in_lane() { return now.in.emplace_back(); }
   /// Every input in lane 0, every output in lane 0.
@@ -199,14 +210,13 @@ struct StepSource {
     out_lane.assign(1, 0);
     now.out.resize(1);
   }
-  /// The batch is complete.
-  void keep() {
-    if (now.count == 0) return;
+  /// Takes the batch out; another one begins.
+  Steps take_batch() {
     Steps next;
     for (const Lane& lane : now.in) next.in.push_back(lane.empty_like());
     for (const Lane& lane : now.out) next.out.push_back(lane.empty_like());
-    log.push_back(std::move(now));
-    now = std::move(next);
+    std::swap(now, next);
+    return next;
   }
 };
 

@@ -1,11 +1,10 @@
 // Times of the tokens of a stream, as runs where they are regular and one number a token where they
-// are not, and the recurrence of a node's steps over them. No graph, no payloads.
+// are not. No graph, no payloads.
 // How this is used: ir-spec/simulation.md.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "sim/data/ends_of_time.h"
@@ -18,6 +17,9 @@ inline constexpr int64_t kExplicit = INT64_MIN;
 /// Tokens; shorter runs are kept as a time each.
 inline constexpr int64_t kLeastRun = 16;
 
+/// Plain numbers, not written when the vector is made longer.
+using TimeValues = std::vector<int64_t, UninitializedPoolAllocator<int64_t>>;
+
 /// Tokens `first`.. (up to the next piece): start + step * (k - first), or Times::value[k].
 struct TimePiece {
   uint32_t first = 0;
@@ -28,9 +30,12 @@ struct TimePiece {
 /// Times of `count` tokens, never decreasing. Immutable once built.
 struct Times {
   std::vector<TimePiece, PoolAllocator<TimePiece>> pieces;
-  PoolArray<int64_t> value;  ///< by token; valid inside explicit pieces only
+  TimeValues value;  ///< by token; valid inside explicit pieces only
   uint32_t count = 0;
-  int64_t gap = 0;  ///< each time is at least this much later than the one before
+  /// Each time is at least this much later than the one before. A lower bound, not the least
+  /// distance: step_times passes times on unchanged if it is not less than the interval, Occupancy
+  /// skips batches by it. One that is too small is slow, one that is too large wrong.
+  int64_t gap = 0;
 };
 
 /// The times of a range of tokens: those of `times` from token `offset`, `delta` later. A node that
@@ -94,6 +99,8 @@ class TimesBuilder {
     start_ = start;
     step_ = step;
   }
+  /// One token.
+  void append(int64_t time) { append(1, time, 0); }
   /// Room for n explicit times, to be filled by the caller; then commit(how many were used).
   int64_t* reserve(uint32_t n);
   void commit(uint32_t n);
@@ -121,33 +128,13 @@ class TimesBuilder {
   void room(uint32_t total);
 
   std::vector<TimePiece, PoolAllocator<TimePiece>> pieces_;
-  PoolArray<int64_t> value_;
-  uint32_t capacity_ = 0;
+  TimeValues value_;
   uint32_t count_ = 0;    // flushed tokens
   uint32_t pending_ = 0;  // tokens of the run not flushed yet
   int64_t start_ = 0;
   int64_t step_ = 0;
   int64_t gap_;
 };
-
-/// The last step of a node and how far apart its steps are.
-struct Pace {
-  int64_t last = kLongAgo;  ///< time of the last step
-  int64_t free = kLongAgo;  ///< when the last step has ended
-  int64_t interval = 1;
-  int64_t floor = 0;  ///< no step is earlier (start of the phase)
-
-  int64_t next() const { return free > floor ? free : floor; }
-  void stepped_at(int64_t time) {
-    last = time;
-    free = time + interval;
-  }
-};
-
-/// Times of n steps, each of which needs token k of every input: t[k] = max(t[k-1] + interval,
-/// arrivals[..][k]). Returns the step times and advances the pace. Inputs that cannot bind cost
-/// nothing, and a single input that keeps its distance is passed on unchanged.
-TimeRef step_times(Pace& pace, std::span<const TimeRef> arrivals, uint32_t n);
 
 /// Appends the first n times of `ref`.
 void append_times(TimesBuilder& times, const TimeRef& ref, uint32_t n);

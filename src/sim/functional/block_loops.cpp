@@ -91,8 +91,8 @@ struct Panel {
 }
 
 template <typename Combine>
-[[gnu::always_inline]] inline void fold_rows(float* sums, const float* values,
-                                             const BlockRows& rows, int64_t n, Combine combine) {
+void fold_rows(float* sums, const float* values, const BlockRows& rows, int64_t n,
+               Combine combine) {
   const size_t count = rows.offsets.size();
   if (rows.whole) {
     const int64_t all = n * static_cast<int64_t>(count);
@@ -131,25 +131,6 @@ template <typename Combine>
     }
     r += many;
     values += static_cast<int64_t>(many) * n;
-  }
-}
-
-struct Fold {
-  Reduction reduction;
-  float* sums;
-  const float* values;
-  const BlockRows* rows;
-  int64_t n;
-};
-
-[[gnu::always_inline]] inline void fold_any(const Fold& f) {
-  switch (f.reduction) {
-    case Reduction::sum:
-    case Reduction::mean:
-      return fold_rows(f.sums, f.values, *f.rows, f.n, [](float a, float b) { return a + b; });
-    default:
-      return fold_rows(f.sums, f.values, *f.rows, f.n,
-                       [&](float a, float b) { return combine(f.reduction, a, b); });
   }
 }
 
@@ -294,7 +275,11 @@ BlockFold::BlockFold(const Graph& graph, const Node& node)
       rows_(in_, out_) {}
 
 void BlockFold::add(float* sums, const float* values) const {
-  fold_any({reduction_, sums, values, &rows_, in_.loops.empty() ? 1 : in_.extents.back()});
+  const int64_t n = in_.loops.empty() ? 1 : in_.extents.back();
+  if (reduction_ == Reduction::sum || reduction_ == Reduction::mean) {
+    return fold_rows(sums, values, rows_, n, [](float a, float b) { return a + b; });
+  }
+  fold_rows(sums, values, rows_, n, [&](float a, float b) { return combine(reduction_, a, b); });
 }
 
 BlockPad::BlockPad(const Graph& graph, const Node& node)

@@ -26,7 +26,6 @@ struct BlockRows {
   std::vector<int64_t> offsets;  ///< of each row in the operand
   int64_t step = 0;              ///< from element to element; 0: the operand lacks the last loop
   bool whole = false;            ///< the operand has the very same elements in the same order
-  BlockRows() = default;
   BlockRows(const BlockExtents& rows, const BlockExtents& operand);
 };
 

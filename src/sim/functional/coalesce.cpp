@@ -1,8 +1,8 @@
-#include "sim/functional/coalesce.h"
-
+// Makes one segment of several short ones.
 #include <algorithm>
 #include <cstring>
 
+#include "sim/functional/port.h"
 #include "sim/functional/run_length.h"
 
 namespace fuseflow::engine {
@@ -48,7 +48,7 @@ Payload join_payloads(std::span<const Segment> parts, uint32_t count) {
   uint32_t* out = words.get();
   for (const Segment& part : parts) {
     if (part.payload.run_length != nullptr) {
-      write_words(all_of(part), out);
+      expand_into(all_of(part), out);
     } else {
       std::memcpy(out, part.payload.data, part.count * sizeof(uint32_t));
     }

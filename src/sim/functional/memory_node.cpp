@@ -8,14 +8,14 @@ void MemoryNode::make_sides(size_t count) {
   for (size_t s = 0; s < count; ++s) {
     StepSource& side = sides[s];
     if (s > 0) {
-      side.in_lane = {0, 1};
+      side.in_lane = {StepSource::kTokens, StepSource::kBursts};
       side.now.in.resize(2);
-      side.now.in[1].always_listed = true;
+      side.now.in[StepSource::kBursts].always_listed = true;
     }
     side.now.out.resize(s + 1 < count ? 2 : 1);
     if (s + 1 < count) {
-      side.out_lane = {0, 1};
-      side.now.out[1].always_listed = true;
+      side.out_lane = {StepSource::kTokens, StepSource::kBursts};
+      side.now.out[StepSource::kBursts].always_listed = true;
     }
   }
   bursts.resize(count - 1);
@@ -24,19 +24,26 @@ void MemoryNode::make_sides(size_t count) {
       std::min<int64_t>(context_.machine.dram.outstanding, kMostBurstsOfStep));
 }
 
-void MemoryNode::log_any(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
-  if (count == 0) return;
-  if (too_many_bursts(taken, given)) {
-    log_parts(side, taken, given);
+void MemoryNode::insert_bursts(Steps& target, SideSteps step) {
+  const auto insert = [&](Lane& lane, uint32_t n) {
+    lane.at.insert(lane.at.end(), n, target.count);
+  };
+  if (step.uses > 0) insert(target.in[StepSource::kBursts], step.uses);
+  if (step.requests > 0) insert(target.out[StepSource::kBursts], step.requests);
+}
+
+void MemoryNode::log_any(size_t side, SideSteps steps) {
+  if (steps.count == 0) return;
+  if (too_many_bursts(steps)) {
+    log_parts(side, steps);
     return;
   }
   Steps& target = sides[side].now;
   for (Lane* lane : {&target.in.front(), &target.out.front()}) {
-    if (lane->kind == Lane::Kind::ranges) lane->add_range(target.count, count);
+    if (lane->kind == Lane::Kind::ranges) lane->add_range(target.count, steps.count);
   }
-  if (taken > 0) target.in[1].at.insert(target.in[1].at.end(), taken, target.count);
-  if (given > 0) target.out[1].at.insert(target.out[1].at.end(), given, target.count);
-  target.add(count, interval_);
+  insert_bursts(target, steps);
+  target.add(steps.count, interval_);
 }
 
 uint32_t MemoryNode::fetch_others(size_t side, uint64_t address, uint64_t bytes) {
@@ -55,7 +62,7 @@ uint32_t MemoryNode::collect(size_t side, uint64_t address, uint64_t bytes) {
   return static_cast<uint32_t>(bursts[side].size() - before);
 }
 
-void MemoryNode::add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost) {
+void MemoryNode::add_part(size_t side, SideSteps step, int64_t cost) {
   split_ = true;
   Steps& target = sides[side].now;
   for (Lane* lane : {&target.in.front(), &target.out.front()}) {
@@ -63,35 +70,36 @@ void MemoryNode::add_part(size_t side, uint32_t taken, uint32_t given, int64_t c
     lane->kind = Lane::Kind::ranges;
     lane->add_range(0, target.count);
   }
-  if (taken > 0) target.in[1].at.insert(target.in[1].at.end(), taken, target.count);
-  if (given > 0) target.out[1].at.insert(target.out[1].at.end(), given, target.count);
+  insert_bursts(target, step);
   target.add(1, cost);
 }
 
-uint32_t MemoryNode::log_parts(size_t side, uint32_t taken, uint32_t given) {
+uint32_t MemoryNode::log_parts(size_t side, SideSteps step) {
   const auto steps_of = [this](uint32_t n) {
     return n > most_bursts_ ? (n - 1) / most_bursts_ : 0;  // beside the step proper
   };
-  const int64_t more = steps_of(taken) + steps_of(given);
+  uint32_t uses = step.uses;
+  uint32_t requests = step.requests;
+  const int64_t more = steps_of(uses) + steps_of(requests);
   int64_t left = more;
   const auto cost = [&] { return left-- > 0 ? 1 : std::max<int64_t>(1, interval_ - more); };
-  for (; taken > most_bursts_; taken -= most_bursts_) add_part(side, most_bursts_, 0, cost());
+  for (; uses > most_bursts_; uses -= most_bursts_) add_part(side, {.uses = most_bursts_}, cost());
   Steps& target = sides[side].now;
   const uint32_t proper = target.count;
-  add_part(side, taken, std::min(given, most_bursts_), cost());
+  add_part(side, {.uses = uses, .requests = std::min(requests, most_bursts_)}, cost());
   for (Lane* lane : {&target.in.front(), &target.out.front()}) {
     if (lane->kind == Lane::Kind::ranges) lane->add_range(proper, 1);
   }
-  while (given > most_bursts_) {
-    given -= most_bursts_;
-    add_part(side, 0, std::min(given, most_bursts_), cost());
+  while (requests > most_bursts_) {
+    requests -= most_bursts_;
+    add_part(side, {.requests = std::min(requests, most_bursts_)}, cost());
   }
   return proper;
 }
 
-void MemoryNode::log_uses(size_t side, uint32_t taken) {
-  for (; taken > most_bursts_; taken -= most_bursts_) add_part(side, most_bursts_, 0, 1);
-  add_part(side, taken, 0, 1);
+void MemoryNode::log_uses(size_t side, uint32_t uses) {
+  for (; uses > most_bursts_; uses -= most_bursts_) add_part(side, {.uses = most_bursts_}, 1);
+  add_part(side, {.uses = uses}, 1);
 }
 
 }  // namespace fuseflow::engine

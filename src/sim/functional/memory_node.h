@@ -14,7 +14,7 @@ class MemoryNode : public EngineNode {
  public:
   MemoryNode(const Context& context, NodeId id)
       : EngineNode(context, id),
-        batched_memory_(timed_memory() && context.machine.dram.model == "comal") {}
+        memory_wants_batches_(timed_memory() && context.machine.dram.model == "comal") {}
 
  protected:
   void start_batch() override { split_ = false; }
@@ -23,11 +23,13 @@ class MemoryNode : public EngineNode {
     return context_.addresses != nullptr && context_.addresses->in_memory(node_.tensor);
   }
   void make_sides(size_t count);
-  /// Whether memory takes time and is asked in batches.
-  bool batched_memory() const { return batched_memory_; }
-  void make_batched(size_t arrays) {
-    batched.emplace(sides.back(), arrays, context_.machine.dram.outstanding);
+  /// Whether memory takes time and is asked in batches (ir-spec/memory.md, `comal`).
+  bool memory_wants_batches() const { return memory_wants_batches_; }
+  /// The node's own steps ask and wait, through a port for each array.
+  void ask_in_own_steps(size_t arrays) {
+    asking.emplace(sides.back(), arrays, context_.machine.dram.outstanding);
     bursts.resize(arrays);
+    last_burst_.assign(arrays, kNoBurst);
   }
   /// Whether these bytes are all in the burst that the side (a writer: the output) requested last.
   bool in_last_burst(size_t side, uint64_t address, uint64_t bytes) const {
@@ -46,7 +48,7 @@ class MemoryNode : public EngineNode {
   /// Requests the bursts that hold these bytes: all of them where memory is asked in batches, else
   /// those but the one that the side requested last. Returns how many.
   uint32_t request(size_t side, uint64_t address, uint64_t bytes) {
-    return batched_memory() ? collect(side, address, bytes) : fetch(side, address, bytes);
+    return memory_wants_batches() ? collect(side, address, bytes) : fetch(side, address, bytes);
   }
   uint32_t collect(size_t side, uint64_t address, uint64_t bytes);
   uint32_t fetch(size_t side, uint64_t address, uint64_t bytes) {
@@ -71,31 +73,36 @@ class MemoryNode : public EngineNode {
       }
     }
   }
-  /// `count` steps of side `side` that each take one token and `taken` bursts of the side before
-  /// (the first side: a token of every input), and give one token and `given` bursts (the last
-  /// side: to all outputs).
-  void log_side(size_t side, uint32_t count, uint32_t taken, uint32_t given) {
+  /// Steps of a side, and what each of them does (ir-spec/memory.md).
+  struct SideSteps {
+    uint32_t count = 1;
+    uint32_t uses = 0;      ///< bursts that the side before has requested
+    uint32_t requests = 0;  ///< bursts
+  };
+  /// Each takes one token of the side before (the first side: of every input) and gives one (the
+  /// last side: to all outputs).
+  void log_side(size_t side, SideSteps steps) {
     Steps& target = sides[side].now;
-    if (split_ || target.count == 0 || taken > 1 || given > 1) {
-      return log_any(side, count, taken, given);
+    if (split_ || target.count == 0 || steps.uses > 1 || steps.requests > 1) {
+      return log_any(side, steps);
     }
-    if (taken > 0) target.in[1].at.push_back(target.count);
-    if (given > 0) target.out[1].at.push_back(target.count);
-    target.count += count;
+    if (steps.uses > 0) target.in[StepSource::kBursts].at.push_back(target.count);
+    if (steps.requests > 0) target.out[StepSource::kBursts].at.push_back(target.count);
+    target.count += steps.count;
   }
   /// Whether a step needs or requests more bursts than a port may have outstanding.
-  bool too_many_bursts(uint32_t taken, uint32_t given) const {
-    return taken > most_bursts_ || given > most_bursts_;
+  bool too_many_bursts(SideSteps steps) const {
+    return steps.uses > most_bursts_ || steps.requests > most_bursts_;
   }
   /// Such a step of side `side`, as several: its bursts are used, and requested, as many at a time
   /// as may be outstanding. The one that uses the last and requests the first is the step proper.
   /// Returns the latter's number.
-  uint32_t log_parts(size_t side, uint32_t taken, uint32_t given);
-  /// A step of a side that takes and gives so many bursts. It takes and gives no tokens unless it
-  /// is added to the ranges of the side's lanes.
-  void add_part(size_t side, uint32_t taken, uint32_t given, int64_t cost);
+  uint32_t log_parts(size_t side, SideSteps step);
+  /// A step of a side. It takes and gives no tokens unless it is added to the ranges of the side's
+  /// lanes.
+  void add_part(size_t side, SideSteps step, int64_t cost);
   /// Steps of side `side` that use so many bursts, and nothing else.
-  void log_uses(size_t side, uint32_t taken);
+  void log_uses(size_t side, uint32_t uses);
   /// Whether the first bursts that a step requests can be outstanding beside the last that the step
   /// before uses.
   bool fit_together(uint32_t used, uint32_t requested) const {
@@ -109,10 +116,12 @@ class MemoryNode : public EngineNode {
  private:
   static constexpr int64_t kMostBurstsOfStep = UINT16_MAX;
 
-  void log_any(size_t side, uint32_t count, uint32_t taken, uint32_t given);
+  void log_any(size_t side, SideSteps steps);
+  /// In the next step of a side.
+  static void insert_bursts(Steps& target, SideSteps step);
   uint32_t fetch_others(size_t side, uint64_t address, uint64_t bytes);
 
-  const bool batched_memory_;
+  const bool memory_wants_batches_;
   uint32_t most_bursts_ = UINT32_MAX;  // of a step: what a port may have outstanding
   bool split_ = false;                 // in the batch at hand: some step is done in parts
 };

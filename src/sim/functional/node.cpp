@@ -20,7 +20,7 @@ EngineNode::EngineNode(const Context& context, NodeId id)
   const auto rows =
       context.rows->find({node_.tensor, node_.kind == NodeKind::array ? -1 : node_.level});
   if (rows == context.rows->end()) return;
-  gates = RowGates(rows->second);
+  row_gates = RowGates(rows->second);
 }
 
 bool EngineNode::work() {
@@ -28,7 +28,7 @@ bool EngineNode::work() {
   start_batch();
   for (StepSource& side : sides) side.now.clear();
   if (!compute_or_disagree()) return false;
-  clock->solve(*this);
+  clock->time_batch(*this);
   return true;
 }
 
@@ -98,9 +98,7 @@ void EngineNode::read_batches(size_t first, size_t count, uint32_t n,
 
 Payload EngineNode::keeping(Payload payload, const Port& from, uint32_t tokens) const {
   if (!from.blocks || payload.data == nullptr) return payload;
-  std::vector<std::shared_ptr<const void>> keepers;
-  from.keepers(tokens, keepers);
-  return keeping(std::move(payload), std::move(keepers));
+  return keeping(std::move(payload), from.keepers(tokens));
 }
 
 Payload EngineNode::keeping(Payload payload,

@@ -15,9 +15,10 @@
 #include "sim/common/node_access.h"
 #include "sim/common/node_timing.h"
 #include "sim/common/run_result.h"
+#include "sim/common/tensor_data.h"
 #include "sim/common/written_tensors.h"
 #include "sim/data/steps.h"
-#include "sim/functional/batched_steps.h"
+#include "sim/functional/asking_steps.h"
 #include "sim/functional/port.h"
 #include "sim/functional/rows.h"
 #include "sim/memory/addresses.h"
@@ -30,14 +31,14 @@ struct Context {
   const Graph& graph;
   const Machine& machine;
   const std::vector<UnitTiming>& timings;  ///< by NodeId
-  const std::vector<std::shared_ptr<const Storage>>& data;
+  const TensorData& data;
   const Addresses* addresses = nullptr;  ///< null: memory takes no time
   BlockPool* blocks = nullptr;           ///< null: the graph has no blocks
   const Rows* rows = nullptr;            ///< of phases that start together; null: there are none
   bool collects_rows = false;            ///< writers note their events
   uint32_t chunk = 16384;                ///< tokens a node gives at a time, about
   uint32_t run_length_from = 32;         ///< as EngineTuning has it
-  const Storage* storage(TensorId tensor) const { return storage_of(data, tensor); }
+  const Storage* storage(TensorId tensor) const { return data.find(tensor); }
 };
 
 class EngineNode;
@@ -47,11 +48,13 @@ class EngineNode;
 class NodeClock {
  public:
   virtual ~NodeClock() = default;
-  virtual void solve(EngineNode& node) = 0;
+  virtual void time_batch(EngineNode& node) = 0;
   /// Of the node's steps those that wait for their times, as so many waiting tokens.
   virtual int64_t untimed(const EngineNode&) const { return 0; }
-  /// Nodes that gave tokens to others in the last solve(), beside the one that was solved.
+  /// Nodes that gave tokens to others in the last time_batch(), beside the one that it was of.
   virtual std::span<const EngineNode* const> also_gave() const { return {}; }
+  /// Overwrites the counts of a node that depend on times, where the node has not got them yet.
+  virtual void fill(const EngineNode&, NodeStats&) const {}
 };
 
 class EngineNode {
@@ -63,8 +66,10 @@ class EngineNode {
 
   /// Does the next batch. False: nothing could be done with the tokens that are here.
   bool work();
-  /// Whether the node reads the payloads of `input`.
-  virtual bool reads(size_t input) const = 0;
+  /// Whether the node reads the payloads of `input`: then they are there (data, or run lengths if
+  /// it takes those). Those of an input that it does not read may be there too, for another
+  /// consumer, or be null.
+  virtual bool reads(size_t) const { return true; }
   /// Whether it works on run-length payloads (run_length.h) of `input` as they are.
   virtual bool takes_run_length(size_t) const { return false; }
   /// What a writer has stored; null for other kinds.
@@ -80,23 +85,25 @@ class EngineNode {
   bool collects_rows() { return context_.collects_rows && written() != nullptr; }
 
   /// Whether it has two stores, one of which is drained while the other is filled.
-  bool two_stores() const { return sides.size() > 1 && bursts.empty(); }
+  bool two_stores() const { return two_stores_; }
 
+  // --- set by the executor ---
   std::vector<Port*> ports;      ///< by input; null for an immediate
   std::vector<Output*> outputs;  ///< by output; null where there is no stream
-  /// What its steps take and give. A node that reads memory is a chain of sides: each but the last
-  /// gives one token for each token (output 0) and requests bursts (output 1); the next needs both
-  /// (inputs 0 and 1). A writer has one side, whose outputs are its bursts. An accumulator with two
-  /// stores has one that takes, and hands them over (output 0) to one that drains them (input 0).
-  std::vector<StepSource> sides;
-  NodeClock* clock = nullptr;
-  size_t clock_slot = 0;                      ///< its number among those that share the clock
+
+  // --- read by the clock ---
+  std::vector<StepSource> sides;  ///< what its steps take and give, in the order of the data
   std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
-  /// Where memory is asked in batches: one side, which requests the bursts and waits for them.
-  std::optional<BatchedSteps> batched;
-  RowGates gates;        ///< of a load of what a phase started together writes
-  size_t rows_lane = 0;  ///< of the load: its lane of the first writer's events
-  WrittenRows events;    ///< of a writer, where they are collected
+  /// Where its own steps ask memory and wait: one side. Whatever the memory, for a gallop; for
+  /// other kinds where memory is asked in batches.
+  std::optional<AskingSteps> asking;
+  RowGates row_gates;         ///< of a load of what a phase started together writes
+  size_t first_row_lane = 0;  ///< of the load: its lane of the first writer's events
+  WrittenRows written_rows;   ///< of a writer, where they are collected
+
+  // --- the clock's ---
+  NodeClock* clock = nullptr;
+  size_t clock_slot = 0;  ///< its number among those that share the clock
 
   /// Tokens that the node gives in the batch at hand.
   struct Given {
@@ -106,9 +113,9 @@ class EngineNode {
   std::vector<Given>& given() { return given_; }
   /// One input more for each gate: the events that its loads wait for.
   void add_rows_lanes() {
-    rows_lane = steps().in.size();
-    for (size_t g = 0; g < gates.size(); ++g) {
-      sides.back().in_lane.push_back(static_cast<int>(rows_lane + g));
+    first_row_lane = steps().in.size();
+    for (size_t g = 0; g < row_gates.size(); ++g) {
+      sides.back().in_lane.push_back(static_cast<int>(first_row_lane + g));
       sides.back().add_in_lane().always_listed = true;
     }
   }
@@ -140,19 +147,25 @@ class EngineNode {
   uint32_t ready(size_t first, size_t count);
   /// The next n tokens of each of those ports, which are of one space; an immediate has none.
   void read_batches(size_t first, size_t count, uint32_t n, std::vector<Batch>& batches) const;
+  /// The next batch of input `inner`, at most `most` tokens: as far as the inputs of its space have
+  /// them and the outer inputs serve them. Calls walk(i, outer, batch) for each outer input; it
+  /// walks it along the batch and returns how many tokens are served. False: none.
+  template <typename Walk>
+  bool read_beside(size_t inner, uint32_t most, Batch& batch, Walk&& walk);
   /// n steps, each of which takes a token of every input and gives one to every output, unless
   /// their lanes say otherwise.
-  void step(uint32_t n) { steps().add(n, interval_); }
+  void add_steps(uint32_t n) { steps().add(n, interval_); }
+  /// Of the side that takes.
   Lane& in_lane(size_t input) {
-    return steps().in[static_cast<size_t>(sides.back().in_lane[input])];
+    return sides.front().now.in[static_cast<size_t>(sides.front().in_lane[input])];
   }
   Lane& out_lane(size_t output) {
     return steps().out[static_cast<size_t>(sides.back().out_lane[output])];
   }
   /// In the step the load of a reference waits for its row.
   void wait_for_row(uint32_t step, int64_t reference) {
-    gates.wait_for(reference, [&](size_t gate, uint32_t count) {
-      Places& rows = steps().in[rows_lane + gate].at;
+    row_gates.wait_for(reference, [&](size_t gate, uint32_t count) {
+      Places& rows = steps().in[first_row_lane + gate].at;
       rows.insert(rows.end(), count, step);
     });
   }
@@ -204,6 +217,7 @@ class EngineNode {
   const int64_t latency_;
   NodeStats stats_;
   bool ended_ = false;
+  bool two_stores_ = false;
 
  private:
   bool compute_or_disagree();

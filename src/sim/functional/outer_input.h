@@ -4,8 +4,7 @@
 
 #include <cstdint>
 
-#include "sim/data/steps.h"
-#include "sim/functional/port.h"
+#include "sim/functional/node.h"
 
 namespace fuseflow::engine {
 
@@ -35,6 +34,22 @@ class OuterInput {
   uint32_t tokens() const { return static_cast<uint32_t>(lane_->at.size()) + 1; }
 
  private:
+  /// The outer stop that goes with an inner one, and the payload before it if that is still there.
+  /// False: it is not here.
+  bool take_stop(PortCursor& outer, const Stop& inner, uint32_t at, bool payload) {
+    PortCursor ahead = outer;
+    if (payload) ahead.advance();
+    if (!ahead.here()) return false;
+    const bool fits =
+        !ahead.is_payload() &&
+        (inner.done() ? ahead.stop().done() : ahead.stop().level + loops_ == inner.level);
+    if (!fits) throw Disagreement{"an outer input ends elsewhere than the inner stream"};
+    if (payload) lane_->take(at);
+    lane_->take(at);
+    ahead.advance();
+    outer = ahead;
+    return true;
+  }
   static void expect_payload(const PortCursor& outer) {
     if (outer.is_payload()) return;
     throw Disagreement{"an outer input has no element where the inner stream has"};
@@ -47,6 +62,9 @@ class OuterInput {
 
 template <typename Fiber>
 uint32_t OuterInput::walk(const Batch& inner, Fiber&& fiber) {
+  // Boundary loops_ - 1 of an inner stop ends the fiber of an outer element, if it closes: the
+  // element is taken there. A stop of level loops_ or more, or done, takes the outer stream's stop
+  // too. An element with an empty fiber is needed at its stop only.
   Lane& lane = *lane_;
   PortCursor outer(*port_);
   uint32_t k = 0;
@@ -69,24 +87,10 @@ uint32_t OuterInput::walk(const Batch& inner, Fiber&& fiber) {
       }
     }
     if (end) {
-      PortCursor ahead = outer;
-      if (payload) ahead.advance();
-      if (!ahead.here()) {
-        lane.cut(at);  // the step of an empty fiber's end is not of this batch
+      if (!take_stop(outer, stop, at, payload)) {
+        lane.cut(at);  // an empty fiber was needed in its step, which is not of this batch
         return at;
       }
-      const bool fits =
-          !ahead.is_payload() &&
-          (stop.done() ? ahead.stop().done() : ahead.stop().level + loops_ == stop.level);
-      if (!fits) throw Disagreement{"an outer input ends elsewhere than the inner stream"};
-      lane.needs(at);
-      if (payload) {
-        lane.at.push_back(at);
-        lane.needs(at);
-      }
-      lane.at.push_back(at);
-      ahead.advance();
-      outer = ahead;
     } else if (payload) {
       lane.at.push_back(at);
       outer.advance();
@@ -100,6 +104,28 @@ uint32_t OuterInput::walk(const Batch& inner, Fiber&& fiber) {
     fiber(k, inner.count, outer.word());
   }
   return inner.count;
+}
+
+template <typename Walk>
+bool EngineNode::read_beside(size_t inner, uint32_t most, Batch& batch, Walk&& walk) {
+  uint32_t n = most;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (depth(i) >= depth(inner)) n = std::min(n, ports[i]->ready());
+  }
+  if (n == 0) return false;
+  const Batch whole = ports[inner]->batch(n);
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (depth(i) >= depth(inner)) continue;
+    OuterInput outer(*ports[i], depth(inner) - depth(i), in_lane(i));
+    n = std::min(n, walk(i, outer, whole));
+  }
+  if (n == 0) return false;
+  // An outer input may have noted steps of tokens that another one does not serve.
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (depth(i) < depth(inner)) in_lane(i).cut(n);
+  }
+  batch = ports[inner]->batch(n);
+  return true;
 }
 
 }  // namespace fuseflow::engine

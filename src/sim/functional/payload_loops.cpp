@@ -7,7 +7,7 @@
 #include "sim/common/token.h"
 #include "support/avx2.h"
 
-namespace fuseflow::engine::kernels {
+namespace fuseflow::engine::loops {
 
 namespace {
 
@@ -226,4 +226,4 @@ uint64_t locate_dense(const uint32_t* refs, const uint32_t* coordinates, uint32_
   });
 }
 
-}  // namespace fuseflow::engine::kernels
+}  // namespace fuseflow::engine::loops

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace fuseflow::engine::kernels {
+namespace fuseflow::engine::loops {
 
 struct References {
   int64_t absent = 0;   ///< how many are kAbsent
@@ -44,4 +44,4 @@ void sum_fibers(const float* values, uint32_t fibers, uint32_t length, uint32_t 
 uint64_t locate_dense(const uint32_t* refs, const uint32_t* coordinates, uint32_t extent,
                       uint32_t* out, uint32_t n);
 
-}  // namespace fuseflow::engine::kernels
+}  // namespace fuseflow::engine::loops

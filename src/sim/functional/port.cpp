@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/functional/coalesce.h"
 #include "sim/functional/run_length.h"
 
 namespace fuseflow::engine {
@@ -39,7 +38,7 @@ uint32_t Port::ready() {
   if (segments_.empty()) return 0;
   if (segments_.front().count - used_ <= few) coalesce_first();
   if (!takes_run_length && segments_.front().payload.run_length != nullptr)
-    make_words(segments_.front());
+    expand(segments_.front());
   return segments_.front().count - used_;
 }
 
@@ -57,55 +56,41 @@ void Port::coalesce_first() {
   const auto end = segments_.begin() + static_cast<std::ptrdiff_t>(n);
   std::vector<Segment> parts(std::make_move_iterator(segments_.begin()),
                              std::make_move_iterator(end));
-  Segment& first = parts.front();
-  first.begin += used_;
-  first.count -= used_;
-  first.first_stop = next_stop_;
-  first.payload = first.payload.from(used_);
-  first.arrivals = first.arrivals.from(used_);
+  parts.front() = part_of(parts.front(), used_, next_stop_, parts.front().count - used_);
   segments_.erase(segments_.begin(), end);
   segments_.push_front(coalesce(parts));
   used_ = 0;
   next_stop_ = 0;
 }
 
-Batch all_of(const Segment& segment) {
+Batch part_of(const Segment& segment, uint32_t first, uint32_t first_stop, uint32_t n) {
   const Stops& stops = segment.structure->stops;
-  const auto first = stops.begin() + segment.first_stop;
-  const auto last =
-      std::lower_bound(first, stops.end(), segment.begin + segment.count,
-                       [](const Stop& stop, uint32_t token) { return stop.at < token; });
-  return {segment.structure,      segment.begin,   segment.count,   segment.first_stop,
-          std::span(first, last), segment.payload, segment.arrivals};
+  const uint32_t begin = segment.begin + first;
+  const auto from = stops.begin() + first_stop;
+  auto to = stops.end();
+  if (!stops.empty() && stops.back().at >= begin + n) {
+    to = std::lower_bound(from, stops.end(), begin + n,
+                          [](const Stop& stop, uint32_t token) { return stop.at < token; });
+  }
+  return {{segment.structure, begin, n, first_stop, segment.payload.from(first),
+           segment.arrivals.from(first)},
+          std::span<const Stop>(from, to)};
 }
 
 Batch Port::batch(uint32_t n) const {
-  const Segment& s = segments_.front();
-  const Stops& stops = s.structure->stops;
-  const uint32_t begin = s.begin + used_;
-  auto last = stops.end();
-  if (!stops.empty() && stops.back().at >= begin + n) {
-    last = std::lower_bound(stops.begin() + next_stop_, stops.end(), begin + n,
-                            [](const Stop& stop, uint32_t token) { return stop.at < token; });
-  }
-  const auto first = stops.begin() + next_stop_;
-  return {s.structure,
-          begin,
-          n,
-          next_stop_,
-          std::span<const Stop>(first, last),
-          s.payload.from(used_),
-          s.arrivals.from(used_)};
+  return part_of(segments_.front(), used_, next_stop_, n);
 }
 
-void Port::keepers(uint32_t n, std::vector<std::shared_ptr<const void>>& into) const {
+std::vector<std::shared_ptr<const void>> Port::keepers(uint32_t n) const {
+  std::vector<std::shared_ptr<const void>> keepers;
   uint32_t skipped = used_;
   for (const Segment& segment : segments_) {
-    if (n == 0) return;
-    into.push_back(segment.payload.keep);
+    if (n == 0) break;
+    keepers.push_back(segment.payload.keep);
     n -= std::min(n, segment.count - skipped);
     skipped = 0;
   }
+  return keepers;
 }
 
 void Port::take(uint32_t n, TimeRef times) {
@@ -140,7 +125,7 @@ bool PortCursor::next_segment() {
   if (next >= port_->segments_.size()) return false;
   segment_ = next;
   Segment& s = port_->segments_[next];
-  if (!port_->takes_run_length && s.payload.run_length != nullptr) make_words(s);
+  if (!port_->takes_run_length && s.payload.run_length != nullptr) expand(s);
   k_ = next == 0 ? port_->used_ : 0;
   end_ = s.count;
   begin_ = s.begin;
@@ -200,7 +185,7 @@ void Output::give_timed(Segment segment, const TimeRef& times) {
 }
 
 void Output::keep(Segment segment, const TimeRef& times) {
-  if (segment.payload.run_length != nullptr) make_words(segment);
+  if (segment.payload.run_length != nullptr) expand(segment);
   const Stops& stops = segment.structure->stops;
   size_t s = segment.first_stop;
   TimeCursor cursor(times);

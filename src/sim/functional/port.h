@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,23 +23,27 @@ inline constexpr size_t kCacheLine = 64;  ///< what two threads write lies in tw
 /// are not known yet, or not asked for.
 const TimeRef& long_ago();
 
-/// The next tokens of a port: a stretch of one segment.
-struct Batch {
-  StructureRef structure;
-  uint32_t begin = 0;
-  uint32_t count = 0;
-  uint32_t first_stop = 0;
+/// A segment whose stops are found: the next tokens of a port.
+struct Batch : Segment {
   std::span<const Stop> stops;  ///< those inside; their `at` counts from the structure's start
-  Payload payload;
-  TimeRef arrivals;
 
   uint32_t at(const Stop& stop) const { return stop.at - begin; }  ///< position in the batch
 };
 
-/// A whole segment as a batch.
-Batch all_of(const Segment& segment);
+/// The n tokens of a segment from its token `first` on, `first_stop` being the first stop there.
+Batch part_of(const Segment& segment, uint32_t first, uint32_t first_stop, uint32_t n);
+/// A whole segment.
+inline Batch all_of(const Segment& segment) {
+  return part_of(segment, 0, segment.first_stop, segment.count);
+}
 
-/// Calls each(k) for the payloads among the first n tokens, stop(k) for the others, in order.
+/// Makes one segment of several short ones, which follow one another in a stream and whose payloads
+/// are words, not names of blocks. What a batch costs besides its tokens (memory for its parts,
+/// looking for the next node) is about what a hundred tokens cost, and after a reduction or a
+/// sparse intersection segments are that short.
+Segment coalesce(std::span<const Segment> parts);
+
+/// Calls each(k) for the payloads among the first n tokens, stop(k, Stop) for the others, in order.
 template <typename Each, typename Stops>
 void for_each_token(const Batch& like, uint32_t n, Each&& each, Stops&& stop) {
   uint32_t k = 0;
@@ -46,7 +51,7 @@ void for_each_token(const Batch& like, uint32_t n, Each&& each, Stops&& stop) {
     const uint32_t at = like.at(s);
     if (at >= n) break;
     for (; k < at; ++k) each(k);
-    stop(k++);
+    stop(k++, s);
   }
   for (; k < n; ++k) each(k);
 }
@@ -80,8 +85,8 @@ class alignas(kCacheLine) Port {
   /// Tokens of the first segment that are still here; 0 if there are none.
   uint32_t ready();
   Batch batch(uint32_t n) const;  ///< the next n tokens, n <= ready()
-  /// Adds what keeps the payloads of the next n tokens.
-  void keepers(uint32_t n, std::vector<std::shared_ptr<const void>>& into) const;
+  /// What keeps the payloads of the next n tokens.
+  std::vector<std::shared_ptr<const void>> keepers(uint32_t n) const;
   /// Drops the next n tokens (of one or more segments), which were taken at these times.
   void take(uint32_t n, TimeRef times);
 
@@ -134,9 +139,7 @@ class PortCursor {
   void advance() {
     if (k_ == stop_at_) find_stop(stop_ + 1);
     ++k_;
-    ++passed_;
   }
-  uint32_t passed() const { return passed_; }
 
  private:
   bool next_segment();
@@ -154,7 +157,6 @@ class PortCursor {
   const Stop* stop_ = nullptr;
   const Stop* stops_end_ = nullptr;
   const uint32_t* words_ = nullptr;
-  uint32_t passed_ = 0;
 };
 
 /// Reads the arrivals of a port's tokens one by one, over all segments that are here.

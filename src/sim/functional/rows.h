@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -31,8 +30,16 @@ struct RowWriters {
   int64_t row = 1;                                 ///< values of a row
   std::vector<std::pair<int64_t, uint32_t>> ends;  ///< (complete, writer) of all events, ascending
 
-  /// When all writers are there; `level_extents` are those of the tensor.
-  void find_ends(std::span<const int64_t> level_extents);
+  /// When all writers are there, of a tensor that has so many values a row.
+  void find_ends(int64_t values_of_row) {
+    ends.clear();
+    if (writers.size() < 2) return;
+    row = std::max<int64_t>(values_of_row, 1);
+    for (uint32_t w = 0; w < writers.size(); ++w) {
+      for (const int64_t complete : writers[w].complete) ends.emplace_back(complete, w);
+    }
+    std::sort(ends.begin(), ends.end());
+  }
 };
 
 /// By tensor and level (-1: its values).

@@ -19,37 +19,37 @@ void write(Run run, const uint32_t* memory, uint32_t* words, uint32_t count) {
 
 }  // namespace
 
-Words words_of(const Batch& batch, size_t s, uint32_t first, uint32_t last,
-               std::vector<uint32_t>& scratch) {
+Words fiber_words(const Batch& batch, size_t s, uint32_t first, uint32_t last,
+                  std::vector<uint32_t>& scratch) {
   if (batch.payload.run_length == nullptr) return {batch.payload.words() + first, 1};
   const Run run = run_of(batch, s, first);
   const uint32_t* memory = batch.payload.run_length->memory;
   if (memory != nullptr) return {memory + run.first, run.step};
   const uint32_t count = run.step == 0 ? 1 : last - first;
-  scratch.resize(count + kSlack);
+  scratch.resize(count);
   write(run, nullptr, scratch.data(), count);
   return {scratch.data(), run.step};
 }
 
-void write_words(const Batch& batch, uint32_t* words) {
+void expand_into(const Batch& batch, uint32_t* words) {
   for_fibers(batch, [&](size_t s, uint32_t first, uint32_t last) {
     write(run_of(batch, s, first), batch.payload.run_length->memory, words + first, last - first);
   });
   for (const Stop& stop : batch.stops) words[batch.at(stop)] = 0;
 }
 
-Batch with_words(const Batch& batch, std::vector<uint32_t>& scratch) {
+Batch expanded(const Batch& batch, std::vector<uint32_t>& scratch) {
   Batch with = batch;
   if (batch.payload.run_length == nullptr) return with;
-  scratch.resize(batch.count + kSlack);
-  write_words(batch, scratch.data());
+  scratch.resize(batch.count);
+  expand_into(batch, scratch.data());
   with.payload = {nullptr, scratch.data(), nullptr};
   return with;
 }
 
-void make_words(Segment& segment) {
+void expand(Segment& segment) {
   const auto words = allocate_payload(segment.count);
-  write_words(all_of(segment), words.get());
+  expand_into(all_of(segment), words.get());
   segment.payload = {words, words.get(), nullptr};
 }
 

@@ -63,22 +63,22 @@ void for_fibers(const Batch& batch, Fiber&& fiber) {
 }
 
 /// Runs by fiber, of the tokens of a batch.
-inline std::shared_ptr<const RunLengthPayload> run_length_like(const Batch& batch,
-                                                               std::shared_ptr<const Runs> runs) {
+inline std::shared_ptr<const RunLengthPayload> runs_like(const Batch& batch,
+                                                         std::shared_ptr<const Runs> runs) {
   return make_pooled<RunLengthPayload>(
       RunLengthPayload{batch.begin, batch.first_stop, std::move(runs), nullptr});
 }
 
 /// The words of a batch's tokens first .. last-1, of the fiber up to its s-th stop; `scratch` is
 /// for those that are not in memory.
-Words words_of(const Batch& batch, size_t s, uint32_t first, uint32_t last,
-               std::vector<uint32_t>& scratch);
+Words fiber_words(const Batch& batch, size_t s, uint32_t first, uint32_t last,
+                  std::vector<uint32_t>& scratch);
 
 /// Writes the words of a run-length batch, 0 at stops.
-void write_words(const Batch& batch, uint32_t* words);
+void expand_into(const Batch& batch, uint32_t* words);
 /// The batch with words; those of a run-length one are made in `scratch`, which has to outlive it.
-Batch with_words(const Batch& batch, std::vector<uint32_t>& scratch);
+Batch expanded(const Batch& batch, std::vector<uint32_t>& scratch);
 /// Makes words of a segment's run-length payload, in the memory of the thread that calls.
-void make_words(Segment& segment);
+void expand(Segment& segment);
 
 }  // namespace fuseflow::engine

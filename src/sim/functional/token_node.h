@@ -13,7 +13,6 @@ namespace fuseflow::engine {
 class TokenNode : public MemoryNode {
  public:
   using MemoryNode::MemoryNode;
-  bool reads(size_t) const override { return true; }
 
  protected:
   bool compute() final {
@@ -23,20 +22,22 @@ class TokenNode : public MemoryNode {
     const Batch& like = batches_.front();
     const auto elements = static_cast<int64_t>(n - like.stops.size());
     const Payload payload = reads_output(0) ? make_payload(batches_, n) : Payload{};
-    count(batches_, elements);
-    if (sides.size() > 1 || batched) {
+    account(batches_, elements);
+    if (sides.size() > 1 || asking) {
       log_bursts(batches_, n);
     } else {
       log_steps(batches_, n);
     }
-    if (batched) batched->count_own(n);
-    if (gates.any()) wait_for_rows(n);
+    if (asking) asking->count_own(n);
+    if (row_gates.any()) wait_for_rows(n);
     give_like(0, like, n, payload);
     ended_ = !like.stops.empty() && like.stops.back().done();
     return true;
   }
 
-  /// Payloads of n tokens, 0 at stops.
+  /// Payloads of n tokens, 0 at stops. Here and below `inputs` are batches by input that is no
+  /// immediate; to fill() they are given with words in place of run lengths, where make_payload()
+  /// does so.
   virtual Payload make_payload(const std::vector<Batch>& inputs, uint32_t n) {
     auto words = allocate_payload(n);
     fill(inputs, words.get(), n);
@@ -45,11 +46,13 @@ class TokenNode : public MemoryNode {
   }
   /// The same; those at stops may be anything.
   virtual void fill(const std::vector<Batch>&, uint32_t*, uint32_t) {}
-  /// Flops and bytes of a batch with `elements` payloads.
-  virtual void count(const std::vector<Batch>& inputs, int64_t elements) = 0;
+  /// Flops and bytes of a batch with `elements` payloads; may refuse the data. Called after
+  /// make_payload(), which is left out where nobody reads the output: then what is needed of it is
+  /// found here.
+  virtual void account(const std::vector<Batch>& inputs, int64_t elements) = 0;
 
   /// The steps of n tokens.
-  virtual void log_steps(const std::vector<Batch>&, uint32_t n) { step(n); }
+  virtual void log_steps(const std::vector<Batch>&, uint32_t n) { add_steps(n); }
   /// The step of a token, in which a load waits for its row.
   virtual uint32_t step_of(uint32_t token) const { return token; }
   /// The steps of all sides, where memory takes time.
@@ -63,15 +66,12 @@ class TokenNode : public MemoryNode {
   void wait_for_rows(uint32_t n) {
     const Batch& references = batches_.front();
     const uint32_t* refs = references.payload.words();
-    uint32_t k = 0;
-    const auto fiber = [&](uint32_t end) {
-      for (; k < end; ++k) {
-        if (refs[k] != kAbsent && looks_up(batches_, k)) wait_for_row(step_of(k), refs[k]);
-      }
-      ++k;
-    };
-    for (const Stop& stop : references.stops) fiber(references.at(stop));
-    fiber(n);
+    for_each_token(
+        references, n,
+        [&](uint32_t k) {
+          if (refs[k] != kAbsent && looks_up(batches_, k)) wait_for_row(step_of(k), refs[k]);
+        },
+        [](uint32_t, const Stop&) {});
   }
 
   std::vector<Batch> batches_;

@@ -52,10 +52,9 @@ struct Payload {
   }
 };
 
-/// Room for payloads of `count` tokens, and a little after them for vector stores.
-inline constexpr uint32_t kSlack = 64;
+/// Room for payloads of `count` tokens.
 inline std::shared_ptr<uint32_t[]> allocate_payload(size_t count) {
-  return std::allocate_shared_for_overwrite<uint32_t[]>(PoolAllocator<uint32_t>(), count + kSlack);
+  return std::allocate_shared_for_overwrite<uint32_t[]>(PoolAllocator<uint32_t>(), count);
 }
 
 /// A stretch of a stream: tokens begin .. begin+count-1 of a structure.

@@ -1,13 +1,12 @@
-#include "sim/memory/banked.h"
-
+// Banked, multi-channel DRAM: rows, bank groups, turn-around, refresh.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <deque>
 #include <vector>
 
 #include "sim/data/ends_of_time.h"
 #include "sim/memory/divisor.h"
+#include "sim/memory/dram.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow {
@@ -221,7 +220,7 @@ class BankedMemory final : public Memory {
  public:
   explicit BankedMemory(const Machine& machine)
       : model_(machine.dram),
-        picoseconds_(std::max<int64_t>(1, std::llround(1000.0 / machine.clock_gigahertz))),
+        picoseconds_(picoseconds_of_cycle(machine)),
         units_(model_.interleave_bytes),
         channel_count_(model_.channels),
         bursts_(model_.burst_bytes),

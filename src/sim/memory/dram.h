@@ -63,5 +63,9 @@ class Memory {
 
 /// Null if the machine has no memory model.
 std::unique_ptr<Memory> make_memory(const Machine& machine);
+/// Rows, bank groups, turn-around, refresh: banked.cpp. For make_memory().
+std::unique_ptr<Memory> make_banked_memory(const Machine& machine);
+/// At least 1.
+int64_t picoseconds_of_cycle(const Machine& machine);
 
 }  // namespace fuseflow

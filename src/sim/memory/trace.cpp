@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <string_view>
 
 #include "support/error.h"
@@ -59,8 +58,7 @@ TracedAccess parse_access(std::string_view line, const Location& where) {
 }
 
 int64_t most_cycles(const Machine& machine) {
-  const auto picoseconds = std::max<int64_t>(1, std::llround(1000.0 / machine.clock_gigahertz));
-  return kMostPicoseconds / picoseconds;
+  return kMostPicoseconds / picoseconds_of_cycle(machine);
 }
 
 }  // namespace

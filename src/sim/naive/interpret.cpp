@@ -22,10 +22,8 @@ class Run {
  public:
   Run(const Program& program, const Graph& graph, const TensorData& data, const Machine& machine,
       const RunOptions& options)
-      : program_(program), graph_(graph), machine_(machine), options_(options) {
-    data_ = data.storage;
-    data_.resize(program.tensors.size());
-    context_.data = &data_;
+      : program_(program), graph_(graph), machine_(machine), options_(options), data_(data) {
+    data_.storage.resize(program.tensors.size());
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
     if (options.record_streams) result_.recorded.resize(graph.streams.size());
@@ -67,9 +65,9 @@ class Run {
   const Graph& graph_;
   const Machine& machine_;
   const RunOptions& options_;
-  std::vector<std::shared_ptr<const Storage>> data_;
+  TensorData data_;
   const std::vector<UnitTiming> timings_{node_timings(machine_, graph_)};  ///< by node
-  Context context_{program_, graph_, machine_, timings_, nullptr};
+  Context context_{program_, graph_, machine_, timings_, data_};
   std::map<std::pair<TensorId, int>, std::vector<RowTimes>> rows_;
   std::vector<Channel> channels_;
   std::vector<std::unique_ptr<NodeRun>> nodes_;  ///< of the current phase
@@ -106,7 +104,7 @@ void Run::store_before(int first, int last) {
   RunOptions options;
   options.explain_deadlock = false;
   const Machine unbounded;
-  Run data(program_, graph_, {data_}, unbounded, options);
+  Run data(program_, graph_, data_, unbounded, options);
   data.make_channels();
   for (Channel& channel : data.channels_) channel.depth = 0;
   data.find_writers(first, last);
@@ -231,7 +229,7 @@ void Run::end_phase() {
     if (node->written() != nullptr)
       written.add(program_, node->id(), node->node(), std::move(*node->written()));
   }
-  written.store(program_, data_, result_);
+  written.store(program_, data_.storage, result_);
 }
 
 void Run::summarize() {
@@ -244,7 +242,7 @@ void Run::summarize() {
       result_.streams[s].peak = std::max(result_.streams[s].peak, reader.peak());
     }
   }
-  finish_counts(program_, graph_, data_, result_);
+  finish_counts(program_, graph_, data_.storage, result_);
 }
 
 }  // namespace

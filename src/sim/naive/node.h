@@ -14,6 +14,7 @@
 #include "nodes/kinds.h"
 #include "sim/common/node_access.h"
 #include "sim/common/node_timing.h"
+#include "sim/common/tensor_data.h"
 #include "sim/common/written_tensors.h"
 #include "sim/naive/stream.h"
 
@@ -34,9 +35,9 @@ struct Context {
   const Graph& graph;
   const Machine& machine;
   const std::vector<UnitTiming>& timings;  ///< by NodeId
+  const TensorData& data;
   /// The storage of a tensor that is read, null when there is none.
-  const Storage* storage(TensorId tensor) const { return storage_of(*data, tensor); }
-  const std::vector<std::shared_ptr<const Storage>>* data = nullptr;
+  const Storage* storage(TensorId tensor) const { return data.find(tensor); }
   /// By tensor and level (-1: values): of the writers of phases that start together. Several store
   /// a part of the values each.
   std::map<std::pair<TensorId, int>, std::vector<RowTimes>>* rows = nullptr;

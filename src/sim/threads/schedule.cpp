@@ -11,6 +11,7 @@ namespace fuseflow::engine {
 namespace {
 
 constexpr int64_t kBatchesBetweenQuestions = 32;
+constexpr uint32_t kManyOfFew = 4;  // times as many tokens as are few
 // Nanoseconds for a token that passes between threads, on each side. As measured, between the
 // slowest and the fastest that the project's machine has shown.
 constexpr double kPassToken = 0.2;
@@ -36,11 +37,15 @@ void Schedule::look_again() {
   for (size_t i = 0; i < nodes_.size(); ++i) states_[i].stuck = false;
 }
 
-/// It has been given tokens, or has worked.
+/// It has been given tokens, or has worked. A node that has a batch of less than `few` tokens waits
+/// until it has many: two or three short segments more would not pay for making one of them
+/// (coalesce.cpp).
 void Schedule::look_at(size_t place) {
   State& state = states_[place];
   state.stuck = false;
-  state.worth = state.threshold.enough(nodes_[place]->expected(), few_);
+  const double expected = nodes_[place]->expected();
+  state.waits = state.waits || expected < few_;
+  state.worth = expected >= (state.waits ? kManyOfFew : 1) * static_cast<double>(few_);
 }
 
 /// The last in graph order that has a worthwhile batch and is not far ahead; else the first that
@@ -80,11 +85,10 @@ bool Schedule::work(EngineNode& node, int thread, const std::function<void(int)>
     return false;
   }
   const auto tell_neighbour = [&](int neighbour, bool tokens) {
-    const int at = position_[static_cast<size_t>(neighbour)];
-    if (at < 0) return;
-    State& state = states_[static_cast<size_t>(at)];
+    const size_t at = place(neighbour);
+    State& state = states_[at];
     if (state.owner == thread) {
-      if (tokens) look_at(static_cast<size_t>(at));
+      if (tokens) look_at(at);
       return;
     }
     if (tokens) state.told.store(true);
@@ -101,7 +105,7 @@ bool Schedule::work(EngineNode& node, int thread, const std::function<void(int)>
   for (const Port* port : node.ports) {
     if (port != nullptr) tell_neighbour(port->producer, false);
   }
-  own.threshold.reset();
+  own.waits = false;
   look_at(place(node));
   if (node.stats().last_step > last_step()) last_step_ = node.stats().last_step;
   return true;
@@ -152,8 +156,7 @@ Workload Schedule::workload() {
       given_[i][o] += tokens / 2;
       Workload::Net net{group_[i], {}, kPassToken * tokens, kPassToken * tokens};
       for (const Port* port : output->ports) {
-        const int place = position_[static_cast<size_t>(port->consumer)];
-        if (place >= 0) net.to.push_back(group_[static_cast<size_t>(place)]);
+        net.to.push_back(group_[place(port->consumer)]);
       }
       workload.nets.push_back(std::move(net));
     }
@@ -164,6 +167,7 @@ Workload Schedule::workload() {
 /// Anew each time.
 std::vector<int> Schedule::in_turn(int threads) {
   std::vector<int> owner;
+  owner.reserve(static_cast<size_t>(groups_));
   for (int group = 0; group < groups_; ++group) owner.push_back((group + divisions_) % threads);
   ++divisions_;
   return owner;
@@ -181,10 +185,8 @@ void Schedule::divide(int threads, bool scatter) {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     for (Port* port : nodes_[i]->ports) {
       if (port == nullptr) continue;
-      const int producer = position_[static_cast<size_t>(port->producer)];
       port->import();
-      port->elsewhere =
-          producer >= 0 && states_[static_cast<size_t>(producer)].owner != states_[i].owner;
+      port->elsewhere = states_[place(port->producer)].owner != states_[i].owner;
     }
   }
 }

@@ -9,7 +9,6 @@
 
 #include "sim/functional/node.h"
 #include "sim/functional/tuning.h"
-#include "sim/threads/batch_threshold.h"
 #include "sim/threads/partition.h"
 
 namespace fuseflow::engine {
@@ -51,9 +50,9 @@ class Schedule {
  private:
   struct alignas(kCacheLine) State {
     int owner = 0;
-    bool stuck = false;  ///< nothing to do until a token comes
-    bool worth = true;   ///< what waits is worth a batch
-    BatchThreshold threshold;
+    bool stuck = false;                                  ///< nothing to do until a token comes
+    bool worth = true;                                   ///< what waits is worth a batch
+    bool waits = false;                                  ///< for a batch of many tokens
     double work = 0;                                     ///< nanoseconds
     alignas(kCacheLine) std::atomic<bool> told = false;  ///< another thread has given it tokens
   };
@@ -62,9 +61,11 @@ class Schedule {
   void look_at(size_t place);
   Workload workload();
   std::vector<int> in_turn(int threads);
-  size_t place(const EngineNode& node) const {
-    return static_cast<size_t>(position_[static_cast<size_t>(node.id())]);
+  /// Streams stay in their phase, so that a neighbour of a node is one of the nodes.
+  size_t place(NodeId node) const {
+    return static_cast<size_t>(position_[static_cast<size_t>(node)]);
   }
+  size_t place(const EngineNode& node) const { return place(node.id()); }
 
   std::vector<std::unique_ptr<EngineNode>>& nodes_;
   const std::vector<int>& position_;

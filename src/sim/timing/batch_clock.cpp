@@ -33,7 +33,7 @@ void BatchClock::collect(EngineNode& node) {
 /// The single steps that wait for tokens of a port, if any can.
 void BatchClock::add_gates(const Lane& lane, const Steps& steps, const Port& port) {
   const uint32_t n = lane.needed(steps.count);
-  if (n == 0 || port.arrival(n - 1) <= pace_.next()) return;
+  if (n == 0 || port.arrival(n - 1) <= pace_.free) return;
   ArrivalCursor arrivals(port);
   if (Waits::dense(n, steps.count) && at_interval(steps) && !ranges_) {
     start_bounds(steps.count);
@@ -50,10 +50,10 @@ void BatchClock::add_gates(const Lane& lane, const Steps& steps, const Port& por
 
 /// Loads of what a phase that started together writes.
 void BatchClock::add_rows(EngineNode& node, const Steps& steps) {
-  for (size_t g = 0; g < node.gates.size(); ++g) {
+  for (size_t g = 0; g < node.row_gates.size(); ++g) {
     const size_t first = gates_.size();
-    for (const uint32_t step : steps.in[node.rows_lane + g].at) {
-      gates_.put(step, node.gates[g].next_arrival());
+    for (const uint32_t step : steps.in[node.first_row_lane + g].at) {
+      gates_.put(step, node.row_gates[g].next_arrival());
     }
     gates_.merge(first);
   }
@@ -100,7 +100,7 @@ TimeRef BatchClock::solve_dense(uint32_t n) {
   raise_bounds(n);
   TimesBuilder times(pace_.interval);
   int64_t* out = times.reserve(n);
-  kernels::solve(bounds_.data(), n, pace_.next(), pace_.interval, out);
+  loops::solve(bounds_.data(), n, pace_.free, pace_.interval, out);
   pace_.stepped_at(out[n - 1]);
   times.commit(n);
   return {times.finish(), 0, 0};
@@ -165,7 +165,7 @@ void BatchClock::add_section_gates(uint32_t first, uint32_t end) {
     section_gates_.put_for_all_later(step - first, time);
   }
   TimeRef ref;
-  if (gate_arrivals(section_gates_, end - first, pace_.next(), refs_, ref)) {
+  if (gate_arrivals(section_gates_, end - first, pace_.free, refs_, ref)) {
     refs_.push_back(std::move(ref));
   }
 }
@@ -188,13 +188,13 @@ TimeRef token_times(const TimeRef& steps, const Lane& lane) {
 
 // --- what they do ---
 
-void BatchClock::solve(EngineNode& node) {
+void BatchClock::time_batch(EngineNode& node) {
   const StepSource& source = node.sides.front();
   const Steps& steps = source.now;
   collect(node);
   const TimeRef times = step_times_of(steps);
   node.count_steps(steps, times.at(0), pace_.last);
-  if (activity != nullptr) note(*activity, steps, times);
+  if (activity != nullptr) note_busy(*activity, steps, times);
   lane_times_.assign(steps.in.size(), {});
   for (size_t i = 0; i < node.ports.size(); ++i) {
     if (node.ports[i] == nullptr || source.in_lane[i] < 0) continue;
@@ -217,42 +217,18 @@ void BatchClock::solve(EngineNode& node) {
 void BatchClock::note_rows(EngineNode& node, const TimeRef& times) {
   TimeCursor cursor(times);
   for (const uint32_t step : node.sides.back().now.out.front().at) {
-    node.events.arrives.push_back(cursor.at(step) + node.latency());
+    node.written_rows.arrives.push_back(cursor.at(step) + node.latency());
   }
 }
 
-namespace {
-
-/// Notes the cycles of n steps that last `interval` each.
-void note_busy(Activity& activity, const TimeRef& steps, uint32_t n, int64_t interval) {
-  TimeCursor cursor(steps);
-  for (uint32_t k = 0; k < n;) {
-    const int64_t start = cursor.at(k);
-    const uint32_t count = std::min(n, cursor.piece_end()) - k;
-    if (cursor.step() == interval) {
-      activity.add(start, start + interval * static_cast<int64_t>(count) - 1);
-    } else {
-      for (uint32_t i = k; i < k + count; ++i) {
-        const int64_t t = cursor.at(i);
-        activity.add(t, t + interval - 1);
-      }
-    }
-    k += count;
-  }
-}
-
-}  // namespace
-
-void BatchClock::note(Activity& activity, const Steps& steps, const TimeRef& times) {
+void BatchClock::note_busy(Activity& activity, const Steps& steps, const TimeRef& times) {
+  TimeCursor cursor(times);
   uint32_t k = 0;
-  const auto add = [&](uint32_t count, int64_t cost) {
-    if (count > 0 && cost > 0) note_busy(activity, times.from(k), count, cost);
-    k += count;
-  };
   steps.for_stages([&](const Stage& stage) {
-    if (stage.count == 0) return;
-    add(stage.count - 1, stage.cost);
-    add(1, stage.last_cost);
+    for (uint32_t left = stage.count; left > 0; --left, ++k) {
+      const int64_t cost = left == 1 ? stage.last_cost : stage.cost;
+      if (cost > 0) activity.add(cursor.at(k), cursor.at(k) + cost - 1);
+    }
   });
 }
 

@@ -9,7 +9,7 @@
 #include "sim/data/steps.h"
 #include "sim/data/times.h"
 #include "sim/functional/node.h"
-#include "sim/timing/gates.h"
+#include "sim/timing/step_times.h"
 
 namespace fuseflow::engine {
 
@@ -18,11 +18,11 @@ class BatchClock : public NodeClock {
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
 
   BatchClock(int64_t interval, int64_t start) {
+    pace_.free = start;
     pace_.interval = interval;
-    pace_.floor = start;
   }
   /// The batch that the node has just made: takes its tokens, and gives on what it has made.
-  void solve(EngineNode& node) override;
+  void time_batch(EngineNode& node) override;
 
  private:
   /// A port that takes a token a step, in all steps or in ranges of them.
@@ -45,7 +45,7 @@ class BatchClock : public NodeClock {
   uint32_t section(uint32_t first, uint32_t end);
   void add_section_gates(uint32_t first, uint32_t end);
   static void note_rows(EngineNode& node, const TimeRef& times);
-  static void note(Activity& activity, const Steps& steps, const TimeRef& times);
+  static void note_busy(Activity& activity, const Steps& steps, const TimeRef& times);
 
   Pace pace_;
   // of the batch at hand

@@ -2,6 +2,7 @@
 // pieces of segments outside.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -31,6 +32,8 @@ class HeldTokens {
  public:
   /// `gives` by output of the node.
   HeldTokens(EngineNode& node, std::vector<Gives*> gives);
+  /// Whether any output's times are waited for.
+  bool any() const { return std::find(wanted_.begin(), wanted_.end(), true) != wanted_.end(); }
   /// The batch that the node has just made.
   void hold(std::span<EngineNode::Given> given);
   /// Gives the batches whose times are known; whether there were any.

@@ -1,57 +1,53 @@
 #include "sim/timing/component.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "support/ceil_div.h"
 
 namespace fuseflow::engine {
 
 namespace {
-// Steps whose times are not known yet count as so many waiting tokens a byte: a node that has some
-// more than a chunk's is worked only when no other node can go on.
+// Waiting tokens that a byte of steps counts as. So a member whose kept steps take more than
+// most_waiting / 4 bytes (16 KiB with chunks of 16384 tokens) is set aside.
 constexpr size_t kTokensOfByte = 4;
 constexpr uint64_t kBatchesBetweenCounts = 64;  // of the host's memory
 }  // namespace
 
 Component::Component(const Graph& graph, const Machine& machine,
-                     const std::vector<UnitTiming>& timings, std::unique_ptr<Memory> memory)
-    : graph_(graph), machine_(machine), timings_(timings), memory_(std::move(memory)) {
-  if (memory_) horizon_ = memory_->least_latency();
-}
-
-void Component::start_phase(const std::vector<EngineNode*>& members,
-                            const std::vector<Ports>& ports, int64_t start) {
-  sides_.clear();
-  writers_.clear();
-  members_.clear();
-  givers_.clear();
-  connect_streams(members, ports);
+                     const std::vector<UnitTiming>& timings, SharedMemory* memory,
+                     const std::vector<EngineNode*>& members, const std::vector<Ports>& ports,
+                     int64_t start)
+    : graph_(graph), machine_(machine), timings_(timings), memory_(memory) {
+  size_t sides = 0;
   for (EngineNode* node : members) {
     node->clock = this;
     node->clock_slot = members_.size();
-    members_.push_back({node, sides_.size(), 0, nullptr, {}, nullptr});
-    add_sides(*node, start);
-    members_.back().end_side = sides_.size();
-    hold_tokens(members_.back());
+    members_.emplace_back().node = node;
+    sides += node->sides.size();
+    share_gives(*node);
   }
-  told_.clear(sides_.size());
+  sides_.reserve(sides);
+  for (Member& member : members_) {
+    add_sides(member, ports[static_cast<size_t>(member.node->id())], start);
+  }
+  for (Member& member : members_) hold_tokens(member);
+  woken_.assign(sides_.size(), 0);
   due_.assign(sides_.size(), kNever);
-  settled_ = 0;
   find_neighbours();
   settle_gives();
-  for (size_t s = 0; s < sides_.size(); ++s) {
-    if (sides_[s].replay) note(s);
+  for (size_t s = 0; s < sides_.size(); ++s) set_due(s);
+  if (memory_ != nullptr) {
+    horizon_ = std::max(memory_->horizon, start) + memory_->memory->least_latency();
   }
-  if (memory_) horizon_ = std::max(horizon_, start + memory_->least_latency());
 }
 
 void Component::note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls) {
   for (Side& side : sides_) {
-    if (side.replay && side.counted) {
-      const auto node = static_cast<size_t>(side.node->id());
-      side.replay->activity = &activity[node];
-      side.replay->stalls = &stalls[node];
-    }
+    if (!side.counted) continue;
+    const auto node = static_cast<size_t>(side.node->id());
+    side.replay.activity = &activity[node];
+    side.replay.stalls = &stalls[node];
   }
 }
 
@@ -75,7 +71,6 @@ int64_t Component::load(const std::vector<int64_t>& bytes) {
   stores.one_lane(1, 0);
   for (StepSource* source : {&requests, &stores}) {
     source->now.add(static_cast<uint32_t>(bursts), 1);
-    source->keep();
   }
   request.fetch(requests);
   store.fetch(stores);
@@ -108,12 +103,20 @@ void Component::give_rows(Member& member) {
   EngineNode& node = *member.node;
   for (size_t g = 0; g < member.rows.size(); ++g) {
     if (member.rows[g] == nullptr) continue;
-    const size_t events = node.sides.back().now.in[node.rows_lane + g].at.size();
-    for (size_t j = 0; j < events; ++j) member.rows[g]->give(node.gates[g].next_arrival());
+    const size_t events = node.sides.back().now.in[node.first_row_lane + g].at.size();
+    for (size_t j = 0; j < events; ++j) member.rows[g]->give(node.row_gates[g].next_arrival());
   }
 }
 
-void Component::solve(EngineNode& node) {
+/// Hands on the addresses of the batch.
+void Component::request_bursts(Member& member) {
+  for (const auto& [bursts, port] : member.feeds) {
+    port->addresses.insert(port->addresses.end(), bursts->begin(), bursts->end());
+    bursts->clear();
+  }
+}
+
+void Component::time_batch(EngineNode& node) {
   Member& member = members_[node.clock_slot];
   take_tokens(node);
   for (const EngineNode::Given& given : node.given()) {
@@ -121,11 +124,11 @@ void Component::solve(EngineNode& node) {
   }
   if (member.held) member.held->hold(node.given());
   give_rows(member);
-  for (StepSource& side : node.sides) side.keep();
+  request_bursts(member);
   for (size_t s = member.first_side; s < member.end_side; ++s) fetch(s);
   advance();
   for (size_t s = member.first_side; s < member.end_side; ++s) {
-    if (sides_[s].replay) node.reach(sides_[s].replay->last_step());
+    node.reach(sides_[s].replay.last_step());
   }
   give_held();
   if (solved_++ % kBatchesBetweenCounts == 0) count_bytes();
@@ -138,7 +141,7 @@ void Component::give_held() {
     Member& member = members_[m];
     if (member.held && member.held->give()) gave_.push_back(member.node);
     if (member.events == nullptr) continue;
-    auto& arrives = member.node->events.arrives;
+    auto& arrives = member.node->written_rows.arrives;
     while (static_cast<int64_t>(arrives.size()) < member.events->given) {
       const auto event = static_cast<int64_t>(arrives.size());
       arrives.push_back(member.events->times.at(event, {}) + member.node->latency());
@@ -159,50 +162,56 @@ int64_t Component::untimed(const EngineNode& node) const {
   const Member& member = members_[node.clock_slot];
   size_t bytes = 0;
   for (size_t s = member.first_side; s < member.end_side; ++s) {
-    if (sides_[s].replay) bytes += sides_[s].replay->backlog();
+    bytes += sides_[s].replay.backlog();
   }
   return static_cast<int64_t>(bytes * kTokensOfByte);
 }
 
-/// What has been logged since the last time.
+/// The steps of the batch.
 void Component::fetch(size_t s) {
-  Side& side = sides_[s];
-  if (side.bursts != nullptr && !side.bursts->empty()) {
-    auto& to = side.port->addresses;
-    to.insert(to.end(), side.bursts->begin(), side.bursts->end());
-    side.bursts->clear();
+  NodeReplay& replay = sides_[s].replay;
+  replay.fetch(*sides_[s].steps);
+  if (replay.idle()) {
+    set_due(s);
+  } else if (replay.state() == StepEnd::none) {
+    woken_[s] = 1;
   }
-  if (!side.replay) return;
-  side.replay->fetch(*side.steps);
-  if (!side.replay->idle() && side.replay->state() == NodeReplay::State::idle) told_.add(s);
-  if (side.replay->idle()) note(s);
 }
 
-void Component::note(size_t s) {
-  const NodeReplay& replay = *sides_[s].replay;
+void Component::set_due(size_t s) {
+  const NodeReplay& replay = sides_[s].replay;
   switch (replay.state()) {
-    case NodeReplay::State::beyond:
+    case StepEnd::beyond:
       due_[s] = replay.wake();
       break;
-    case NodeReplay::State::waits:
+    case StepEnd::waits:
       due_[s] = kNever;
       break;
-    case NodeReplay::State::idle:
+    case StepEnd::none:
       due_[s] = sides_[s].node->ended() ? kNever : replay.free_at();
       break;
   }
 }
 
+/// The first side from `s` on that has been woken; the number of sides if there is none.
+size_t Component::next_woken(size_t s) const {
+  const char* const all = woken_.data();
+  const void* const found = std::memchr(all + s, 1, woken_.size() - s);
+  return found == nullptr ? woken_.size()
+                          : static_cast<size_t>(static_cast<const char*>(found) - all);
+}
+
 /// Every side that may be able to go on does; whether any has.
 bool Component::sweep() {
   bool any = false;
-  for (size_t s = told_.take(0); s != SideSet::kEnd; s = told_.take(s + 1)) {
+  for (size_t s = next_woken(0); s < woken_.size(); s = next_woken(s + 1)) {
+    woken_[s] = 0;
     Side& side = sides_[s];
-    const bool advanced = side.replay->advance(solver_, farthest());
-    note(s);
+    const bool advanced = side.replay.advance(solver_, farthest());
+    set_due(s);
     if (!advanced) continue;
     any = true;
-    for (const size_t other : side.tells) tell(other);
+    for (const size_t other : side.wakes) wake(other);
   }
   return any;
 }
@@ -217,7 +226,7 @@ void Component::advance() {
     // Every step before the horizon is done: the window can end, if anything waits for that.
     bool waits = false;
     for (size_t s = 0; s < due_.size(); ++s) {
-      waits = waits || (due_[s] != kNever && !sides_[s].replay->idle());
+      waits = waits || (due_[s] != kNever && !sides_[s].replay.idle());
     }
     if (!waits && !unanswered()) return;
     if (!next_window(due)) return;
@@ -225,9 +234,8 @@ void Component::advance() {
 }
 
 bool Component::finished() const {
-  return std::all_of(sides_.begin(), sides_.end(), [](const Side& side) {
-    return !side.replay || (side.replay->idle() && side.node->ended());
-  });
+  return std::all_of(sides_.begin(), sides_.end(),
+                     [](const Side& side) { return side.replay.idle() && side.node->ended(); });
 }
 
 void Component::count_bytes() {
@@ -238,10 +246,8 @@ void Component::count_bytes() {
 }
 
 int64_t Component::reached() const {
-  int64_t last = last_answer_;
-  for (const Side& side : sides_) {
-    if (side.replay) last = std::max(last, side.replay->last_step());
-  }
+  int64_t last = memory_ == nullptr ? -1 : memory_->last_answer;
+  for (const Side& side : sides_) last = std::max(last, side.replay.last_step());
   return last + 1;
 }
 
@@ -250,10 +256,9 @@ void Component::fill(const EngineNode& node, NodeStats& stats) const {
   int64_t last = -1;
   for (size_t s = member.first_side; s < member.end_side; ++s) {
     const Side& side = sides_[s];
-    if (!side.replay) continue;
-    if (side.counted) side.replay->fill(stats);
-    if (node.batched) stats.steps = node.batched->own();
-    last = std::max(last, side.replay->last_step());
+    if (side.counted) side.replay.fill(stats);
+    if (node.asking) stats.steps = node.asking->own();
+    last = std::max(last, side.replay.last_step());
   }
   stats.last_step = std::max(stats.last_step, last);
 }

@@ -18,12 +18,12 @@ bool Component::unanswered() const {
 /// answer that no step waits for is not the cause of any.
 int64_t Component::quiet_until(int64_t due) const {
   for (const Side& side : sides_) {
-    const Fifo* fifo = side.replay ? side.replay->blocker() : nullptr;
+    const Fifo* fifo = side.replay.blocker();
     if (fifo == nullptr || fifo->source->memory == nullptr) continue;
-    const int64_t number = side.replay->lacking();
+    const int64_t number = side.replay.lacking();
     const Gives& bursts = *fifo->source;
     if (number < bursts.known() || number >= bursts.given) continue;
-    due = std::min(due, bursts.requested_at(number) + memory_->least_latency());
+    due = std::min(due, bursts.requested_at(number) + memory_->memory->least_latency());
   }
   return due == kNever ? horizon_ : due;
 }
@@ -31,21 +31,19 @@ int64_t Component::quiet_until(int64_t due) const {
 /// Memory serves what was requested before the horizon, or even later if nothing else can be before
 /// that; the horizon moves on: no step is before `due` unless memory answers something earlier.
 bool Component::next_window(int64_t due) {
-  if (!memory_) return false;
-  horizon_ = std::max(horizon_, quiet_until(due));
-  settled_ = horizon_;
+  if (memory_ == nullptr) return false;
+  Memory& memory = *memory_->memory;
+  horizon_ = settled_ = memory_->horizon = std::max(horizon_, quiet_until(due));
   answers_.clear();
-  memory_->advance(horizon_, answers_);
+  memory.advance(horizon_, answers_);
   for (const MemoryAnswer& answer : answers_) {
     burst_fifos_[answer.port]->source->answer(answer.number, answer.time);
-    last_answer_ = std::max(last_answer_, answer.time);
-    if (answer.port < waiters_.size() && waiters_[answer.port] != kNobody) {
-      tell(waiters_[answer.port]);
-    }
+    memory_->last_answer = std::max(memory_->last_answer, answer.time);
+    if (waiters_[answer.port] != kNobody) wake(waiters_[answer.port]);
   }
-  horizon_ += memory_->least_latency();
+  horizon_ += memory.least_latency();
   for (size_t s = 0; s < due_.size(); ++s) {
-    if (due_[s] < horizon_) told_.add(s);
+    if (due_[s] < horizon_) woken_[s] = 1;
   }
   return true;
 }

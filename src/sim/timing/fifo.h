@@ -25,16 +25,19 @@ struct MemoryPort {
 };
 
 /// What an output gives: the times, which all its consumers read. With a memory port, giving a
-/// token requests a burst, and the times are those at which memory has answered it.
+/// token requests a burst, and the times are those at which memory has answered it. Its tokens:
+///
+///     forgotten | times kept .. known() | requested .. given
 class Gives {
  public:
   TimeLines times;
   int64_t given = 0;
   MemoryPort* memory = nullptr;
   std::vector<Fifo*> readers;
-  const int64_t* settled = nullptr;  ///< no more tokens are given before this time, if known
-  int64_t kept_from =
-      INT64_MAX;  ///< tokens from here on are asked for, beside those of the readers
+  /// No more tokens are given before this time, if it is known: older takes can be forgotten.
+  const int64_t* settled = nullptr;
+  /// Tokens from here on are asked for, beside those that the readers need.
+  int64_t kept_from = INT64_MAX;
 
   /// Tokens whose times are known: memory answers later.
   int64_t known() const { return times.end(); }
@@ -93,11 +96,12 @@ class Fifo {
   int64_t held() const { return source->known() - taken(); }
   /// Tokens that can be given, now or at a known later time.
   int64_t room() const { return depth == 0 ? INT64_MAX : taken() + depth - source->given; }
+  /// When the token arrives that is taken after the next `ahead` ones.
   int64_t arrival(int64_t ahead) const {
     return source->times.at(taken() + ahead, next_give) + delay();
   }
   int64_t delay() const { return source->memory == nullptr ? latency : 0; }
-  /// The earliest time for the next token but `ahead`.
+  /// The earliest time at which the token can be given that comes after the next `ahead` ones.
   int64_t credit(int64_t ahead) const {
     const int64_t index = source->given + ahead - depth;
     return depth == 0 || index < 0 ? INT64_MIN : takes.at(index, next_credit) + 1;

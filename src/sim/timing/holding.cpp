@@ -20,7 +20,7 @@ class Holding {
   Holding(const Graph& graph, const Machine& machine,
           const std::vector<std::unique_ptr<EngineNode>>& nodes)
       : graph_(graph), machine_(machine), next_(nodes.size() + 1) {
-    std::vector<size_t> place(graph.nodes.size(), nodes.size());
+    std::vector<size_t> place(graph.nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) place[static_cast<size_t>(nodes[i]->id())] = i;
     for (size_t i = 0; i < nodes.size(); ++i) add_streams(place, *nodes[i], i);
     if (machine.dram.model != "none") add_memory(nodes);
@@ -33,7 +33,6 @@ class Holding {
       if (input.is_immediate()) continue;
       const Stream& stream = graph_.streams[static_cast<size_t>(input.stream)];
       const size_t giver = place[static_cast<size_t>(stream.producer)];
-      if (giver + 1 == next_.size()) continue;
       next_[giver].push_back(taker);
       if (depth_of(graph_, machine_, input.stream) > 0) next_[taker].push_back(giver);
     }
@@ -43,10 +42,10 @@ class Holding {
   void add_memory(const std::vector<std::unique_ptr<EngineNode>>& nodes) {
     std::set<NodeId> writers;
     for (const auto& node : nodes) {
-      for (const RowGate& gate : node->gates) writers.insert(gate.writer());
+      for (const RowGate& gate : node->row_gates) writers.insert(gate.writer());
     }
     for (size_t i = 0; i < nodes.size(); ++i) {
-      const bool rows = nodes[i]->gates.any() || writers.count(nodes[i]->id()) > 0;
+      const bool rows = nodes[i]->row_gates.any() || writers.count(nodes[i]->id()) > 0;
       if (nodes[i]->bursts.empty() && !rows) continue;
       next_[i].push_back(next_.size() - 1);
       next_.back().push_back(i);

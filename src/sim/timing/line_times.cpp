@@ -27,7 +27,7 @@ void append_times(TimeLines& to, const TimeRef& times, uint32_t n) {
 }
 
 TimeRef TimesReader::read(const TimeLines& lines, uint32_t n) {
-  int64_t gap = int64_t{1} << 30;
+  int64_t gap = int64_t{1} << 30;  // as good as unknown; TimesBuilder multiplies it by the count
   TimesBuilder times(0);
   TimeLines::Cursor cursor;
   for (int64_t left = n; left > 0;) {

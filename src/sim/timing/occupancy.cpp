@@ -65,7 +65,9 @@ void Occupancy::add(const TimeRef& gives, const TimeRef& takes, uint32_t n) {
       old.takes = {};
     }
   }
-  // Taken at the pace of giving, and nothing left over: only the first such batch can tell more.
+  // Each token is taken D = takes.delta - gives.delta after it was given, and gives are at least
+  // `gap` apart: at most D / gap + 1 tokens of the batch are held at a time, and none of earlier
+  // ones. If the peak is that much already, nothing changes.
   const bool same_pace = gives.times == takes.times && gives.offset == takes.offset;
   if (same_pace && peak_ * gives.times->gap > takes.delta - gives.delta &&
       (before == INT64_MIN || gives.at(0) > before)) {
@@ -128,7 +130,7 @@ void Occupancy::compare(const TimeRef& gives, int64_t first, uint32_t n) {
     const uint32_t good = leading_good(gives.from(k), takes(span).from(offset), length);
     k += good;
     if (good == length) continue;
-    // One more is enough for this token: the one before it came later than take(k - 1 - peak).
+    // One more is enough for this token: take(k - 1 - peak) < give(k - 1) <= give(k).
     ++peak_;
     ++k;
   }

@@ -32,8 +32,8 @@ uint64_t get(const uint8_t*& at) {
 }  // namespace
 
 PackedTimes::PackedTimes(const TimeRef& ref, uint32_t n) : count_(n), gap_(ref.times->gap) {
-  const PoolArray<uint8_t> room(kMostBytes * (size_t{3} * n + 1));
-  uint8_t* at = room.get();
+  std::vector<uint8_t, UninitializedPoolAllocator<uint8_t>> room(kMostBytes * (size_t{3} * n + 1));
+  uint8_t* at = room.data();
   TimeCursor cursor(ref);
   int64_t before = 0;
   for (uint32_t k = 0; k < n;) {
@@ -60,7 +60,7 @@ PackedTimes::PackedTimes(const TimeRef& ref, uint32_t n) : count_(n), gap_(ref.t
     }
     k += count;
   }
-  bytes_.assign(room.get(), at);
+  bytes_.assign(room.data(), at);
 }
 
 TimeRef PackedTimes::unpack() const {

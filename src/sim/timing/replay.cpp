@@ -9,7 +9,7 @@ constexpr int64_t kSomeSteps = 128;  // are tried, however few could be done las
 
 void NodeReplay::fetch(StepSource& source) {
   if (!connected_) connect(source);
-  queue_.fetch(source.log);
+  if (source.now.count > 0) queue_.add(source.take_batch());
 }
 
 void NodeReplay::connect(const StepSource& source) {
@@ -36,16 +36,13 @@ int64_t NodeReplay::most_steps(int64_t horizon) const {
 
 bool NodeReplay::advance(StepSolver& solver, int64_t horizon) {
   const int64_t before = progress_.steps;
-  StepEnd end = StepEnd::none;
-  while (!queue_.empty() && end == StepEnd::none) {
+  state_ = StepEnd::none;
+  while (!queue_.empty() && state_ == StepEnd::none) {
     done_last_ =
         solver.run(queue_, ports_, most_steps(horizon), horizon, progress_, activity, stalls);
-    end = solver.end();
+    state_ = solver.end();
   }
-  state_ = queue_.empty() && end == StepEnd::none ? State::idle
-           : end == StepEnd::beyond               ? State::beyond
-                                                  : State::waits;
-  if (state_ == State::waits) {
+  if (state_ == StepEnd::waits) {
     blocker_ = solver.blocker();
     blocker_count_ =
         blocker_.credit ? queue_.given_next(blocker_.lane) : queue_.needed_next(blocker_.lane);

@@ -19,25 +19,21 @@ namespace fuseflow::engine {
 /// The timing side of one node, or of one of its sides.
 class NodeReplay {
  public:
-  enum class State : uint8_t {
-    idle,   ///< no steps are known
-    waits,  ///< for a token or a credit
-    beyond  ///< the next step is at the horizon or later: at wake()
-  };
-
   std::vector<Fifo*> inputs;     ///< by input; null: immediate, or like another one
   std::vector<Gives*> outputs;   ///< by output; null: not connected, or like another one
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
   Activity* stalls = nullptr;    ///< the same for blocked ones
 
   explicit NodeReplay(int64_t start) { progress_.free_at = start; }
+  /// Takes the source's batch.
   void fetch(StepSource& source);
   /// Does as many steps before `horizon` as tokens and credits allow; whether there were any.
   bool advance(StepSolver& solver, int64_t horizon = kNever);
-  State state() const { return state_; }
+  /// Why no more were done; none: no steps are known.
+  StepEnd state() const { return state_; }
   /// Waiting, and what the next step waited for has come.
   bool may_go_on() const {
-    return state_ == State::waits &&
+    return state_ == StepEnd::waits &&
            (blocker_.credit ? blocker_.fifo->room() : blocker_.fifo->held()) >= blocker_count_;
   }
   /// If it may go on: no step is earlier.
@@ -51,7 +47,7 @@ class NodeReplay {
   int64_t free_at() const { return progress_.free_at; }  ///< no step can be earlier
   int64_t last_step() const { return progress_.last; }
   /// What the next step waits for, if it does: so many tokens, or as much room, of a FIFO.
-  const Fifo* blocker() const { return state_ == State::waits ? blocker_.fifo : nullptr; }
+  const Fifo* blocker() const { return state_ == StepEnd::waits ? blocker_.fifo : nullptr; }
   /// The number of the token, or of the take, that comes last of those.
   int64_t lacking() const {
     const Fifo& fifo = *blocker_.fifo;
@@ -70,7 +66,7 @@ class NodeReplay {
   StepPorts ports_;
   StepQueue queue_;
   int64_t done_last_ = 0;  // steps at once
-  State state_ = State::idle;
+  StepEnd state_ = StepEnd::none;
   StepBlocker blocker_;        // what the next step waits for, if it does
   int64_t blocker_count_ = 0;  // so many tokens, or as much room
   StepProgress progress_;

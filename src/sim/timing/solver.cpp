@@ -29,24 +29,24 @@ Solver::Solver(const Graph& graph, const Machine& machine, const std::vector<Uni
       machine_(machine),
       timings_(timings),
       ports_(ports),
-      clocks_(graph.nodes.size()) {
-  if (auto memory = make_memory(machine)) {
-    memory_ = std::make_unique<Component>(graph, machine, timings, std::move(memory));
-  }
-}
+      clocks_(graph.nodes.size()),
+      memory_{make_memory(machine)} {}
 
 Solver::~Solver() = default;
 
+int64_t Solver::load(const std::vector<int64_t>& bytes) {
+  return Component(graph_, machine_, timings_, &memory_, {}, ports_, 0).load(bytes);
+}
+
 void Solver::start_untimed(const std::vector<std::unique_ptr<EngineNode>>& nodes) {
   nodes_ = &nodes;
-  running_.clear();
+  components_.clear();
   for (auto& clock : clocks_) clock.reset();
   for (const auto& node : nodes) add_clock(*node, 0);
 }
 
 void Solver::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, int64_t start) {
   nodes_ = &nodes;
-  running_.clear();
   for (auto& clock : clocks_) clock.reset();
   watches_.clear();
   components_.clear();
@@ -61,11 +61,9 @@ void Solver::start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, 
     watch_inputs(*nodes[i]);
   }
   for (const auto& [number, own] : members) {
-    if (number != kMemory) {
-      components_.push_back(std::make_unique<Component>(graph_, machine_, timings_, nullptr));
-    }
-    running_.push_back(number == kMemory ? memory_.get() : components_.back().get());
-    running_.back()->start_phase(own, ports_, start);
+    SharedMemory* memory = number == kMemory ? &memory_ : nullptr;
+    components_.push_back(
+        std::make_unique<Component>(graph_, machine_, timings_, memory, own, ports_, start));
   }
 }
 
@@ -95,37 +93,31 @@ void Solver::note_activity(std::vector<Activity>& activity, std::vector<Activity
     if (clocks_[n] == nullptr) continue;
     clocks_[n]->activity = &activity[n];
   }
-  for (Component* component : running_) component->note_activity(activity, stalls);
+  for (const auto& component : components_) component->note_activity(activity, stalls);
 }
 
 bool Solver::give_parts() {
   bool any = false;
-  for (Component* component : running_) any = component->give_parts() || any;
+  for (const auto& component : components_) any = component->give_parts() || any;
   return any;
 }
 
 bool Solver::finished() const {
-  return std::all_of(running_.begin(), running_.end(),
-                     [](const Component* component) { return component->finished(); });
+  return std::all_of(components_.begin(), components_.end(),
+                     [](const auto& component) { return component->finished(); });
 }
 
 int64_t Solver::reached() const {
   int64_t reached = 0;
   for (const auto& node : *nodes_) reached = std::max(reached, node->stats().last_step + 1);
-  for (const Component* component : running_) reached = std::max(reached, component->reached());
+  for (const auto& component : components_) reached = std::max(reached, component->reached());
   return reached;
 }
 
 int64_t Solver::bytes() const {
   int64_t sum = 0;
-  for (const Component* component : running_) sum += component->bytes();
+  for (const auto& component : components_) sum += component->bytes();
   return sum;
-}
-
-void Solver::fill(const EngineNode& node, NodeStats& stats) const {
-  for (const Component* component : running_) {
-    if (node.clock == component) return component->fill(node, stats);
-  }
 }
 
 void Solver::fill_peaks(std::vector<StreamStats>& streams) {
@@ -135,7 +127,7 @@ void Solver::fill_peaks(std::vector<StreamStats>& streams) {
       peak = std::max(peak, watch->peak());
     }
   }
-  for (Component* component : running_) component->fill_peaks(streams);
+  for (const auto& component : components_) component->fill_peaks(streams);
 }
 
 }  // namespace fuseflow::engine

@@ -33,8 +33,11 @@ class Solver {
   /// Of the phase's nodes, by NodeId; before its first step.
   void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
 
-  /// Memory's component; null if memory takes no time.
-  Component* memory() { return memory_.get(); }
+  /// Null if memory takes no time.
+  Memory* memory() { return memory_.memory.get(); }
+  /// Streams so many bytes for each tensor into the scratchpad, before the first phase; gives the
+  /// time at which all are there.
+  int64_t load(const std::vector<int64_t>& bytes);
   /// When no node can go on: gives what components still hold back but know the times of, if there
   /// is any.
   bool give_parts();
@@ -45,8 +48,6 @@ class Solver {
   /// Of the host's memory: times that are kept, about. May be asked by any thread.
   int64_t bytes() const;
 
-  /// The counts of a node of the phase, if it is a component's; else it has them.
-  void fill(const EngineNode& node, NodeStats& stats) const;
   /// The most tokens that the phase's streams held.
   void fill_peaks(std::vector<StreamStats>& streams);
 
@@ -61,9 +62,8 @@ class Solver {
   NodePorts& ports_;
   std::vector<std::unique_ptr<PortWatch>> watches_;
   std::vector<std::unique_ptr<BatchClock>> clocks_;  // by node; null: a member, or another phase's
-  std::unique_ptr<Component> memory_;
-  std::vector<std::unique_ptr<Component>> components_;               // the others of this phase
-  std::vector<Component*> running_;                                  // all of this phase
+  SharedMemory memory_;
+  std::vector<std::unique_ptr<Component>> components_;               // of this phase
   const std::vector<std::unique_ptr<EngineNode>>* nodes_ = nullptr;  // of this phase
 };
 

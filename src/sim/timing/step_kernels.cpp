@@ -4,7 +4,7 @@
 
 #include "support/avx2.h"
 
-namespace fuseflow::engine::kernels {
+namespace fuseflow::engine::loops {
 
 namespace {
 
@@ -89,4 +89,4 @@ bool all_before(const int64_t* a, const int64_t* b, int64_t n) {
   });
 }
 
-}  // namespace fuseflow::engine::kernels
+}  // namespace fuseflow::engine::loops

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace fuseflow::engine::kernels {
+namespace fuseflow::engine::loops {
 
 /// to[k] = from[k] + plus.
 void set(int64_t* to, const int64_t* from, int64_t plus, int64_t n);
@@ -25,4 +25,4 @@ int64_t delays(const int64_t* times, const int64_t* arrivals, int64_t n, int64_t
 /// Whether a[k] < b[k] for all k < n.
 bool all_before(const int64_t* a, const int64_t* b, int64_t n);
 
-}  // namespace fuseflow::engine::kernels
+}  // namespace fuseflow::engine::loops

@@ -1,6 +1,7 @@
 #include "sim/timing/step_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fuseflow::engine {
 
@@ -32,14 +33,10 @@ void LaneView::move_to(uint32_t step) {
   }
 }
 
-void StepQueue::fetch(std::deque<Steps>& log) {
-  const bool first = batches_.empty();
-  for (Steps& steps : log) {
-    bytes_ += steps.bytes();
-    batches_.push_back(std::move(steps));
-  }
-  log.clear();
-  if (first && !batches_.empty()) open();
+void StepQueue::add(Steps batch) {
+  bytes_ += batch.bytes();
+  batches_.push_back(std::move(batch));
+  if (batches_.size() == 1) open();
 }
 
 /// At the first step of the first batch.

@@ -56,7 +56,7 @@ struct LaneView {
 
 class StepQueue {
  public:
-  void fetch(std::deque<Steps>& log);
+  void add(Steps batch);
   bool empty() const { return batches_.empty(); }
   size_t bytes() const { return bytes_; }
   const Steps& batch() const { return batches_.front(); }

@@ -6,6 +6,10 @@
 
 namespace fuseflow::engine {
 
+/// n_ only shrinks: each port cuts it to the steps that it can serve, so that what an earlier port
+/// has put into waits_ or the bounds for steps from n_ on is ignored later. end_ says why it was
+/// cut last. Then times are solved as a line if they are one, else one by one; cut at the horizon;
+/// and tokens are taken and given.
 int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int64_t horizon,
                         StepProgress& progress, Activity* activity, Activity* stalls) {
   queue_ = &queue;
@@ -13,21 +17,21 @@ int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int
   p_ = &progress;
   first_ = queue.step();
   n_ = std::min({n, kMostSteps, queue.batch().count - first_});
-  n_ = place(queue.even_up_to(step_at(n_)));
+  n_ = in_run(queue.even_up_to(step_at(n_)));
   end_ = StepEnd::none;
   least_cost_ = queue.batch().stages.empty() ? queue.batch().cost : 0;
   waits_.clear();
-  arrivals_.clear();
-  credits_.clear();
-  lines_.clear();
-  credits_count_ = 0;
-  each_.resize(ports.in.size());
+  arrival_bounds_.clear();
+  credit_bounds_.clear();
+  line_.clear();
+  credits_waited_for_ = 0;
+  each_may_wait_.resize(ports.in.size());
   for (size_t i = 0; i < ports.in.size() && n_ > 0; ++i) wait_for(i);
-  late_.resize(ports.credits.size());
+  waiting_.resize(ports.credits.size());
   for (size_t c = 0; c < ports.credits.size() && n_ > 0; ++c) wait_for_credits(c);
   if (n_ == 0) return 0;
   cost_ = queue.costs(static_cast<uint32_t>(n_), costs_.data());
-  if (!solve_lines()) solve_numbers();
+  if (!solve_line()) solve_numbers();
   end_before(horizon);
   if (n_ == 0) return 0;
   queue.count_tokens(static_cast<uint32_t>(n_));
@@ -49,23 +53,23 @@ bool StepSolver::cut(int64_t k, StepEnd why) {
 // --- what has to be there ---
 
 void StepSolver::wait_for(size_t i) {
-  const StepPorts::In& in = ports_->in[i];
+  const StepPorts::Taken& in = ports_->in[i];
   LaneView& view = queue_->in(in.lane);
   Fifo& fifo = *in.fifo;
   const int64_t held = fifo.held();
   if (held > 0) fifo.source->times.find(fifo.taken(), fifo.next_give);
-  each_[i] = 0;
+  each_may_wait_[i] = 0;
   if (view.listed) return wait_for_listed(fifo, in.lane);
   if (!view.each) return;
   if (cut(held, StepEnd::waits)) blocker_ = {&fifo, in.lane, false};
-  each_[i] = n_ > 0 && fifo.arrival(n_ - 1) > p_->free_at ? 1 : 0;
+  each_may_wait_[i] = n_ > 0 && fifo.arrival(n_ - 1) > p_->free_at ? 1 : 0;
 }
 
 void StepSolver::wait_for_listed(const Fifo& fifo, size_t lane) {
   LaneView& view = queue_->in(lane);
   int64_t count = view.needed_before(step_at(n_));
   if (const int64_t held = fifo.held(); count > held) {
-    cut(place(view.lane->need_at(view.next + static_cast<uint32_t>(held))), StepEnd::waits);
+    cut(in_run(view.lane->need_at(view.next + static_cast<uint32_t>(held))), StepEnd::waits);
     blocker_ = {&fifo, lane, false};
     if (n_ == 0) return;
     count = view.needed_before(step_at(n_));
@@ -86,7 +90,7 @@ void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t cou
   const int64_t plus = lane.heads ? 1 - first_ : -first_;
   const int64_t delay = fifo.delay();
   // The first has no token before it, maybe.
-  const int64_t head = std::max<int64_t>(place(lane.need_at(view.next)), 0);
+  const int64_t head = std::max<int64_t>(in_run(lane.need_at(view.next)), 0);
   const auto step_after = [&](int64_t j) { return std::max<int64_t>(at[next + j] + plus, 0); };
   const auto step_of = [&](int64_t j) { return j == 0 ? head : step_after(j); };
   TimeLines::Cursor cursor = fifo.next_give;
@@ -98,12 +102,12 @@ void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t cou
         k = end;
         continue;
       }
-      if (!arrivals_.any()) arrivals_.start(n_);
-      if (j + k == 0) arrivals_.add(head, s.at(k++) + delay);
+      if (!arrival_bounds_.any()) arrival_bounds_.start(n_);
+      if (j + k == 0) arrival_bounds_.add(head, s.at(k++) + delay);
       if (s.values == nullptr) {
-        for (; k < end; ++k) arrivals_.add(step_after(j + k), s.start + s.step * k + delay);
+        for (; k < end; ++k) arrival_bounds_.add(step_after(j + k), s.start + s.step * k + delay);
       } else {
-        for (; k < end; ++k) arrivals_.add(step_after(j + k), s.values[k] + delay);
+        for (; k < end; ++k) arrival_bounds_.add(step_after(j + k), s.values[k] + delay);
       }
     }
     j += s.count;
@@ -117,7 +121,7 @@ void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t c
   for (int64_t j = 0; j < count;) {
     const auto s = fifo.source->times.stretch(fifo.taken() + j, count - j, cursor);
     for (int64_t k = 0; k < s.count; ++k) {
-      const int64_t at = place(view.lane->need_at(view.next + static_cast<uint32_t>(j + k)));
+      const int64_t at = in_run(view.lane->need_at(view.next + static_cast<uint32_t>(j + k)));
       const int64_t step = std::max<int64_t>(at, 0);
       if (s.at(k) + delay > earliest(step))
         waits_.put(static_cast<uint32_t>(step), s.at(k) + delay);
@@ -128,10 +132,10 @@ void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t c
 }
 
 void StepSolver::wait_for_credits(size_t c) {
-  const StepPorts::Credit& credit = ports_->credits[c];
+  const StepPorts::Taken& credit = ports_->credits[c];
   LaneView& view = queue_->out(credit.lane);
   Fifo& fifo = *credit.fifo;
-  late_[c] = {};
+  waiting_[c] = {};
   const bool all = view.each;
   if (!all && !view.listed) return;
   const int64_t index = fifo.source->given - fifo.depth;
@@ -140,30 +144,30 @@ void StepSolver::wait_for_credits(size_t c) {
   int64_t count = all ? n_ : view.before(step_at(n_));
   if (count > room) {
     cut(all ? room
-            : place(view.lane->at[view.next + static_cast<size_t>(std::max<int64_t>(room, 0))]),
+            : in_run(view.lane->at[view.next + static_cast<size_t>(std::max<int64_t>(room, 0))]),
         StepEnd::waits);
     blocker_ = {&fifo, credit.lane, true};
     count = room;
   }
-  late_[c] = {std::max<int64_t>(0, -index), count};
+  waiting_[c] = {std::max<int64_t>(0, -index), count};
   // The last credit is not after the first step: none has to be waited for.
-  if (late_[c].any() && n_ > 0 && fifo.credit(count - 1) <= p_->free_at) late_[c] = {};
-  credits_count_ += late_[c].any() ? 1 : 0;
+  if (waiting_[c].any() && n_ > 0 && fifo.credit(count - 1) <= p_->free_at) waiting_[c] = {};
+  credits_waited_for_ += waiting_[c].any() ? 1 : 0;
 }
 
 /// Calls wait(k, time) for the steps, below n_, that the credits may hold up, until it says false.
 template <typename Wait>
 bool StepSolver::for_credits(size_t c, Wait&& wait) const {
-  const StepPorts::Credit& credit = ports_->credits[c];
+  const StepPorts::Taken& credit = ports_->credits[c];
   const Fifo& fifo = *credit.fifo;
   const LaneView& view = queue_->out(credit.lane);
   const bool all = view.each;
   const int64_t index = fifo.source->given - fifo.depth;
   TimeLines::Cursor cursor = fifo.next_credit;
-  for (int64_t j = late_[c].first; j < late_[c].count;) {
-    const auto s = fifo.takes.stretch(index + j, late_[c].count - j, cursor);
+  for (int64_t j = waiting_[c].first; j < waiting_[c].end;) {
+    const auto s = fifo.takes.stretch(index + j, waiting_[c].end - j, cursor);
     for (int64_t i = 0; i < s.count; ++i, ++j) {
-      const int64_t k = all ? j : place(view.lane->at[view.next + static_cast<size_t>(j)]);
+      const int64_t k = all ? j : in_run(view.lane->at[view.next + static_cast<size_t>(j)]);
       if (k >= n_) return true;
       if (!wait(k, s.at(i) + 1)) return false;
     }
@@ -172,29 +176,29 @@ bool StepSolver::for_credits(size_t c, Wait&& wait) const {
 }
 
 void StepSolver::add_credits(size_t c) {
-  const StepPorts::Credit& credit = ports_->credits[c];
+  const StepPorts::Taken& credit = ports_->credits[c];
   if (queue_->out(credit.lane).each) {
     const Fifo& fifo = *credit.fifo;
-    return credits_.add_each(fifo.takes, fifo.next_credit, fifo.source->given - fifo.depth, 1,
-                             late_[c].first, n_);
+    return credit_bounds_.add_each(fifo.takes, fifo.next_credit, fifo.source->given - fifo.depth, 1,
+                                   waiting_[c].first, n_);
   }
-  credits_.start(n_);
+  credit_bounds_.start(n_);
   for_credits(c, [&](int64_t k, int64_t time) {
-    credits_.add(k, time);
+    credit_bounds_.add(k, time);
     return true;
   });
 }
 
 /// Whether no credit comes after the earliest time of its step.
 bool StepSolver::credits_in_time(size_t c) const {
-  const StepPorts::Credit& credit = ports_->credits[c];
+  const StepPorts::Taken& credit = ports_->credits[c];
   const Fifo& fifo = *credit.fifo;
-  const auto in_time = [&](int64_t k, int64_t time) { return time <= lines_.earliest(k); };
+  const auto in_time = [&](int64_t k, int64_t time) { return time <= line_.at(k); };
   if (!queue_->out(credit.lane).each) return for_credits(c, in_time);
   const int64_t index = fifo.source->given - fifo.depth;
-  const int64_t count = std::min(late_[c].count, n_);
+  const int64_t count = std::min(waiting_[c].end, n_);
   TimeLines::Cursor cursor = fifo.next_credit;
-  for (int64_t j = late_[c].first; j < count;) {
+  for (int64_t j = waiting_[c].first; j < count;) {
     const auto s = fifo.takes.stretch(index + j, count - j, cursor);
     if (s.values == nullptr) {  // two lines: their ends tell
       if (!in_time(j, s.start + 1) || !in_time(j + s.count - 1, s.last() + 1)) return false;
@@ -210,58 +214,62 @@ bool StepSolver::credits_in_time(size_t c) const {
 
 // --- when ---
 
-/// True if the times are lines, as they mostly are where all arrivals are.
-bool StepSolver::solve_lines() {
-  if (cost_ < 0 || arrivals_.any()) return false;
-  lines_.start(p_->free_at, cost_);
+/// True if the times are a line, as they mostly are where all arrivals are: of as many steps as are
+/// one. Short lines are not worth it.
+bool StepSolver::solve_line() {
+  if (cost_ < 0 || arrival_bounds_.any()) return false;
+  line_.start(p_->free_at, cost_);
   int64_t n = n_;
   for (size_t i = 0; i < ports_->in.size(); ++i) {
-    if (each_[i] == 0) continue;
+    if (each_may_wait_[i] == 0) continue;
     const Fifo& fifo = *ports_->in[i].fifo;
     TimeLines::Cursor cursor = fifo.next_give;
     const auto s = fifo.source->times.stretch(fifo.taken(), n, cursor);
     n = s.count;
-    if (s.values != nullptr || !lines_.follow(s.start + fifo.delay(), s.step)) return false;
+    if (s.values != nullptr || !line_.follow(s.start + fifo.delay(), s.step)) return false;
   }
   if (n < std::min(n_, kLeastRun)) return false;
-  for (size_t c = 0; c < ports_->credits.size() && credits_count_ > 0; ++c) {
-    if (late_[c].any() && !credits_in_time(c)) return false;
+  for (size_t c = 0; c < ports_->credits.size() && credits_waited_for_ > 0; ++c) {
+    if (waiting_[c].any() && !credits_in_time(c)) return false;
   }
-  if (!lines_.solve(waits_, n)) return false;
+  n = line_.solve(waits_, n);
+  if (n < std::min(n_, kLeastRun)) {
+    line_.clear();
+    return false;
+  }
   cut(n, StepEnd::none);
   return true;
 }
 
 void StepSolver::solve_numbers() {
   for (size_t i = 0; i < ports_->in.size(); ++i) {
-    if (each_[i] == 0) continue;
+    if (each_may_wait_[i] == 0) continue;
     const Fifo& fifo = *ports_->in[i].fifo;
-    arrivals_.add_each(fifo.source->times, fifo.next_give, fifo.taken(), fifo.delay(), 0, n_);
+    arrival_bounds_.add_each(fifo.source->times, fifo.next_give, fifo.taken(), fifo.delay(), 0, n_);
   }
-  if (waits_.any()) arrivals_.start(n_);
+  if (waits_.any()) arrival_bounds_.start(n_);
   for (const auto& [k, time] : waits_) {
-    if (k < n_) arrivals_.add(k, time);
+    if (k < n_) arrival_bounds_.add(k, time);
   }
-  for (size_t c = 0; c < ports_->credits.size() && credits_count_ > 0; ++c) {
-    if (late_[c].any()) add_credits(c);
+  for (size_t c = 0; c < ports_->credits.size() && credits_waited_for_ > 0; ++c) {
+    if (waiting_[c].any()) add_credits(c);
   }
   solve();
   // Steps are never nearer to each other than they cost.
   const int64_t first = times_[0];
   const int64_t last = times_[static_cast<size_t>(n_) - 1];
   if (cost_ >= 0 && n_ >= kLeastRun && last - first == cost_ * (n_ - 1)) {
-    lines_.start(first, cost_);
-    lines_.set(n_);
+    line_.set(first, cost_);
   } else {
-    lines_.clear();
+    line_.clear();
   }
 }
 
 void StepSolver::solve() {
-  if (credits_.any() && arrivals_.any()) credits_.raise_to(arrivals_, n_);
-  if (!arrivals_.any() && !credits_.any()) arrivals_.start(n_);
-  const int64_t* const bounds = credits_.any() ? credits_.at() : arrivals_.at();
-  if (cost_ >= 0) return kernels::solve(bounds, n_, p_->free_at, cost_, times_.data());
+  if (credit_bounds_.any() && arrival_bounds_.any()) credit_bounds_.raise_to(arrival_bounds_, n_);
+  if (!arrival_bounds_.any() && !credit_bounds_.any()) arrival_bounds_.start(n_);
+  const int64_t* const bounds = credit_bounds_.any() ? credit_bounds_.at() : arrival_bounds_.at();
+  if (cost_ >= 0) return loops::solve(bounds, n_, p_->free_at, cost_, times_.data());
   int64_t free_at = p_->free_at;
   for (size_t k = 0; k < static_cast<size_t>(n_); ++k) {
     times_[k] = std::max(free_at, bounds[k]);
@@ -272,8 +280,8 @@ void StepSolver::solve() {
 void StepSolver::end_before(int64_t horizon) {
   if (time(n_ - 1) < horizon) return;
   int64_t late = 0;
-  if (lines_.any()) {
-    late = lines_.first_from(horizon, n_);
+  if (line_.any()) {
+    late = line_.first_from(horizon);
   } else {
     late = std::lower_bound(times_.begin(), times_.begin() + n_, horizon) - times_.begin();
   }
@@ -284,7 +292,7 @@ void StepSolver::end_before(int64_t horizon) {
 // --- what is done ---
 
 void StepSolver::take(size_t i) {
-  const StepPorts::In& in = ports_->in[i];
+  const StepPorts::Taken& in = ports_->in[i];
   const LaneView& view = queue_->in(in.lane);
   if (view.each) {
     in.fifo->reserve(n_);
@@ -296,7 +304,7 @@ void StepSolver::take(size_t i) {
 }
 
 void StepSolver::give(size_t o) {
-  const StepPorts::Out& out = ports_->out[o];
+  const StepPorts::Given& out = ports_->out[o];
   const LaneView& view = queue_->out(out.lane);
   const bool all = view.each;
   if (!all && !view.listed) return;
@@ -305,7 +313,7 @@ void StepSolver::give(size_t o) {
   Gives& gives = *out.gives;
   if (gives.memory != nullptr) {
     for (int64_t j = 0; j < count; ++j) {
-      gives.give(time(all ? j : place(view.lane->at[view.next + static_cast<size_t>(j)])));
+      gives.give(time(all ? j : in_run(view.lane->at[view.next + static_cast<size_t>(j)])));
     }
     return;
   }
@@ -319,8 +327,8 @@ void StepSolver::give(size_t o) {
 }
 
 void StepSolver::append_all(TimeLines& to) const {
-  if (lines_.any()) {
-    lines_.append_to(to, n_);
+  if (line_.any()) {
+    to.append_line(n_, line_.at(0), line_.step());
   } else {
     to.append(times_.data(), n_);
   }
@@ -332,8 +340,8 @@ void StepSolver::append_at(const LaneView& view, int64_t count, TimeLines& to) {
   while (count > 0) {
     int64_t n = count;
     int64_t* const room = to.extend(n);
-    if (lines_.any()) {
-      lines_.at_each(steps, n, first_, room);
+    if (line_.any()) {
+      line_.at_each(steps, n, first_, room);
     } else {
       for (int64_t j = 0; j < n; ++j) room[j] = times[steps[j]];
     }
@@ -344,7 +352,7 @@ void StepSolver::append_at(const LaneView& view, int64_t count, TimeLines& to) {
 
 void StepSolver::count(Activity* activity, Activity* stalls) {
   StepProgress& p = *p_;
-  if (credits_.any()) {
+  if (credit_bounds_.any()) {
     p.blocked += blocked();
     for (int64_t k = 0; stalls != nullptr && k < n_; ++k) {
       if (ready(k) < time(k)) stalls->add(ready(k), time(k) - 1);
@@ -367,13 +375,13 @@ void StepSolver::count(Activity* activity, Activity* stalls) {
 /// When step k could be if it needed no credit.
 int64_t StepSolver::ready(int64_t k) const {
   const int64_t free_at = k == 0 ? p_->free_at : times_[static_cast<size_t>(k - 1)] + cost(k - 1);
-  return arrivals_.any() ? std::max(free_at, arrivals_.at()[k]) : free_at;
+  return arrival_bounds_.any() ? std::max(free_at, arrival_bounds_.at()[k]) : free_at;
 }
 
 /// Cycles for which only credits were missing.
 int64_t StepSolver::blocked() const {
-  if (cost_ >= 0 && arrivals_.any()) {
-    return kernels::delays(times_.data(), arrivals_.at(), n_, p_->free_at, cost_);
+  if (cost_ >= 0 && arrival_bounds_.any()) {
+    return loops::delays(times_.data(), arrival_bounds_.at(), n_, p_->free_at, cost_);
   }
   int64_t sum = times_[static_cast<size_t>(n_ - 1)] - p_->free_at;
   if (cost_ >= 0) return sum - (n_ - 1) * cost_;

@@ -9,37 +9,32 @@
 
 #include "sim/common/activity.h"
 #include "sim/timing/fifo.h"
-#include "sim/timing/step_lines.h"
+#include "sim/timing/step_bounds.h"
+#include "sim/timing/step_line.h"
 #include "sim/timing/step_queue.h"
-#include "sim/timing/step_waits.h"
 
 namespace fuseflow::engine {
 
 /// Why no more steps were done.
 enum class StepEnd : uint8_t {
-  none,   ///< all that were asked for
+  none,   ///< all that were asked for are done
   waits,  ///< a token or a credit is not known
   beyond  ///< the next one is not before the horizon
 };
 
 /// What the steps of a node meet.
 struct StepPorts {
-  struct In {
+  struct Taken {
     Fifo* fifo;
     size_t lane;
   };
-  struct Out {
+  struct Given {
     Gives* gives;
     size_t lane;
   };
-  /// A consumer whose room an output has to wait for.
-  struct Credit {
-    Fifo* fifo;
-    size_t lane;
-  };
-  std::vector<In> in;
-  std::vector<Out> out;
-  std::vector<Credit> credits;
+  std::vector<Taken> in;
+  std::vector<Given> out;
+  std::vector<Taken> credits;  ///< consumers whose room an output has to wait for, by its lane
 };
 
 /// What a step waits for: tokens, or room for some, of a FIFO.
@@ -71,15 +66,16 @@ class StepSolver {
   const StepBlocker& blocker() const { return blocker_; }
 
  private:
-  /// Tokens first .. count-1 of an output that may have to wait for credits.
-  struct Late {
+  /// Tokens first .. end-1 of an output, those that may have to wait for credits.
+  struct CreditRange {
     int64_t first = 0;
-    int64_t count = 0;
-    bool any() const { return first < count; }
+    int64_t end = 0;
+    bool any() const { return first < end; }
   };
 
   bool cut(int64_t k, StepEnd why);
-  int64_t place(uint32_t step) const { return static_cast<int64_t>(step) - first_; }
+  /// Step `step` of the batch as a number in this run, and back.
+  int64_t in_run(uint32_t step) const { return static_cast<int64_t>(step) - first_; }
   uint32_t step_at(int64_t k) const { return static_cast<uint32_t>(first_ + k); }
   /// Step k cannot be before, whatever it waits for.
   int64_t earliest(int64_t k) const { return p_->free_at + least_cost_ * k; }
@@ -92,13 +88,13 @@ class StepSolver {
   bool for_credits(size_t c, Wait&& wait) const;
   bool credits_in_time(size_t c) const;
   void add_credits(size_t c);
-  bool solve_lines();
+  bool solve_line();
   void solve_numbers();
   void solve();
   int64_t cost(int64_t k) const { return cost_ >= 0 ? cost_ : costs_[static_cast<size_t>(k)]; }
   int64_t ready(int64_t k) const;
   int64_t time(int64_t k) const {
-    return lines_.any() ? lines_.at(k) : times_[static_cast<size_t>(k)];
+    return line_.any() ? line_.at(k) : times_[static_cast<size_t>(k)];
   }
   void end_before(int64_t horizon);
   void take(size_t i);
@@ -118,15 +114,15 @@ class StepSolver {
   int64_t least_cost_ = 0;  // of any step
   int64_t cost_ = 0;        // of each step; below 0: they differ
   // Nothing of the following is set before it is needed.
-  std::vector<uint8_t> each_;  // by input: each step may have to wait for a token
-  std::vector<Late> late_;     // by credit
-  int credits_count_ = 0;      // of those that have any
+  std::vector<uint8_t> each_may_wait_;  // by input: each step may, for a token
+  std::vector<CreditRange> waiting_;    // by credit
+  int credits_waited_for_ = 0;          // ports whose credits may hold up a step
   Waits waits_;
-  StepLines lines_;
-  Bounds arrivals_;
-  Bounds credits_;
-  Steps64 times_;
-  Steps64 costs_;
+  StepLine line_;
+  Bounds arrival_bounds_;
+  Bounds credit_bounds_;
+  StepTimes times_;
+  StepTimes costs_;
 };
 
 }  // namespace fuseflow::engine

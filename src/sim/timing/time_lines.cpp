@@ -1,7 +1,6 @@
 #include "sim/timing/time_lines.h"
 
 #include <algorithm>
-#include <array>
 
 #include "sim/timing/step_kernels.h"
 
@@ -14,19 +13,13 @@ constexpr int64_t kMostReserve = 4096;
 int64_t with_reserve(int64_t count) {
   return count + std::max(count / 4, std::min(count, kMostReserve));
 }
-
-size_t doubled(size_t size, int64_t needed) {
-  while (static_cast<int64_t>(size) < needed) size *= 2;
-  return size;
-}
 }  // namespace
 
 // --- giving ---
 
 void TimeLines::add_piece(int64_t start, int64_t step) {
-  const int64_t pieces = pieces_end_ - pieces_begin_ + 1;
-  if (pieces > static_cast<int64_t>(piece_mask_ + 1)) grow_pieces(pieces);
-  pieces_[static_cast<size_t>(pieces_end_++) & piece_mask_] = {end_, start, step, values_end_};
+  pieces_.grow(pieces_.held() + 1);
+  pieces_[pieces_.end++] = {end_, start, step, values_.end};
 }
 
 void TimeLines::append(const int64_t* times, int64_t n) {
@@ -41,8 +34,8 @@ void TimeLines::append(const int64_t* times, int64_t n) {
 
 void TimeLines::append_line(int64_t n, int64_t start, int64_t step) {
   if (n == 0) return;
-  if (pieces_end_ > pieces_begin_ && !last().explicit_()) {
-    const Piece& p = last();
+  if (in_line()) {
+    const Piece& p = pieces_[pieces_.end - 1];
     if (start == p.start + p.step * (end_ - p.first) && (n == 1 || step == p.step)) {
       end_ += n;
       return;
@@ -60,46 +53,19 @@ void TimeLines::append_line(int64_t n, int64_t start, int64_t step) {
 
 void TimeLines::forget(int64_t first) {
   // The last one stays: it may go on.
-  while (pieces_begin_ + 1 < pieces_end_ && end_of(pieces_begin_) <= first) ++pieces_begin_;
-  values_begin_ = values_end_;
-  for (int64_t p = pieces_begin_; p < pieces_end_; ++p) {
-    if (!piece(p).explicit_()) continue;
-    values_begin_ = piece(p).value + std::max<int64_t>(0, first - piece(p).first);
+  while (pieces_.begin + 1 < pieces_.end && end_of(pieces_.begin) <= first) ++pieces_.begin;
+  values_.begin = values_.end;
+  for (int64_t p = pieces_.begin; p < pieces_.end; ++p) {
+    if (!pieces_[p].explicit_()) continue;
+    values_.begin = pieces_[p].value + std::max<int64_t>(0, first - pieces_[p].first);
     return;
   }
 }
 
 void TimeLines::make_room(int64_t count, int64_t first) {
   forget(first);
-  const int64_t values = with_reserve(values_end_ - values_begin_ + count);
-  if (values > static_cast<int64_t>(value_mask_ + 1)) grow_values(values);
-  const int64_t pieces = 2 * (pieces_end_ - pieces_begin_ + kSparePieces);
-  if (pieces > static_cast<int64_t>(piece_mask_ + 1)) grow_pieces(pieces);
-}
-
-void TimeLines::grow_values(int64_t size) {
-  const size_t bigger = doubled(value_mask_ + 1, size);
-  auto grown = std::make_unique_for_overwrite<int64_t[]>(bigger);
-  for (int64_t v = values_begin_; v < values_end_;) {
-    const size_t from = static_cast<size_t>(v) & value_mask_;
-    const size_t to = static_cast<size_t>(v) & (bigger - 1);
-    const int64_t count = std::min({values_end_ - v, static_cast<int64_t>(value_mask_ + 1 - from),
-                                    static_cast<int64_t>(bigger - to)});
-    std::copy_n(&values_[from], count, &grown[to]);
-    v += count;
-  }
-  values_ = std::move(grown);
-  value_mask_ = bigger - 1;
-}
-
-void TimeLines::grow_pieces(int64_t size) {
-  const size_t bigger = doubled(piece_mask_ + 1, size);
-  std::vector<Piece> grown(bigger);
-  for (int64_t p = pieces_begin_; p < pieces_end_; ++p) {
-    grown[static_cast<size_t>(p) & (bigger - 1)] = piece(p);
-  }
-  pieces_ = std::move(grown);
-  piece_mask_ = bigger - 1;
+  values_.grow(with_reserve(values_.held() + count));
+  pieces_.grow(2 * (pieces_.held() + kSparePieces));
 }
 
 // --- asking ---
@@ -107,18 +73,18 @@ void TimeLines::grow_pieces(int64_t size) {
 /// The piece that holds token k: near by, or else by bisection.
 void TimeLines::seek(int64_t k, Cursor& cursor) const {
   constexpr int kNear = 4;
-  int64_t low = pieces_begin_;
-  if (piece(cursor.piece).first <= k) {
+  int64_t low = pieces_.begin;
+  if (pieces_[cursor.piece].first <= k) {
     for (int i = 0; i < kNear; ++i) {
       if (end_of(cursor.piece) > k) return;
       ++cursor.piece;
     }
     low = cursor.piece;
   }
-  int64_t high = pieces_end_ - 1;
+  int64_t high = pieces_.end - 1;
   while (low < high) {
     const int64_t middle = low + (high - low + 1) / 2;
-    if (piece(middle).first <= k) {
+    if (pieces_[middle].first <= k) {
       low = middle;
     } else {
       high = middle - 1;
@@ -135,14 +101,14 @@ int64_t TimeLines::first_from(int64_t time, int64_t first, int64_t last, Cursor 
   find(last - 1, near);
   for (int64_t high = near.piece; low < high;) {
     near.piece = low + (high - low + 1) / 2;
-    if (at(piece(near.piece).first, near) < time) {
+    if (at(pieces_[near.piece].first, near) < time) {
       low = near.piece;
     } else {
       high = near.piece - 1;
     }
   }
   near.piece = low;
-  int64_t k = std::max(first, piece(low).first);
+  int64_t k = std::max(first, pieces_[low].first);
   for (int64_t end = std::min(last, end_of(low)); k < end;) {
     const int64_t middle = k + (end - k) / 2;
     if (at(middle, near) < time) {
@@ -154,31 +120,19 @@ int64_t TimeLines::first_from(int64_t time, int64_t first, int64_t last, Cursor 
   return k;
 }
 
-namespace {
-constexpr int64_t kTogether = 64;
-
-/// The times of a stretch, written to `room` if they are nowhere.
-const int64_t* numbers(const TimeLines::Stretch& s, int64_t n, int64_t* room) {
-  if (s.values != nullptr) return s.values;
-  for (int64_t k = 0; k < n; ++k) room[k] = s.start + s.step * k;
-  return room;
-}
-}  // namespace
-
 bool TimeLines::before(int64_t k, Cursor at, const TimeLines& other, int64_t j, Cursor other_at,
                        int64_t count) const {
-  std::array<int64_t, kTogether> a_room;
-  std::array<int64_t, kTogether> b_room;
   while (count > 0) {
     const Stretch a = stretch(k, count, at);
     const Stretch b = other.stretch(j, a.count, other_at);
-    int64_t n = b.count;
-    if (a.values == nullptr && b.values == nullptr) {
+    const int64_t n = b.count;
+    if (a.values != nullptr && b.values != nullptr) {
+      if (!loops::all_before(a.values, b.values, n)) return false;
+    } else if (a.values == nullptr && b.values == nullptr) {
       if (a.start >= b.start || a.at(n - 1) >= b.at(n - 1)) return false;
     } else {
-      if (a.values == nullptr || b.values == nullptr) n = std::min(n, kTogether);
-      if (!kernels::all_before(numbers(a, n, a_room.data()), numbers(b, n, b_room.data()), n)) {
-        return false;
+      for (int64_t i = 0; i < n; ++i) {
+        if (a.at(i) >= b.at(i)) return false;
       }
     }
     k += n;

@@ -4,14 +4,45 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <utility>
 
 #include "sim/data/times.h"
 
 namespace fuseflow::engine {
+
+/// Elements by number, of which the oldest are dropped.
+template <typename T>
+class Ring {
+ public:
+  int64_t begin = 0;  ///< elements before it are not asked for any more
+  int64_t end = 0;
+
+  T& operator[](int64_t i) { return elements_[static_cast<size_t>(i) & mask_]; }
+  const T& operator[](int64_t i) const { return elements_[static_cast<size_t>(i) & mask_]; }
+  int64_t held() const { return end - begin; }
+  int64_t places() const { return static_cast<int64_t>(mask_ + 1); }
+  /// So many places from that of element i on lie one after the other.
+  int64_t unbroken(int64_t i) const { return places() - (i & static_cast<int64_t>(mask_)); }
+  int64_t bytes() const { return places() * static_cast<int64_t>(sizeof(T)); }
+  /// At least so many places.
+  void grow(int64_t size) {
+    if (size <= places()) return;
+    const size_t bigger = std::bit_ceil(static_cast<size_t>(size));
+    auto grown = std::make_unique_for_overwrite<T[]>(bigger);
+    for (int64_t i = begin; i < end; ++i) grown[static_cast<size_t>(i) & (bigger - 1)] = (*this)[i];
+    elements_ = std::move(grown);
+    mask_ = bigger - 1;
+  }
+
+ private:
+  static constexpr size_t kLeast = 64;
+  std::unique_ptr<T[]> elements_ = std::make_unique<T[]>(kLeast);
+  size_t mask_ = kLeast - 1;
+};
 
 class TimeLines {
  public:
@@ -34,15 +65,12 @@ class TimeLines {
 
   int64_t end() const { return end_; }  ///< tokens whose times were given
   /// Of the host's memory.
-  int64_t bytes() const {
-    return static_cast<int64_t>((value_mask_ + 1) * sizeof(int64_t) +
-                                pieces_.size() * sizeof(Piece));
-  }
+  int64_t bytes() const { return values_.bytes() + pieces_.bytes(); }
 
   /// Whether there is no room for `count` more tokens, given in one go or one by one.
   bool lacks(int64_t count) const {
-    return values_end_ - values_begin_ + count > static_cast<int64_t>(value_mask_ + 1) ||
-           pieces_end_ - pieces_begin_ + kSparePieces > static_cast<int64_t>(piece_mask_ + 1);
+    return values_.held() + count > values_.places() ||
+           pieces_.held() + kSparePieces > pieces_.places();
   }
   /// Makes room for them, and for some more; tokens before `first` are not asked for any more.
   void make_room(int64_t count, int64_t first);
@@ -50,37 +78,37 @@ class TimeLines {
   // The next tokens, no earlier than those before, for which there must be room. (That for pieces
   // is made if there is none.)
   void append(int64_t time) {
-    if (pieces_end_ == pieces_begin_ || !last().explicit_()) open_values();
-    values_[static_cast<size_t>(values_end_++) & value_mask_] = time;
+    open_values();
+    values_[values_.end++] = time;
     ++end_;
   }
   void append(const int64_t* times, int64_t n);
   /// Where the next n numbers are to be written; lowers n to those that are in one place.
   int64_t* extend(int64_t& n) {
-    if (pieces_end_ == pieces_begin_ || !last().explicit_()) open_values();
-    const size_t at = static_cast<size_t>(values_end_) & value_mask_;
-    n = std::min(n, static_cast<int64_t>(value_mask_ + 1 - at));
-    values_end_ += n;
+    open_values();
+    int64_t* const at = &values_[values_.end];
+    n = std::min(n, values_.unbroken(values_.end));
+    values_.end += n;
     end_ += n;
-    return &values_[at];
+    return at;
   }
   void append_line(int64_t n, int64_t start, int64_t step);
 
   /// The time of token k. Nothing is found out about tokens that were forgotten.
   int64_t at(int64_t k, Cursor near) const {
     find(k, near);
-    const Piece& p = piece(near.piece);
+    const Piece& p = pieces_[near.piece];
     if (!p.explicit_()) return p.start + p.step * (k - p.first);
-    return values_[static_cast<size_t>(p.value + k - p.first) & value_mask_];
+    return values_[p.value + k - p.first];
   }
   /// The tokens from k on, as far as they are of one kind, n at most.
   Stretch stretch(int64_t k, int64_t n, Cursor& cursor) const {
     find(k, cursor);
-    const Piece& p = piece(cursor.piece);
+    const Piece& p = pieces_[cursor.piece];
     const int64_t count = std::min(n, end_of(cursor.piece) - k);
     if (!p.explicit_()) return {count, p.start + p.step * (k - p.first), p.step, nullptr};
-    const size_t at = static_cast<size_t>(p.value + k - p.first) & value_mask_;
-    return {std::min(count, static_cast<int64_t>(value_mask_ + 1 - at)), 0, 0, &values_[at]};
+    const int64_t value = p.value + k - p.first;
+    return {std::min(count, values_.unbroken(value)), 0, 0, &values_[value]};
   }
   /// The first of the tokens first .. last-1 whose time is not before `time`; or `last`.
   int64_t first_from(int64_t time, int64_t first, int64_t last, Cursor near) const;
@@ -90,9 +118,9 @@ class TimeLines {
               int64_t count) const;
   /// Moves the cursor to token k.
   void find(int64_t k, Cursor& cursor) const {
-    if (cursor.piece < pieces_begin_) cursor.piece = pieces_begin_;
-    const bool past = cursor.piece + 1 < pieces_end_ && piece(cursor.piece + 1).first <= k;
-    if (past || piece(cursor.piece).first > k) seek(k, cursor);
+    if (cursor.piece < pieces_.begin) cursor.piece = pieces_.begin;
+    const bool past = cursor.piece + 1 < pieces_.end && pieces_[cursor.piece + 1].first <= k;
+    if (past || pieces_[cursor.piece].first > k) seek(k, cursor);
   }
 
  private:
@@ -103,30 +131,22 @@ class TimeLines {
     int64_t value = 0;  // how many numbers are before the piece
     bool explicit_() const { return step == kExplicit; }
   };
-  static constexpr size_t kLeastValues = 64;
-  static constexpr size_t kLeastPieces = 64;
   static constexpr int64_t kSparePieces = 4;
 
-  const Piece& piece(int64_t p) const { return pieces_[static_cast<size_t>(p) & piece_mask_]; }
-  const Piece& last() const { return piece(pieces_end_ - 1); }
-  int64_t end_of(int64_t p) const { return p + 1 == pieces_end_ ? end_ : piece(p + 1).first; }
+  int64_t end_of(int64_t p) const { return p + 1 == pieces_.end ? end_ : pieces_[p + 1].first; }
+  /// Whether the latest tokens are a line, which may go on.
+  bool in_line() const { return pieces_.held() > 0 && !pieces_[pieces_.end - 1].explicit_(); }
   void add_piece(int64_t start, int64_t step);
-  void open_values() { add_piece(0, kExplicit); }
+  /// The next tokens have numbers.
+  void open_values() {
+    if (pieces_.held() == 0 || in_line()) add_piece(0, kExplicit);
+  }
   void seek(int64_t k, Cursor& cursor) const;
   void forget(int64_t first);
-  void grow_values(int64_t size);
-  void grow_pieces(int64_t size);
 
   int64_t end_ = 0;
-  // Rings, by number of the piece and of the token that has a number of its own.
-  std::vector<Piece> pieces_ = std::vector<Piece>(kLeastPieces);
-  size_t piece_mask_ = kLeastPieces - 1;
-  int64_t pieces_begin_ = 0;
-  int64_t pieces_end_ = 0;
-  std::unique_ptr<int64_t[]> values_ = std::make_unique<int64_t[]>(kLeastValues);
-  size_t value_mask_ = kLeastValues - 1;
-  int64_t values_begin_ = 0;
-  int64_t values_end_ = 0;
+  Ring<Piece> pieces_;
+  Ring<int64_t> values_;  // of the tokens that have a number of their own
 };
 
 }  // namespace fuseflow::engine

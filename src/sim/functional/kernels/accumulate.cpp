@@ -58,8 +58,9 @@ class AccumulateNode final : public EngineNode {
         value_(node_.inputs.size() - 1),
         entries_(node_.reduction, start_value(), key_space()),
         blocks_(context, node_, start_value()),
-        steps_(sides, rules(context.machine), depths(), order_ + 1) {
-    given_.resize(order_ + 1);
+        steps_(sides, rules(context.machine), depths()) {
+    two_stores_ = context.machine.accumulate_double_buffered;
+    made_.resize(order_ + 1);
   }
 
   bool reads(size_t input) const override {
@@ -74,7 +75,7 @@ class AccumulateNode final : public EngineNode {
   bool compute() override {
     if (ended_) return false;
     if (!load()) return false;
-    for (size_t j = 0; j <= order_; ++j) given_[j].restart(out_lane(j), reads_output(j));
+    for (size_t j = 0; j <= order_; ++j) made_[j].restart(out_lane(j), reads_output(j));
     blocks_.start_batch();
     run();
     give_all();
@@ -92,6 +93,7 @@ class AccumulateNode final : public EngineNode {
     return all;
   }
 
+  /// How many keys there are; 0 where values are blocks, whose entries are in blocks_.
   uint64_t key_space() {
     uint64_t space = 1;
     for (size_t j = 0; j < order_; ++j) {
@@ -104,27 +106,16 @@ class AccumulateNode final : public EngineNode {
         throw Error(ExitCode::rejected, "an accumulator has more than 2^64 coordinates");
       }
     }
-    return space;
+    return blocked(node_.inputs.back().stream) ? 0 : space;
   }
 
-  /// The next batch: the value, inputs of its space, and those that go along. n_ tokens of them.
+  /// The next batch: the value, inputs of its space, and those that go along.
   bool load() {
-    n_ = ports[value_]->ready();
-    for (size_t i = 0; i < value_; ++i) {
-      if (depth(i) == depth(value_)) n_ = std::min(n_, ports[i]->ready());
-    }
-    if (n_ == 0) return false;
-    const Batch whole = ports[value_]->batch(n_);
     fibers_.clear();
-    uint32_t served = n_;
-    for (size_t i = 0; i < value_; ++i) {
-      if (depth(i) == depth(value_)) continue;
-      OuterInput outer(*ports[i], depth(value_) - depth(i), steps_.in(i));
-      served = std::min(served, walk(outer, i, whole));
-    }
-    n_ = served;
-    if (n_ == 0) return false;
-    batch_ = ports[value_]->batch(n_);
+    const auto along = [this](size_t i, OuterInput& outer, const Batch& whole) {
+      return walk(outer, i, whole);
+    };
+    if (!read_beside(value_, UINT32_MAX, batch_, along)) return false;
     for (size_t i = 0; i < value_; ++i) {
       if (depth(i) == depth(value_)) load_like(i);
     }
@@ -159,7 +150,7 @@ class AccumulateNode final : public EngineNode {
   }
 
   void load_like(size_t input) {
-    const Batch batch = ports[input]->batch(n_);
+    const Batch batch = ports[input]->batch(batch_.count);
     check_like(batch_, batch);
     if (input < value_ - order_) return;
     coordinates_ = batch;
@@ -170,7 +161,7 @@ class AccumulateNode final : public EngineNode {
       });
       return;
     }
-    check_coordinate(input, kernels::largest(batch.payload.words(), n_));  // stops are 0
+    check_coordinate(input, loops::largest(batch.payload.words(), batch.count));  // stops are 0
   }
 
   void run() {
@@ -188,8 +179,8 @@ class AccumulateNode final : public EngineNode {
         steps_.pass(stop, at);
       }
     }
-    add(batch_.stops.size(), k, n_);
-    steps_.end_batch(n_);
+    add(batch_.stops.size(), k, batch_.count);
+    steps_.end_batch(batch_.count);
   }
 
   /// Tokens first .. last-1 of the fiber up to the s-th stop.
@@ -220,7 +211,7 @@ class AccumulateNode final : public EngineNode {
   /// Null if they are not read.
   const float* values_of(size_t s, uint32_t first, uint32_t last) {
     if (batch_.payload.run_length == nullptr && batch_.payload.data == nullptr) return nullptr;
-    const Words words = words_of(batch_, s, first, last, scratch_);
+    const Words words = fiber_words(batch_, s, first, last, scratch_);
     if (words.step == 0 && last - first > 1) {
       const uint32_t word = *words.first;
       scratch_.assign(last - first, word);
@@ -232,7 +223,7 @@ class AccumulateNode final : public EngineNode {
   /// A flush whose first step is step t of those that give.
   void flush(const Stop& stop, uint32_t t) {
     if (stop.done()) {
-      for (OutputTokens& given : given_) given.stop(kDoneLevel, 0, t);
+      for (OutputTokens& given : made_) given.stop(kDoneLevel, 0, t);
       steps_.flushed(0);
       ended_ = true;
       return;
@@ -285,15 +276,15 @@ class AccumulateNode final : public EngineNode {
                     uint32_t n, uint32_t t) {
     uint64_t rest = key / extents_.back();
     for (size_t j = order_ - 1; j-- > old;) {
-      given_[j].payload(static_cast<uint32_t>(rest % extents_[j]), t);
+      made_[j].payload(static_cast<uint32_t>(rest % extents_[j]), t);
       rest /= extents_[j];
     }
     const auto inner = static_cast<uint32_t>(key % extents_.back());
-    if (uint32_t* out = given_[order_ - 1].run(n, t)) {
+    if (uint32_t* out = made_[order_ - 1].run(n, t)) {
       for (uint32_t k = 0; k < n; ++k) out[k] = inner + k;
     }
     if (counts != nullptr) stats_.flops += n;
-    uint32_t* out = given_[order_].run(n, t);
+    uint32_t* out = made_[order_].run(n, t);
     if (out == nullptr) return;
     std::memcpy(out, values, n * sizeof(float));
     for (uint32_t k = 0; counts != nullptr && k < n; ++k) {
@@ -305,7 +296,7 @@ class AccumulateNode final : public EngineNode {
     for (size_t j = same + 1; j <= order_; ++j) {
       const size_t loop = std::min(j, order_ - 1);
       const size_t level = loop - same - 1;
-      given_[j].stop(static_cast<uint16_t>(level), (2U << level) - 1, t);
+      made_[j].stop(static_cast<uint16_t>(level), (2U << level) - 1, t);
     }
   }
 
@@ -315,13 +306,13 @@ class AccumulateNode final : public EngineNode {
     for (size_t j = 0; j <= order_; ++j) {
       const size_t loop = std::min(j, order_ - 1);
       const uint32_t inner = any ? (1U << loop) - 1 : 0U;
-      given_[j].stop(static_cast<uint16_t>(outer + loop), (parent_bits << loop) | inner, t);
+      made_[j].stop(static_cast<uint16_t>(outer + loop), (parent_bits << loop) | inner, t);
     }
   }
 
   void give_all() {
     for (size_t j = 0; j <= order_; ++j) {
-      OutputTokens& given = given_[j];
+      OutputTokens& given = made_[j];
       if (given.structure->count == 0) continue;
       auto words = make_pooled<decltype(given.words)>(std::move(given.words));
       Payload payload{words, given.payloads ? words->data() : nullptr};
@@ -336,9 +327,8 @@ class AccumulateNode final : public EngineNode {
   Entries entries_;
   BlockEntries blocks_;  // of values that are blocks
   AccumulateSteps steps_;
-  std::vector<OutputTokens> given_;
+  std::vector<OutputTokens> made_;
   // the batch at hand
-  uint32_t n_ = 0;
   Batch batch_;
   Batch coordinates_;  // innermost
   std::vector<uint32_t> scratch_;

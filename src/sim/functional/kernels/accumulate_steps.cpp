@@ -5,8 +5,9 @@
 namespace fuseflow::engine {
 
 AccumulateSteps::AccumulateSteps(std::vector<StepSource>& sides, const AccumulateRules& rules,
-                                 std::vector<int> depths, size_t outputs)
+                                 std::vector<int> depths)
     : sides_(&sides), rules_(rules), depths_(std::move(depths)), value_(depths_.size() - 1) {
+  const size_t outputs = rules_.order + 1;
   sides.resize(two() ? 2 : 1);
   sides.front().own_lanes(value_ + 1, two() ? 0 : outputs);
   for (size_t i = 0; i < value_; ++i) {
@@ -80,7 +81,7 @@ void AccumulateSteps::end_batch(uint32_t n) {
   gather().add(n - from_, rules_.interval);
   if (gather().count == n) in(value_).reset();
   for (size_t i = 0; i < value_; ++i) {
-    if (depths_[i] != depths_[value_]) shift(i, n);
+    if (depths_[i] != depths_[value_]) shift(i);
   }
 }
 
@@ -117,9 +118,8 @@ class AccumulateSteps::Walk {
 };
 
 /// The outer lanes count inner tokens: the steps of flushes and of outer stops lie between these.
-void AccumulateSteps::shift(size_t input, uint32_t n) {
+void AccumulateSteps::shift(size_t input) {
   Lane& lane = in(input);
-  lane.cut(n);
   const auto loops = static_cast<uint32_t>(depths_[value_] - depths_[input]);
   Walk needs(*this, loops);
   for (size_t j = 0; j < lane.need.size(); ++j) {

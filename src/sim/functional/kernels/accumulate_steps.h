@@ -25,7 +25,7 @@ class AccumulateSteps {
   /// Makes the sides' lanes: one that takes and gives, or with two stores one that takes and one
   /// that gives. `depths`: loops of the inputs, the value last.
   AccumulateSteps(std::vector<StepSource>& sides, const AccumulateRules& rules,
-                  std::vector<int> depths, size_t outputs);
+                  std::vector<int> depths);
 
   /// Of the side that takes.
   Lane& in(size_t input) {
@@ -49,7 +49,7 @@ class AccumulateSteps {
   bool two() const { return rules_.double_buffered; }
   uint32_t outer_stops(const Stop& stop, uint32_t token);
   void take_up_to(uint32_t token);
-  void shift(size_t input, uint32_t n);
+  void shift(size_t input);
 
   std::vector<StepSource>* sides_;
   const AccumulateRules rules_;

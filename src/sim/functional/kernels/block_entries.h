@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/functional/block_loops.h"
+#include "sim/functional/kernels/entries.h"
 #include "sim/functional/node.h"
 
 namespace fuseflow::engine {
@@ -36,11 +37,7 @@ class BlockEntries {
   /// payload is a number or, as bits, a block's name.
   template <typename Visit>
   void drain(Visit&& visit) {
-    std::vector<uint64_t> keys;
-    keys.reserve(entries_.size());
-    for (const auto& entry : entries_) keys.push_back(entry.first);
-    std::sort(keys.begin(), keys.end());
-    for (const uint64_t key : keys) {
+    for (const uint64_t key : sorted_keys(entries_)) {
       const Entry& entry = entries_.at(key);
       float payload = 0;
       if (entry.sums != nullptr && !fold_.out_blocked()) payload = *entry.sums;

@@ -13,6 +13,15 @@
 
 namespace fuseflow::engine {
 
+template <typename Entry>
+std::vector<uint64_t> sorted_keys(const std::unordered_map<uint64_t, Entry>& table) {
+  std::vector<uint64_t> keys;
+  keys.reserve(table.size());
+  for (const auto& entry : table) keys.push_back(entry.first);
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
 /// Keys are 0 .. extent-1. Small extents are kept as an array with marks, so that adding is a
 /// scatter; large ones in a hash table that is sorted when drained. Each entry combines its values
 /// in the order in which they come.
@@ -27,8 +36,6 @@ class Entries {
     blocks_.assign(extent / kBlock, 0);
     if (reduction == Reduction::mean) counts_.assign(extent, 0);
   }
-
-  bool dense() const { return dense_; }
 
   void add(uint64_t key, float value) {
     if (!dense_) {
@@ -52,7 +59,7 @@ class Entries {
       return;
     }
     if (n >= kFew && coordinates[n - 1] - coordinates[0] == n - 1 &&
-        kernels::is_run(coordinates, n)) {
+        loops::is_run(coordinates, n)) {
       return sum_run(base + coordinates[0], values, n);
     }
     float* sums = values_.data() + base;
@@ -100,7 +107,7 @@ class Entries {
   }
 
   void sum_run(uint64_t key, const float* values, uint32_t n) {
-    kernels::add_to(values_.data() + key, values, n);
+    loops::add_to(values_.data() + key, values, n);
     std::memset(marks_.data() + key, 1, n);
     std::memset(blocks_.data() + key / kBlock, 1, (key + n - 1) / kBlock - key / kBlock + 1);
   }
@@ -145,11 +152,7 @@ class Entries {
 
   template <typename Visit>
   void drain_table(Visit& visit) {
-    std::vector<uint64_t> keys;
-    keys.reserve(table_.size());
-    for (const auto& entry : table_) keys.push_back(entry.first);
-    std::sort(keys.begin(), keys.end());
-    for (const uint64_t key : keys) {
+    for (const uint64_t key : sorted_keys(table_)) {
       const Entry& entry = table_.at(key);
       visit(key, &entry.value, reduction_ == Reduction::mean ? &entry.count : nullptr, 1U);
     }

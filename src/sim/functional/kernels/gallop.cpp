@@ -12,9 +12,8 @@
 namespace fuseflow::engine {
 namespace {
 
-/// One of the two levels.
-struct Side {
-  Side(const Context& context, TensorId tensor, int level)
+struct SearchedLevel {
+  SearchedLevel(const Context& context, TensorId tensor, int level)
       : view(context.program, tensor, level, context.storage(tensor)),
         stored(context.storage(tensor)->levels[static_cast<size_t>(level)]) {
     if (context.addresses != nullptr) reader.emplace(*context.addresses, tensor, level, stored);
@@ -33,18 +32,15 @@ class GallopNode final : public MemoryNode {
  public:
   GallopNode(const Context& context, NodeId id)
       : MemoryNode(context, id),
-        levels_{Side(context, node_.tensor, node_.level),
-                Side(context, node_.other_tensor, node_.other_level)},
+        levels_{SearchedLevel(context, node_.tensor, node_.level),
+                SearchedLevel(context, node_.other_tensor, node_.other_level)},
         chunk_(context.chunk) {
     if (!timed_memory()) {
       steps().out.front().always_listed = true;
       return;
     }
-    make_batched(4);
-    last_burst_.assign(4, kNoBurst);
+    ask_in_own_steps(4);  // whatever the memory: each look waits for what it has asked for
   }
-
-  bool reads(size_t) const override { return true; }
 
  protected:
   bool compute() override {
@@ -66,7 +62,7 @@ class GallopNode final : public MemoryNode {
     structure_ = new_structure();
     count_ = 0;
     looks_ = 0;
-    if (batched) batched->begin();
+    if (asking) asking->begin();
     takes_ = &steps().in.front().list();
     gives_ = &steps().out.front().list();
     crd_ = reads_output(0) ? allocate_payload(chunk_) : nullptr;
@@ -105,13 +101,13 @@ class GallopNode final : public MemoryNode {
     if (gallop_.over() && !here(ahead)) return false;
     in = ahead;
     if (entered) count_positions();
-    if (batched) ask_for_positions(entered);
+    if (asking) ask_for_positions(entered);
     if (gallop_.over()) {
       give_stop(in, 1);
       return true;
     }
     open_ = true;
-    if (!batched) take(1);
+    if (!asking) take(1);
     look();
     return true;
   }
@@ -120,7 +116,7 @@ class GallopNode final : public MemoryNode {
     gallop_ = Gallop();
     std::array<uint32_t, 2> size{};
     for (size_t i = 0; i < 2; ++i) {
-      Side& level = levels_[i];
+      SearchedLevel& level = levels_[i];
       level.reference = in[i].word();
       if (level.reference == kAbsent) return;
       const auto extent = level.view.extent();
@@ -132,7 +128,7 @@ class GallopNode final : public MemoryNode {
   }
 
   void count_positions() {
-    for (Side& level : levels_) {
+    for (SearchedLevel& level : levels_) {
       stats_.read_bytes += level.view.position_bytes(level.reference, level.last);
       level.last = level.reference;
     }
@@ -140,15 +136,15 @@ class GallopNode final : public MemoryNode {
 
   /// A step that takes the references and asks for the positions of both fibers, if they are there.
   void ask_for_positions(bool entered) {
-    takes_->take(batched->step(0));
+    takes_->take(asking->step(0));
     std::array<uint32_t, 2> asked{};
     for (size_t i = 0; i < 2 && entered; ++i) {
       asked[i] = levels_[i].reader->enter(
           levels_[i].reference, false,
           [&](uint64_t address, uint64_t bytes) { return request(2 * i, address, bytes); });
     }
-    batched->ask_together(
-        std::array{std::pair(size_t{0}, asked[0]), std::pair(size_t{2}, asked[1])}, 0);
+    asking->ask_together(std::array{std::pair(size_t{0}, asked[0]), std::pair(size_t{2}, asked[1])},
+                         0);
   }
 
   void look() {
@@ -156,27 +152,27 @@ class GallopNode final : public MemoryNode {
     const bool found = gallop_.step([&](int list, uint32_t position) {
       const auto i = static_cast<size_t>(list);
       stats_.read_bytes += levels_[i].view.element_bytes();
-      if (!batched) return;
+      if (!asking) return;
       asked[i] += levels_[i].reader->element(
           levels_[i].begin + position,
           [&](uint64_t address, uint64_t bytes) { return request(2 * i + 1, address, bytes); });
     });
     ++looks_;
-    if (batched) {
+    if (asking) {
       wait_for(asked);
-      batched->count_own(1);
+      asking->count_own(1);
     } else {
-      step(1);
+      add_steps(1);
     }
     if (found) give_found();
   }
   void wait_for(const std::array<uint32_t, 2>& asked) {
     if (asked[0] + asked[1] == 0) {
-      batched->step(interval_);
+      asking->step(interval_);
       return;
     }
-    batched->ask_together(
-        std::array{std::pair(size_t{1}, asked[0]), std::pair(size_t{3}, asked[1])}, interval_);
+    asking->ask_together(std::array{std::pair(size_t{1}, asked[0]), std::pair(size_t{3}, asked[1])},
+                         interval_);
   }
 
   void give_found() {
@@ -212,7 +208,7 @@ class GallopNode final : public MemoryNode {
   /// The stop at the end of a fiber, `references` of which are still to be taken; `in` is past
   /// them. It needs the next token too.
   void give_stop(Cursors& in, uint32_t references) {
-    if (!batched) take(references);
+    if (!asking) take(references);
     if (in[0].is_payload() || in[0].stop().done()) {
       takes_->needs(steps().count);
       return log_stop(0, 1);
@@ -230,12 +226,12 @@ class GallopNode final : public MemoryNode {
     log_stop(stop.done() ? kDoneLevel : stop.level + 1, stop.bits << 1);
   }
   void log_stop(int level, uint32_t bits) {
-    batched ? static_cast<void>(batched->step(interval_)) : step(1);
-    if (batched) batched->count_own(1);
+    asking ? static_cast<void>(asking->step(interval_)) : add_steps(1);
+    if (asking) asking->count_own(1);
     structure_->stops.push_back({count_, static_cast<uint16_t>(level), bits});
     if (crd_) crd_[count_] = 0;
-    for (Side& side : levels_) {
-      if (side.references) side.references[count_] = 0;
+    for (SearchedLevel& searched : levels_) {
+      if (searched.references) searched.references[count_] = 0;
     }
     give_token();
   }
@@ -250,7 +246,7 @@ class GallopNode final : public MemoryNode {
     }
   }
 
-  std::array<Side, 2> levels_;
+  std::array<SearchedLevel, 2> levels_;
   const uint32_t chunk_;
   Gallop gallop_;      // of the fibers at hand
   bool open_ = false;  // in a fiber whose references have been taken

@@ -72,7 +72,7 @@ class JoinNode : public EngineNode {
     if (ended_ || !load()) return false;
     start();
     merge();
-    if (steps_ == 0) return false;
+    if (step_ == 0) return false;
     finish();
     return true;
   }
@@ -89,10 +89,10 @@ class JoinNode : public EngineNode {
       if (at_stops()) {
         end_fiber();
       } else {
-        step();
+        take_least();
       }
     }
-    EngineNode::step(steps_);
+    add_steps(step_);
   }
   bool all_here() const {
     return std::all_of(groups_.begin(), groups_.end(),
@@ -112,24 +112,24 @@ class JoinNode : public EngineNode {
     return least;
   }
   /// One coordinate of any number of groups; whether it is kept.
-  bool step() {
+  bool take_least() {
     const uint32_t coordinate = least();
     size_t have = 0;
     for (size_t g = 0; g < groups_.size(); ++g) {
       Group& group = groups_[g];
       const bool has = !group.at_stop() && group.crd[group.at] == coordinate;
-      group.source[given_] = has ? group.at : kAbsent;
+      group.source[tokens_out_] = has ? group.at : kAbsent;
       if (!has) continue;
-      group.takes[group.at++] = steps_;
+      group.takes[group.at++] = step_;
       ++have;
     }
-    const bool keep =
-        join_rule(node_.kind)->keeps(have, groups_.size(), groups_[0].source[given_] != kAbsent);
+    const bool keep = join_rule(node_.kind)
+                          ->keeps(have, groups_.size(), groups_[0].source[tokens_out_] != kAbsent);
     if (keep) {
-      crd_[given_] = coordinate;
-      gives_[given_++] = steps_;
+      crd_[tokens_out_] = coordinate;
+      gives_[tokens_out_++] = step_;
     }
-    ++steps_;
+    ++step_;
     return keep;
   }
 
@@ -140,18 +140,18 @@ class JoinNode : public EngineNode {
       if (stop.level != like.level || stop.bits != like.bits) {
         disagree("two inputs of one space differ in structure");
       }
-      group.source[given_] = group.at;
-      group.takes[group.at++] = steps_;
+      group.source[tokens_out_] = group.at;
+      group.takes[group.at++] = step_;
       ++group.stop;
     }
-    structure_->stops.push_back({given_, like.level, like.bits});
-    crd_[given_] = 0;
-    gives_[given_++] = steps_++;
+    structure_->stops.push_back({tokens_out_, like.level, like.bits});
+    crd_[tokens_out_] = 0;
+    gives_[tokens_out_++] = step_++;
     ended_ = like.done();
   }
 
   std::vector<Group> groups_;
-  uint32_t steps_ = 0;
+  uint32_t step_ = 0;  // number of the next step
 
  private:
   bool load() {
@@ -167,14 +167,14 @@ class JoinNode : public EngineNode {
       group.crd = group.coordinates().payload.words();
       group.at = 0;
       group.stop = 0;
-      group.source.resize(total + kSlack);
+      group.source.resize(total);
     }
     return true;
   }
 
   void start() {
-    steps_ = 0;
-    given_ = 0;
+    step_ = 0;
+    tokens_out_ = 0;
     structure_ = new_structure();
     crd_ = allocate_payload(capacity_);
     Steps& batch = steps();
@@ -189,16 +189,18 @@ class JoinNode : public EngineNode {
   void merge_two() {
     switch (node_.kind) {
       case NodeKind::intersect:
-        return run<0>();
+        return run<NodeKind::intersect>();
       case NodeKind::unite:
-        return run<1>();
+        return run<NodeKind::unite>();
       default:
-        return run<2>();
+        return run<NodeKind::leftjoin>();
     }
   }
-  /// Steps while both groups have elements here. kKind: 0 intersect, 1 unite, 2 leftjoin.
-  template <int kKind>
+  /// Steps while both groups have elements here.
+  template <NodeKind kKind>
   void run() {
+    constexpr bool kIntersect = kKind == NodeKind::intersect;
+    constexpr bool kUnite = kKind == NodeKind::unite;
     Group& a = groups_[0];
     Group& b = groups_[1];
     uint32_t i = a.at;
@@ -208,8 +210,8 @@ class JoinNode : public EngineNode {
     if (i >= i_end || j >= j_end) return;
     uint32_t* source_a = a.source.data();
     uint32_t* source_b = b.source.data();
-    uint32_t m = given_;
-    uint32_t t = steps_;
+    uint32_t m = tokens_out_;
+    uint32_t t = step_;
     const uint32_t* crd_a = a.crd;
     const uint32_t* crd_b = b.crd;
     uint32_t* take_a = a.takes;
@@ -223,24 +225,25 @@ class JoinNode : public EngineNode {
       take_a[i] = t;
       take_b[j] = t;
       gives[m] = t;
-      // Not comparisons, of which compilers make branches.
+      // Not comparisons, of which compilers make branches: le is 1 if ca <= cb, since exactly then
+      // ca - cb - 1 wraps below 0.
       const auto le = static_cast<uint32_t>((ca - cb - 1) >> 63);
       const auto ge = static_cast<uint32_t>((cb - ca - 1) >> 63);
-      source_a[m] = kKind == 1 ? i | (le - 1) : i;  // kAbsent if the coordinate is b's
-      source_b[m] = kKind != 0 ? j | (ge - 1) : j;
-      if (kKind == 1) crd[m] = static_cast<uint32_t>(std::min(ca, cb));
-      m += kKind == 0 ? (le & ge) : kKind == 1 ? 1 : le;
+      source_a[m] = kUnite ? i | (le - 1) : i;  // all ones (kAbsent) if the coordinate is b's
+      source_b[m] = !kIntersect ? j | (ge - 1) : j;
+      if (kUnite) crd[m] = static_cast<uint32_t>(std::min(ca, cb));
+      m += kIntersect ? (le & ge) : kUnite ? 1 : le;
       i += le;
       j += ge;
       ++t;
     }
-    if (kKind != 1) {
+    if (!kUnite) {
       for (uint32_t k = m_begin; k < m; ++k) crd[k] = crd_a[source_a[k]];
     }
     a.at = i;
     b.at = j;
-    given_ = m;
-    steps_ = t;
+    tokens_out_ = m;
+    step_ = t;
   }
 
   /// Two groups: the elements of `one` that are left when `other` is at its stop.
@@ -252,22 +255,22 @@ class JoinNode : public EngineNode {
     const bool keep =
         node_.kind == NodeKind::unite || (node_.kind == NodeKind::leftjoin && one == 0);
     const uint32_t n = end - from.at;
-    std::iota(from.takes + from.at, from.takes + end, steps_);
-    if (keep) std::iota(gives_ + given_, gives_ + given_ + n, steps_);
-    steps_ += n;
+    std::iota(from.takes + from.at, from.takes + end, step_);
+    if (keep) std::iota(gives_ + tokens_out_, gives_ + tokens_out_ + n, step_);
+    step_ += n;
     if (keep) {
-      std::iota(from.source.begin() + given_, from.source.begin() + given_ + n, from.at);
-      std::fill_n(groups_[other].source.begin() + given_, n, kAbsent);
-      std::copy_n(from.crd + from.at, n, crd_.get() + given_);
-      given_ += n;
+      std::iota(from.source.begin() + tokens_out_, from.source.begin() + tokens_out_ + n, from.at);
+      std::fill_n(groups_[other].source.begin() + tokens_out_, n, kAbsent);
+      std::copy_n(from.crd + from.at, n, crd_.get() + tokens_out_);
+      tokens_out_ += n;
     }
     from.at = end;
   }
   void finish() {
-    structure_->count = given_;
+    structure_->count = tokens_out_;
     for (size_t g = 0; g < groups_.size(); ++g) steps().in[g].at.resize(groups_[g].at);
-    steps().out.front().at.resize(given_);
-    if (given_ == 0) return;
+    steps().out.front().at.resize(tokens_out_);
+    if (tokens_out_ == 0) return;
     const StructureRef structure = structure_;
     give(0, structure, {crd_, crd_.get()});
     size_t output = 1;
@@ -281,7 +284,7 @@ class JoinNode : public EngineNode {
     if (!connected(output)) return;
     std::shared_ptr<uint32_t[]> out;
     if (reads_output(output)) {
-      out = allocate_payload(given_);
+      out = allocate_payload(tokens_out_);
       const uint32_t* in = group.batches[input].payload.words();
       const StreamId stream = node_.inputs[group.first + input].stream;
       const bool value =
@@ -289,7 +292,7 @@ class JoinNode : public EngineNode {
       const uint32_t pad = !value            ? kAbsent
                            : blocked(stream) ? pad_block(stream)
                                              : std::bit_cast<uint32_t>(node_.init);
-      kernels::pick(in, group.source.data(), pad, out.get(), given_);
+      loops::pick(in, group.source.data(), pad, out.get(), tokens_out_);
       for (const Stop& stop : structure->stops) out[stop.at] = 0;
     }
     const Port& port = *ports[group.first + input];
@@ -308,7 +311,7 @@ class JoinNode : public EngineNode {
   std::map<int64_t, uint32_t> pads_;  // by volume
   // the batch at hand
   uint32_t capacity_ = 0;
-  uint32_t given_ = 0;
+  uint32_t tokens_out_ = 0;
   uint32_t* gives_ = nullptr;  // by token given: its step
   std::shared_ptr<Structure> structure_;
   std::shared_ptr<uint32_t[]> crd_;
@@ -337,7 +340,7 @@ class WordJoinNode final : public JoinNode {
         continue;
       }
       go_to(least() / kLevelWordBits);
-      if (step()) {
+      if (take_least()) {
         kept_ = true;
         add_paid(1);
       } else {
@@ -354,7 +357,7 @@ class WordJoinNode final : public JoinNode {
     const int64_t passed = wanted - word_;
     if (passed <= 0) return;
     const auto silent = static_cast<uint32_t>(passed - (kept_ ? 1 : 0));
-    steps_ += silent;
+    step_ += silent;
     if (silent > 0) add_paid(silent);
     word_ = wanted;
     kept_ = false;

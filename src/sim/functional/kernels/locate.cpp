@@ -18,7 +18,7 @@ class LocateNode final : public TokenNode {
       : TokenNode(context, id),
         level_(context.program, node_.tensor, node_.level, context.storage(node_.tensor)) {
     if (timed_memory() && level_.kind() != LevelKind::dense) {
-      batched_memory() ? make_batched(2) : make_sides(3);
+      memory_wants_batches() ? ask_in_own_steps(2) : make_sides(3);
       reader_.emplace(*context.addresses, node_.tensor, node_.level,
                       context.storage(node_.tensor)->levels[static_cast<size_t>(node_.level)]);
     } else if (searches()) {  // a token waits for the steps of its search
@@ -27,7 +27,7 @@ class LocateNode final : public TokenNode {
     }
   }
 
-  bool takes_run_length(size_t) const override { return plain() && !gates.any(); }
+  bool takes_run_length(size_t) const override { return plain() && !row_gates.any(); }
 
  protected:
   bool looks_up(const std::vector<Batch>& inputs, uint32_t k) override {
@@ -38,8 +38,8 @@ class LocateNode final : public TokenNode {
     if (inputs[0].payload.run_length != nullptr && inputs[1].payload.run_length != nullptr) {
       if (auto runs = find_runs(inputs)) return {nullptr, nullptr, std::move(runs)};
     }
-    return TokenNode::make_payload(
-        {with_words(inputs[0], refs_), with_words(inputs[1], coordinates_)}, n);
+    return TokenNode::make_payload({expanded(inputs[0], refs_), expanded(inputs[1], coordinates_)},
+                                   n);
   }
   void log_steps(const std::vector<Batch>& inputs, uint32_t n) override {
     if (!searches()) return TokenNode::log_steps(inputs, n);
@@ -53,14 +53,14 @@ class LocateNode final : public TokenNode {
       takes.push_back(step - 1);
       gives.push_back(step - 1);
     });
-    EngineNode::step(step);
+    add_steps(step);
   }
   uint32_t step_of(uint32_t token) const override {
     return searches() ? first_steps_[token] : token;
   }
 
   void log_bursts(const std::vector<Batch>& inputs, uint32_t n) override {
-    if (batched) batched->begin();
+    if (asking) asking->begin();
     for_tokens(inputs, n, [&](uint32_t k, bool looked, int64_t coordinate) {
       const uint32_t reference = inputs[0].payload.words()[k];
       uint32_t entered = 0;
@@ -74,10 +74,10 @@ class LocateNode final : public TokenNode {
           return probes_[next++] = request(1, address, bytes);
         });
       }
-      if (batched) {
+      if (asking) {
         log_batches(entered);
       } else {
-        log_side(0, 1, 0, entered);
+        log_side(0, {.requests = entered});
         log_probes(entered);
       }
     });
@@ -86,7 +86,7 @@ class LocateNode final : public TokenNode {
   void fill(const std::vector<Batch>& inputs, uint32_t* out, uint32_t n) override {
     find(inputs, n, out);
   }
-  void count(const std::vector<Batch>& inputs, int64_t) override {
+  void account(const std::vector<Batch>& inputs, int64_t) override {
     if (!reads_output(0) && level_.kind() != LevelKind::dense) {
       find(inputs, inputs[0].count, nullptr);
     }
@@ -108,31 +108,31 @@ class LocateNode final : public TokenNode {
           const int64_t coordinate = subscript(inputs, k);
           each(k, refs[k] != kAbsent && level_.in_range(coordinate), coordinate);
         },
-        [&](uint32_t k) { each(k, false, int64_t{-1}); });
+        [&](uint32_t k, const Stop&) { each(k, false, int64_t{-1}); });
   }
 
   /// The second and the third side of a token: a step for each probe, which requests its bursts,
   /// and one for each probe that has some, which uses them.
   void log_probes(uint32_t entered) {
     if (probes_.size() == 1) {
-      log_side(1, 1, entered, probes_[0]);
-      log_side(2, 1, probes_[0], 0);
+      log_side(1, {.uses = entered, .requests = probes_[0]});
+      log_side(2, {.uses = probes_[0]});
       return;
     }
-    if (too_many_bursts(entered, 0)) {
+    if (too_many_bursts({.uses = entered})) {
       log_uses(1, entered);
       entered = 0;
     }
     const size_t last = probes_.size() - 1;
     for (size_t p = 0; p <= last; ++p) {
       const uint32_t step = sides[1].now.count;
-      add_part(1, p == 0 ? entered : 0, probes_[p], interval_);
+      add_part(1, {.uses = p == 0 ? entered : 0, .requests = probes_[p]}, interval_);
       if (p == 0) sides[1].now.in.front().add_range(step, 1);
       if (p == last) sides[1].now.out.front().add_range(step, 1);
-      if (p < last && probes_[p] > 0) add_part(2, probes_[p], 0, interval_);
+      if (p < last && probes_[p] > 0) add_part(2, {.uses = probes_[p]}, interval_);
     }
     const uint32_t proper = sides[2].now.count;
-    add_part(2, probes_[last], 0, interval_);
+    add_part(2, {.uses = probes_[last]}, interval_);
     for (Lane* lane : {&sides[2].now.in.front(), &sides[2].now.out.front()}) {
       lane->add_range(proper, 1);
     }
@@ -141,12 +141,12 @@ class LocateNode final : public TokenNode {
   /// Memory that is asked in batches: a token's positions, then its probes, before the next token.
   void log_batches(uint32_t entered) {
     const uint32_t probed = std::accumulate(probes_.begin(), probes_.end(), 0U);
-    batched->take(entered + probed > 0 ? 0 : interval_);
-    batched->ask(0, entered, probed > 0 ? 0 : interval_);
-    for (size_t p = 1; p < probes_.size(); ++p) batched->step(interval_);
-    batched->ask(1, probed, interval_);
-    batched->give(1);
-    batched->count_own(static_cast<uint32_t>(probes_.size()) - 1);
+    asking->take(entered + probed > 0 ? 0 : interval_);
+    asking->ask(0, entered, probed > 0 ? 0 : interval_);
+    for (size_t p = 1; p < probes_.size(); ++p) asking->step(interval_);
+    asking->ask(1, probed, interval_);
+    asking->give(1);
+    asking->count_own(static_cast<uint32_t>(probes_.size()) - 1);
   }
 
   int64_t subscript(const std::vector<Batch>& inputs, uint32_t k) const {
@@ -183,15 +183,15 @@ class LocateNode final : public TokenNode {
       (*runs)[s] = {static_cast<uint32_t>(position - (end - coordinates.first)), coordinates.step};
     });
     if (!all_runs) return nullptr;
-    return run_length_like(inputs[0], std::move(runs));
+    return runs_like(inputs[0], std::move(runs));
   }
 
   void find(const std::vector<Batch>& inputs, uint32_t n, uint32_t* out) {
     const Batch& batch = inputs[0];
     const uint32_t* refs = batch.payload.words();
     if (plain() && out != nullptr) {
-      const uint64_t beyond = kernels::locate_dense(refs, inputs[1].payload.words(),
-                                                    static_cast<uint32_t>(level_.extent()), out, n);
+      const uint64_t beyond = loops::locate_dense(refs, inputs[1].payload.words(),
+                                                  static_cast<uint32_t>(level_.extent()), out, n);
       if (beyond < static_cast<uint64_t>(kMaxStored)) return;  // else say where, below
     }
     const auto look_up = [&](uint32_t k) {
@@ -202,7 +202,7 @@ class LocateNode final : public TokenNode {
       stats_.read_bytes += level_.position_bytes(refs[k], last_) + level_.probe_bytes(refs[k]);
       last_ = refs[k];
     };
-    for_each_token(batch, n, look_up, [](uint32_t) {});
+    for_each_token(batch, n, look_up, [](uint32_t, const Stop&) {});
   }
 
   LevelView level_;

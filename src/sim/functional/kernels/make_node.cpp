@@ -13,7 +13,7 @@ std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id) {
 #undef FUSEFLOW_MAKER
     auto node = maker(context, id);
     if (node == nullptr) continue;
-    if (node->gates.any()) node->add_rows_lanes();
+    if (node->row_gates.any()) node->add_rows_lanes();
     return node;
   }
   const Node& node = context.graph.nodes[static_cast<size_t>(id)];

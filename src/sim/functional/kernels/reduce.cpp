@@ -42,7 +42,7 @@ class ReduceNode final : public EngineNode {
     uint32_t n = ready;
     if (value_ > 0) n = OuterInput(*ports[0], 1, in_lane(0)).walk(batch);
     if (n == 0) return false;
-    step(n);
+    add_steps(n);
     given_at_ = &out_lane(0).list().at;
     reduce(batch, n);
     if (structure_->count == 0) return true;
@@ -101,7 +101,7 @@ class ReduceNode final : public EngineNode {
     const uint32_t length = batch.at(batch.stops[s]) - k;
     std::array<float, kMostTogether> sums;
     sums.fill(start_value());
-    kernels::sum_fibers(values + k, fibers, length, length + 1, sums.data());
+    loops::sum_fibers(values + k, fibers, length, length + 1, sums.data());
     for (uint32_t f = 0; f < fibers; ++f) {
       running_ = sums[f];
       number_ = length;
@@ -147,15 +147,11 @@ class ReduceNode final : public EngineNode {
     }
     const bool closes = stop.closes();
     if (closes && blocks_.blocked()) {
-      if (payload_) payload_[structure_->count] = block_result();
-      ++structure_->count;
-      given_at_->push_back(at);
+      give_token(payload_ ? block_result() : 0, at);
     } else if (closes) {
       float result = number_ == 0 ? node_.init : running_;
       if (node_.reduction == Reduction::mean && number_ > 0) result /= static_cast<float>(number_);
-      if (payload_) reinterpret_cast<float*>(payload_.get())[structure_->count] = result;
-      ++structure_->count;
-      given_at_->push_back(at);
+      give_token(std::bit_cast<uint32_t>(result), at);
     }
     if (node_.reduction == Reduction::mean && number_ > 0) ++stats_.flops;
     if (stop.level >= 1) {
@@ -167,7 +163,10 @@ class ReduceNode final : public EngineNode {
 
   void give_stop(uint16_t level, uint32_t bits, uint32_t at) {
     structure_->stops.push_back({structure_->count, level, bits});
-    if (payload_) payload_[structure_->count] = 0;
+    give_token(0, at);
+  }
+  void give_token(uint32_t word, uint32_t at) {
+    if (payload_) payload_[structure_->count] = word;
     ++structure_->count;
     given_at_->push_back(at);
   }

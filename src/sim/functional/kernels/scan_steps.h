@@ -26,11 +26,11 @@ class ScanSteps : public MemoryNode {
   void log_fiber();
   /// The first element, or what stands for it, takes the reference.
   void log_reference() {
-    if (!memory() && !batched) take(1);
+    if (!memory() && !asking) take(1);
   }
   /// The next n elements, from at_ on.
   void log_elements(uint32_t n) {
-    if (batched) return ask_for_elements(n);
+    if (asking) return ask_for_elements(n);
     if (memory()) request_elements(n);
   }
   /// Of an empty fiber, before its stop.
@@ -57,7 +57,11 @@ class ScanSteps : public MemoryNode {
   void request_viewed(uint32_t n);
   void log_fetched(uint32_t fetched);
   void log_quiet(uint32_t count);
-  void log_middle(uint32_t need, uint32_t take, uint32_t fetched, uint32_t count = 1);
+  struct References {
+    uint32_t needed = 0;
+    uint32_t taken = 0;
+  };
+  void log_middle(References references, uint32_t requests, uint32_t count = 1);
   // memory that is asked in batches
   void ask_for_fiber();
   void ask_for_elements(uint32_t n);
@@ -92,7 +96,7 @@ inline ScanSteps::ScanSteps(const Context& context, NodeId id)
   if (level.kind == LevelKind::compressed) level_ = &level;
   whole_ = node_.offset == 0 && level.extent <= extent_;
   if (timed_memory() && level.kind != LevelKind::dense) {
-    batched_memory() ? make_batched(2) : make_sides(3);
+    memory_wants_batches() ? ask_in_own_steps(2) : make_sides(3);
     reader_.emplace(*context.addresses, node_.tensor, node_.level, level);
   }
 }
@@ -116,20 +120,20 @@ inline void ScanSteps::enter(uint32_t reference) {
 
 inline void ScanSteps::start_steps() {
   count_ = 0;
-  if (batched) batched->begin();
+  if (asking) asking->begin();
   lane_ = &(memory() ? sides[1].now.in : steps().in).front().list();
 }
 
 inline void ScanSteps::end_steps() {
-  if (batched) {
-    batched->count_own(count_);
+  if (asking) {
+    asking->count_own(count_);
   } else if (!memory()) {
-    step(count_);
+    add_steps(count_);
   }
 }
 
 inline void ScanSteps::log_fiber() {
-  if (batched) {
+  if (asking) {
     ask_for_fiber();
   } else if (memory()) {
     request_fiber();
@@ -139,7 +143,7 @@ inline void ScanSteps::log_fiber() {
                        (end_ - at_) * view_.element_bytes();
   last_ = reference_;
   // The step of the fiber's first token waits until the fiber is stored.
-  if (gates.any()) wait_for_row(count_, reference_);
+  if (row_gates.any()) wait_for_row(count_, reference_);
 }
 
 /// The step at hand takes input tokens.
@@ -149,15 +153,15 @@ inline void ScanSteps::take(uint32_t tokens) {
 
 inline void ScanSteps::log_stop(uint32_t taken, bool stop_taken) {
   const uint32_t needed = taken + (stop_taken ? 0 : 1);
-  if (batched) return log_stop_after_batches(stop_taken);
+  if (asking) return log_stop_after_batches(stop_taken);
   if (!memory()) {
     take(taken);
     if (!stop_taken) lane_->needs(count_);
     return;
   }
-  if (stop_taken) log_side(0, 1, 0, 0);
-  log_middle(needed, taken, 0);
-  log_side(2, 1, 0, 0);
+  if (stop_taken) log_side(0, {});
+  log_middle({.needed = needed, .taken = taken}, 0);
+  log_side(2, {});
 }
 
 // --- memory: the first side takes references and requests positions, the second uses these and
@@ -166,7 +170,7 @@ inline void ScanSteps::log_stop(uint32_t taken, bool stop_taken) {
 inline void ScanSteps::request_fiber() {
   entered_ = 0;
   if (reference_ != kAbsent) entered_ = enter_fiber(reference_);
-  log_side(0, 1, 0, entered_);
+  log_side(0, {.requests = entered_});
   fresh_ = true;
 }
 
@@ -196,34 +200,34 @@ inline void ScanSteps::request_viewed(uint32_t n) {
 /// An element that requests bursts. The first of a fiber takes its reference and positions.
 inline void ScanSteps::log_fetched(uint32_t fetched) {
   const uint32_t first = fresh_ ? 1 : 0;
-  log_middle(first, first, fetched);
-  log_side(2, 1, fetched, 0);
+  log_middle({.needed = first, .taken = first}, fetched);
+  log_side(2, {.uses = fetched});
 }
 
 /// Elements that request nothing.
 inline void ScanSteps::log_quiet(uint32_t count) {
-  log_side(2, count, 0, 0);
+  log_side(2, {.count = count});
   if (fresh_) {
-    log_middle(1, 1, 0);
+    log_middle({.needed = 1, .taken = 1}, 0);
     --count;
   }
-  log_middle(0, 0, 0, count);
+  log_middle({}, 0, count);
 }
 
-/// A step of the second side that needs and takes so many tokens of the first, and if it is the
-/// first of a fiber the fiber's positions; requests `fetched` bursts. Or `count` of them.
-inline void ScanSteps::log_middle(uint32_t need, uint32_t take, uint32_t fetched, uint32_t count) {
+/// A step of the second side that needs and takes so many tokens of the first, and uses the fiber's
+/// positions if it is the first of a fiber. Or `count` of them.
+inline void ScanSteps::log_middle(References references, uint32_t requests, uint32_t count) {
   if (count == 0) return;
-  const uint32_t entered = fresh_ ? entered_ : 0;
+  const SideSteps step{.count = count, .uses = fresh_ ? entered_ : 0, .requests = requests};
   fresh_ = false;
   uint32_t number = sides[1].now.count;
-  if (too_many_bursts(entered, fetched)) {
-    number = log_parts(1, entered, fetched);
+  if (too_many_bursts(step)) {
+    number = log_parts(1, step);
   } else {
-    log_side(1, count, entered, fetched);
+    log_side(1, step);
   }
-  for (uint32_t k = 0; k < need; ++k) lane_->needs(number, k);
-  lane_->at.insert(lane_->at.end(), take, number);
+  for (uint32_t k = 0; k < references.needed; ++k) lane_->needs(number, k);
+  lane_->at.insert(lane_->at.end(), references.taken, number);
 }
 
 /// The step of an empty fiber uses its positions and needs the next token, which comes with those
@@ -245,8 +249,8 @@ inline void ScanSteps::use_positions_first(PortCursor& next) {
 /// The step that takes a reference, and what must be known of its fiber before its elements are.
 inline void ScanSteps::ask_for_fiber() {
   const uint32_t asked = reference_ == kAbsent ? 0 : enter_fiber(reference_);
-  lane_->take(batched->step(0));
-  batched->ask(0, asked, 0);
+  lane_->take(asking->step(0));
+  asking->ask(0, asked, 0);
 }
 
 /// The same: n elements from `at_` on. Those of a batch are given when all are answered.
@@ -255,9 +259,9 @@ inline void ScanSteps::ask_for_elements(uint32_t n) {
   for (uint32_t k = 0; k < n; ++k) {
     const int64_t position = level_ != nullptr ? at_ + k : view_.element(fiber_, at_ + k).position;
     if (reader_->element(position, note) == 0) {  // the words of its fiber have been read
-      batched->step(interval_);
-      batched->give(1);
-    } else if (++collected_ == batched->batch()) {
+      asking->step(interval_);
+      asking->give(1);
+    } else if (++collected_ == asking->batch()) {
       give_collected();
     }
   }
@@ -265,18 +269,18 @@ inline void ScanSteps::ask_for_elements(uint32_t n) {
 
 inline void ScanSteps::give_collected() {
   if (collected_ == 0) return;
-  batched->ask(1, collected_, 0);
-  batched->give(collected_);
+  asking->ask(1, collected_, 0);
+  asking->give(collected_);
   collected_ = 0;
 }
 
 /// The fiber's reference has been taken, empty or not.
 inline void ScanSteps::log_stop_after_batches(bool stop_taken) {
   give_collected();
-  const uint32_t step = batched->step(interval_);
+  const uint32_t step = asking->step(interval_);
   lane_->needs(step);
   if (stop_taken) lane_->at.push_back(step);
-  batched->give(1);
+  asking->give(1);
 }
 
 }  // namespace fuseflow::engine

@@ -1,4 +1,4 @@
-// Engine: filter and drop, which give some of their tokens only.
+// Engine: filter, drop and parallelize, each output of which gives some of the tokens only.
 #include <algorithm>
 #include <bit>
 
@@ -18,13 +18,15 @@ struct Picked {
   std::shared_ptr<Structure> structure = new_structure();
   Places& at;
 
-  void payload(uint32_t step) {
-    at.push_back(step);
-    ++structure->count;
-  }
+  void payload(uint32_t step) { at.push_back(step); }
   void stop(uint16_t level, uint32_t bits, uint32_t step) {
-    structure->stops.push_back({structure->count, level, bits});
-    payload(step);
+    structure->stops.push_back({static_cast<uint32_t>(at.size()), level, bits});
+    at.push_back(step);
+  }
+  /// When all are picked.
+  const std::shared_ptr<Structure>& counted() const {
+    structure->count = static_cast<uint32_t>(at.size());
+    return structure;
   }
   Payload gather(const uint32_t* words) const {
     if (words == nullptr) return {};
@@ -52,7 +54,7 @@ class FilterNode final : public EngineNode {
     if (n == 0 || ended_) return false;
     std::vector<Batch> batches;
     read_batches(0, ports.size(), n, batches);
-    step(n);
+    add_steps(n);
     ended_ = !batches[0].stops.empty() && batches[0].stops.back().done();
     if (keeps_all(batches[0], n)) {
       pass_on(batches, n);
@@ -70,7 +72,7 @@ class FilterNode final : public EngineNode {
     const auto at_stops = std::count_if(
         batch.stops.begin(), batch.stops.end(),
         [&](const Stop& stop) { return same_value(values[batch.at(stop)], node_.init); });
-    return kernels::count_same(values, node_.init, n) == at_stops;
+    return loops::count_same(values, node_.init, n) == at_stops;
   }
 
   void pass_on(const std::vector<Batch>& batches, uint32_t n) {
@@ -83,10 +85,11 @@ class FilterNode final : public EngineNode {
 
   void give_some(const std::vector<Batch>& batches, uint32_t n) {
     const Picked picked = pick(batches[0], n);
-    if (picked.structure->count == 0) return;
+    if (picked.at.empty()) return;
+    const StructureRef structure = picked.counted();
     for (size_t i = 1; i < ports.size(); ++i) {
       const uint32_t* words = reads_output(i - 1) ? batches[i].payload.words() : nullptr;
-      give(i - 1, picked.structure, keeping(picked.gather(words), *ports[i], n));
+      give(i - 1, structure, keeping(picked.gather(words), *ports[i], n));
     }
   }
 
@@ -101,17 +104,12 @@ class FilterNode final : public EngineNode {
   Picked pick(const Batch& batch, uint32_t n) {
     Picked picked(out_lane(0));
     const float* values = batch.payload.values();
-    uint32_t k = 0;
-    const auto elements = [&](uint32_t last) {
-      for (; k < last; ++k) {
-        if (differs(values + k)) picked.payload(k);
-      }
-    };
-    for (const Stop& stop : batch.stops) {
-      elements(batch.at(stop));
-      picked.stop(stop.level, stop.bits, k++);
-    }
-    elements(n);
+    for_each_token(
+        batch, n,
+        [&](uint32_t k) {
+          if (differs(values + k)) picked.payload(k);
+        },
+        [&](uint32_t k, const Stop& stop) { picked.stop(stop.level, stop.bits, k); });
     return picked;
   }
 
@@ -134,32 +132,29 @@ class DropNode final : public EngineNode {
 
  protected:
   bool compute() override {
-    uint32_t n = ready(outer_, ports.size() - outer_);
-    if (n == 0 || ended_) return false;
-    const Batch whole = ports[outer_]->batch(n);
+    if (ended_) return false;
     std::vector<std::vector<uint32_t>> words(outer_);  // by inner token: the outer payload
-    for (size_t i = 0; i < outer_; ++i) {
+    const auto note = [&](size_t i, OuterInput& outer, const Batch& whole) {
       words[i].assign(whole.count, 0);
-      OuterInput outer(*ports[i], 1, in_lane(i));
-      n = std::min(n, outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
-        words[i][first] = word;
-      }));
-    }
-    if (n == 0) return false;
-    for (size_t i = 0; i < outer_; ++i) in_lane(i).cut(n);
+      return outer.walk(whole,
+                        [&](uint32_t first, uint32_t, uint32_t word) { words[i][first] = word; });
+    };
+    Batch inner_batch;
+    if (!read_beside(outer_, UINT32_MAX, inner_batch, note)) return false;
+    const uint32_t n = inner_batch.count;
     std::vector<Batch> batches;
     read_batches(outer_, ports.size() - outer_, n, batches);
-    step(n);
+    add_steps(n);
     Picked outer(steps().out[0]);
     Picked inner(steps().out[1]);
     pick(batches[0], n, outer, inner);
     for (size_t i = 0; i < ports.size(); ++i) {
       const bool is_outer = i < outer_;
       const Picked& picked = is_outer ? outer : inner;
-      if (picked.structure->count == 0) continue;
+      if (picked.at.empty()) continue;
       const uint32_t* in = is_outer ? words[i].data() : batches[i - outer_].payload.words();
       const uint32_t read = is_outer ? static_cast<uint32_t>(in_lane(i).at.size()) + 1 : n;
-      give(i, picked.structure,
+      give(i, picked.counted(),
            keeping(picked.gather(reads_output(i) ? in : nullptr), *ports[i], read));
     }
     return true;
@@ -208,6 +203,66 @@ class DropNode final : public EngineNode {
   bool held_ = false;      // a stop S0 of an earlier inner fiber has still to be given
 };
 
+/// Inputs: the stream, and the coordinates if copies own ranges of them.
+class ParallelizeNode final : public EngineNode {
+ public:
+  ParallelizeNode(const Context& context, NodeId id)
+      : EngineNode(context, id), copies_(static_cast<int64_t>(node_.outputs.size())) {
+    const Stream& stream = context.graph.streams[static_cast<size_t>(node_.inputs[0].stream)];
+    extent_ = context.graph.indices[static_cast<size_t>(stream.indices.back())].extent;
+    next_ = first_copy(0, copies_);
+    sides.back().own_lanes(node_.inputs.size(), node_.outputs.size());
+    std::fill(sides.back().in_lane.begin(), sides.back().in_lane.end(), 0);
+  }
+  bool reads(size_t input) const override {
+    if (input == 1) return true;
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      if (reads_output(o)) return true;
+    }
+    return false;
+  }
+
+ protected:
+  bool compute() override {
+    const uint32_t n = ready(0, ports.size());
+    if (n == 0 || ended_) return false;
+    std::vector<Batch> batches;
+    read_batches(0, ports.size(), n, batches);
+    add_steps(n);
+    std::vector<Picked> parts;
+    for (size_t p = 0; p < node_.outputs.size(); ++p) parts.emplace_back(out_lane(p));
+    deal(batches, n, parts);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (parts[p].at.empty() || !connected(p)) continue;
+      const uint32_t* words = reads_output(p) ? batches[0].payload.words() : nullptr;
+      give(p, parts[p].counted(), keeping(parts[p].gather(words), *ports[0], n));
+    }
+    return true;
+  }
+
+ private:
+  void deal(const std::vector<Batch>& batches, uint32_t n, std::vector<Picked>& parts) {
+    const uint32_t* crd = node_.contiguous ? batches[1].payload.words() : nullptr;
+    for_each_token(
+        batches[0], n,
+        [&](uint32_t k) {
+          const int64_t copy = crd != nullptr ? owning_copy(crd[k], extent_, copies_) : next_;
+          parts[static_cast<size_t>(copy)].payload(k);
+          next_ = next_ + 1 < copies_ ? next_ + 1 : 0;
+        },
+        [&](uint32_t k, const Stop& stop) {
+          for (Picked& part : parts) part.stop(stop.level, stop.bits, k);
+          next_ = first_copy(++fiber_, copies_);
+          ended_ = stop.done();
+        });
+  }
+
+  const int64_t copies_;
+  int64_t extent_ = 0;
+  int64_t next_ = 0;  // in turn: the copy that gets the next element
+  uint64_t fiber_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id) {
@@ -216,6 +271,8 @@ std::unique_ptr<EngineNode> make_select_node(const Context& context, NodeId id) 
       return std::make_unique<FilterNode>(context, id);
     case NodeKind::drop:
       return std::make_unique<DropNode>(context, id);
+    case NodeKind::parallelize:
+      return std::make_unique<ParallelizeNode>(context, id);
     default:
       return nullptr;
   }

@@ -21,7 +21,7 @@ class RootNode final : public EngineNode {
     structure->stops.push_back({1, kDoneLevel, 0});
     auto zeros = allocate_payload(2);
     zeros[0] = zeros[1] = 0;
-    step(2);
+    add_steps(2);
     give(0, structure, {zeros, zeros.get()});
     ended_ = true;
     return true;
@@ -32,8 +32,6 @@ class RootNode final : public EngineNode {
 class ScanNode final : public ScanSteps {
  public:
   ScanNode(const Context& context, NodeId id) : ScanSteps(context, id), chunk_(context.chunk) {}
-
-  bool reads(size_t) const override { return true; }
 
  protected:
   bool compute() override {

@@ -36,7 +36,7 @@ class WriteNode final : public WriterSteps {
   bool compute() override {
     if (ended_ || !load()) return false;
     store();
-    add_steps();
+    log_steps();
     return true;
   }
 
@@ -58,7 +58,8 @@ class WriteNode final : public WriterSteps {
       } else {
         advance_outer(at);
         end_fiber(stop, at);
-        row_event(at, complete_after(stop));
+        const int inner = depth(main_) - 2;
+        row_event(at, complete(inner >= 0 && stop.level >= inner && stop.closes(inner)));
       }
     }
     store_elements(k, n_);
@@ -94,9 +95,8 @@ class WriteNode final : public WriterSteps {
       return;
     }
     written_.given += last - first;
-    if (ports[main_]->blocks) return place_blocks(batch_.payload.words(), first, last);
-    const float* values = batch_.payload.values();
-    if (main_ == 0) {
+    if (main_ == 0 && !ports[main_]->blocks) {
+      const float* values = batch_.payload.values();
       const auto bytes = static_cast<uint64_t>(element_bytes(tensor_.type));
       if (timed_) put_row(values_start() + bytes * written_.values.size(), bytes, first, last);
       const bool single = depth(main_) <= 1;  // each value is a row
@@ -106,21 +106,7 @@ class WriteNode final : public WriterSteps {
       written_.values.insert(written_.values.end(), values + first, values + last);
       return;
     }
-    place_many(values, first, last);
-  }
-
-  void place_many(const float* values, uint32_t first, uint32_t last) {
-    std::vector<float>& array = written_.array();
-    for (uint32_t k = first; k < last; ++k) {
-      for (size_t i = 0; i < main_; ++i) {
-        if (words_[i] != nullptr) coordinates_[i] = words_[i][k];
-      }
-      const auto position = static_cast<size_t>(place());
-      if (position >= array.size()) fill_up_to(position + 1);
-      array[position] = values[k];
-      if (timed_) put_value(position, k);
-      if (depth(main_) <= 1) row_event(k, coordinates_[0] + 1);
-    }
+    place_many(batch_.payload, first, last);
   }
 
   void fill_up_to(size_t end) {
@@ -128,19 +114,24 @@ class WriteNode final : public WriterSteps {
     written_.values.resize(end, tensor_.fill);
   }
 
-  void place_blocks(const uint32_t* names, uint32_t first, uint32_t last) {
+  /// Values, or blocks by name, where their coordinates say; blocks without coordinates at the end.
+  void place_many(const Payload& payload, uint32_t first, uint32_t last) {
     std::vector<float>& array = written_.array();
+    const bool blocks = ports[main_]->blocks;
     for (uint32_t k = first; k < last; ++k) {
       for (size_t i = 0; i < main_; ++i) {
         if (words_[i] != nullptr) coordinates_[i] = words_[i][k];
       }
       const size_t position = main_ == 0 ? array.size() : static_cast<size_t>(place()) * volume_;
       if (position + volume_ > array.size()) fill_up_to(position + volume_);
-      std::copy_n(context_.blocks->block(names[k], static_cast<int64_t>(volume_)), volume_,
-                  array.begin() + static_cast<int64_t>(position));
+      if (blocks) {
+        std::copy_n(context_.blocks->block(payload.words()[k], static_cast<int64_t>(volume_)),
+                    volume_, array.begin() + static_cast<int64_t>(position));
+      } else {
+        array[position] = payload.values()[k];
+      }
       if (timed_) put_value(position, k);
-      const auto places = static_cast<int64_t>(position / volume_) + 1;
-      if (depth(main_) <= 1) row_event(k, places);
+      if (notes_rows() && depth(main_) <= 1) row_event(k, complete(true));
     }
   }
 
@@ -187,24 +178,25 @@ class WriteNode final : public WriterSteps {
 
   // --- rows of phases that start together
 
-  /// Fibers (of a level) or values, from the first on, to which nothing is added after this stop.
-  int64_t complete_after(const Stop& stop) const {
-    const int loops = depth(main_);
+  /// Fibers (of a level) or values, from the first on, to which nothing is added any more.
+  /// `row_ended`: the last token ended a fiber of the loop below the outermost one, or is a value
+  /// below none.
+  int64_t complete(bool row_ended) const {
     if (level_) return static_cast<int64_t>(written_.pos.size()) - 1;
     if (main_ == 0) return static_cast<int64_t>(written_.values.size() / volume_);
     int64_t row = 1;  // places below an element of the outermost of the dense levels
     for (size_t i = first_dense_ == 0 ? 1 : 0; i < main_; ++i) row *= extents_[i];
     if (first_dense_ > 0) return above_ * row;
-    const bool ended = loops > 1 && stop.level >= loops - 2 && stop.closes(loops - 2);
-    return depth(0) == 1 && ended ? (coordinates_[0] + 1) * row : 0;
+    return depth(0) == 1 && row_ended ? (coordinates_[0] + 1) * row : 0;
   }
+  bool notes_rows() const { return signals_ || context_.collects_rows; }
 
   /// In the step of token `at` so many fibers (values) have become complete.
   void row_event(uint32_t at, int64_t count) {
-    if (count <= complete_ || (!signals_ && !context_.collects_rows)) return;
+    if (count <= complete_ || !notes_rows()) return;
     complete_ = count;
     steps().out.front().at.push_back(at);
-    if (!signals_) events.complete.push_back(count);
+    if (!signals_) written_rows.complete.push_back(count);
   }
 
   const Tensor& tensor_;

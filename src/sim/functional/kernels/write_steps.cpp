@@ -15,8 +15,8 @@ WriterSteps::WriterSteps(const Context& context, NodeId id)
 }
 
 void WriterSteps::request_writes() {
-  if (batched_memory()) {
-    make_batched(2);
+  if (memory_wants_batches()) {
+    ask_in_own_steps(2);
     return;
   }
   bursts.resize(2);
@@ -44,35 +44,20 @@ void WriterSteps::give_lists(size_t count) {
 }
 
 bool WriterSteps::load() {
-  like_.clear();
-  n_ = UINT32_MAX;
-  for (size_t i = 0; i <= main_; ++i) {
-    if (depth(i) != depth(main_)) continue;
-    like_.push_back(i);
-    n_ = std::min(n_, ports[i]->ready());
-  }
-  if (n_ == 0) return false;
-  const Batch whole = ports[main_]->batch(n_);
-  outer_.resize(main_);
-  for (size_t i = 0; i < main_; ++i) {
-    outer_[i].clear();
-    if (depth(i) == depth(main_)) continue;
-    OuterInput outer(*ports[i], depth(main_) - depth(i), in_lane(i));
-    n_ = std::min(n_, outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
+  outer_.assign(main_, {});
+  const auto note = [this](size_t i, OuterInput& outer, const Batch& whole) {
+    return outer.walk(whole, [&](uint32_t first, uint32_t, uint32_t word) {
       outer_[i].push_back({first, word});
-    }));
-  }
-  if (n_ == 0) return false;
-  batch_ = ports[main_]->batch(n_);
+    });
+  };
+  if (!read_beside(main_, UINT32_MAX, batch_, note)) return false;
+  n_ = batch_.count;
   words_.assign(main_, nullptr);
-  for (const size_t i : like_) {
-    if (i == main_) continue;
+  for (size_t i = 0; i < main_; ++i) {
+    if (depth(i) != depth(main_)) continue;
     const Batch batch = ports[i]->batch(n_);
     check_like(batch_, batch);
     words_[i] = batch.payload.words();
-  }
-  for (size_t i = 0; i < main_; ++i) {
-    if (depth(i) != depth(main_)) in_lane(i).cut(n_);
   }
   return true;
 }
@@ -80,18 +65,18 @@ bool WriterSteps::load() {
 // --- steps ---
 
 /// A step for each token; those of stops cost nothing, unless the machine says so.
-void WriterSteps::add_steps() {
-  if (batched) return add_batched_steps();
+void WriterSteps::log_steps() {
+  if (asking) return add_batched_steps();
   find_splits();
   if (!splits_.empty()) return add_split_steps();
-  if (context_.machine.write_stops_take_steps) return step(n_);
+  if (context_.machine.write_stops_take_steps) return add_steps(n_);
   uint32_t k = 0;
   for (const Stop& stop : batch_.stops) {
     const uint32_t end = batch_.at(stop) + 1;
     steps().add(end - k, interval_, 0);
     k = end;
   }
-  step(n_ - k);
+  add_steps(n_ - k);
 }
 
 /// Finds them. Requests of positions are together in a step as long as they can be outstanding.
@@ -131,7 +116,8 @@ void WriterSteps::add_split_steps() {
     }
   };
   for_each_token(
-      batch_, n_, [&](uint32_t k) { add(k, false); }, [&](uint32_t k) { add(k, true); });
+      batch_, n_, [&](uint32_t k) { add(k, false); },
+      [&](uint32_t k, const Stop&) { add(k, true); });
   for (Lane& lane : steps().out) split_bursts(lane);
   outer_tokens_to_steps();
 }
@@ -164,7 +150,7 @@ void WriterSteps::split_bursts(Lane& lane) const {
 void WriterSteps::collect_write(size_t output, uint64_t address, uint64_t bytes, uint32_t at) {
   if (ports[main_]->blocks) bytes = 1;  // a block has one address
   collected_[output] += collect(output, address, bytes);
-  const uint32_t most = level_ ? batched->batch() : 1;
+  const uint32_t most = level_ ? asking->batch() : 1;
   if (collected_[output] >= most) send(output, at);
 }
 void WriterSteps::send(size_t output, uint32_t at) {
@@ -177,7 +163,7 @@ void WriterSteps::put_stop(const Stop& stop, uint32_t at) {
   stop_before_ = true;
   if (!timed_) return;
   for (size_t g = 0; g < bursts.size(); ++g) {
-    if (batched) {
+    if (asking) {
       if (sends) send(g, at);
     } else if (stop.done()) {
       end_burst(g, at);
@@ -191,24 +177,25 @@ void WriterSteps::add_batched_steps() {
   const auto add = [&](uint32_t k, bool is_stop) {
     const int64_t cost = is_stop && !context_.machine.write_stops_take_steps ? 0 : interval_;
     const auto sends = [&] { return sent != sent_.end() && sent->token == k; };
-    step_of_[k] = batched->step(sends() ? 0 : cost);
+    step_of_[k] = asking->step(sends() ? 0 : cost);
     taken.at.push_back(step_of_[k]);
     while (sends()) {
       const Sent& now = *sent++;
-      batched->ask(now.output, now.addresses, sends() ? 0 : cost);
+      asking->ask(now.output, now.addresses, sends() ? 0 : cost);
     }
   };
   for_each_token(
-      batch_, n_, [&](uint32_t k) { add(k, false); }, [&](uint32_t k) { add(k, true); });
+      batch_, n_, [&](uint32_t k) { add(k, false); },
+      [&](uint32_t k, const Stop&) { add(k, true); });
   sent_.clear();
-  batched->count_own(n_);
+  asking->count_own(n_);
   outer_tokens_to_steps();
 }
 
 // --- bursts ---
 
 void WriterSteps::put(size_t output, uint64_t address, uint64_t bytes, uint32_t at) {
-  if (batched) return collect_write(output, address, bytes, at);
+  if (asking) return collect_write(output, address, bytes, at);
   if (in_last_burst(output, address, bytes)) return;
   for_bursts(address, bytes, [&](uint64_t burst) {
     if (burst == last_burst_[output]) return;
@@ -218,10 +205,10 @@ void WriterSteps::put(size_t output, uint64_t address, uint64_t bytes, uint32_t 
 }
 
 void WriterSteps::put_row(uint64_t address, uint64_t bytes, uint32_t first, uint32_t last) {
-  const uint64_t size = batched ? bytes : context_.addresses->burst_bytes();
+  const uint64_t size = asking ? bytes : context_.addresses->burst_bytes();
   while (first < last) {
     put(0, address, bytes, first);
-    const uint64_t inside = batched ? 0 : address - last_burst_[0];
+    const uint64_t inside = asking ? 0 : address - last_burst_[0];
     const uint64_t whole = std::max<uint64_t>(1, (size - inside) / bytes);
     const auto count = static_cast<uint32_t>(std::min<uint64_t>(whole, last - first));
     first += count;

@@ -15,7 +15,6 @@ namespace fuseflow::engine {
 class WriterSteps : public MemoryNode {
  public:
   WriterSteps(const Context& context, NodeId id);
-  bool reads(size_t) const override { return true; }
 
  protected:
   /// Outputs with a list of steps each: of bursts, or of the rows that are complete.
@@ -36,7 +35,7 @@ class WriterSteps : public MemoryNode {
   /// Tokens before the next stop are elements.
   void note_elements() { stop_before_ = false; }
   /// The steps of the batch, when all is stored.
-  void add_steps();
+  void log_steps();
 
   const bool level_;
   const size_t main_;   // the input written; those before it are coordinates
@@ -70,7 +69,6 @@ class WriterSteps : public MemoryNode {
   void add_batched_steps();
   void end_burst(size_t output, uint32_t at);
 
-  std::vector<size_t> like_;  // inputs of the main input's space
   std::vector<Split> splits_;
   std::vector<uint32_t> step_of_;  // by token, where some take several
   // memory that is asked in batches

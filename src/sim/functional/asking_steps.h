@@ -1,6 +1,7 @@
-// Steps of a node with a memory that is asked in batches (dram.model = "comal",
-// ir-spec/memory.md): the node sends some addresses together, and does nothing before all of them
-// are answered. So its own steps wait for its own requests. Knows no addresses.
+// Steps of a node that ask memory and wait for the answers (ir-spec/memory.md): the node sends some
+// addresses together, and does nothing before all of them are answered. So do all loads where
+// memory is asked in batches (dram.model = "comal"), and a gallop in every memory. Knows no
+// addresses.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +14,11 @@
 
 namespace fuseflow::engine {
 
-class BatchedSteps {
+class AskingSteps {
  public:
   /// The source gets a lane of requests and one of answers for each of the ports, after all that
   /// it has.
-  BatchedSteps(StepSource& source, size_t ports, int64_t batch)
+  AskingSteps(StepSource& source, size_t ports, int64_t batch)
       : source_(&source),
         batch_(static_cast<uint32_t>(std::min<int64_t>(batch, UINT16_MAX))),
         first_in_(source.now.in.size()),
@@ -94,7 +95,7 @@ class BatchedSteps {
 class BatchedLoad {
  public:
   /// The next token, with an address or without one, in a step of this cost.
-  void token(BatchedSteps& steps, bool addressed, int64_t cost) {
+  void token(AskingSteps& steps, bool addressed, int64_t cost) {
     asked_ += addressed ? 1 : 0;
     const bool send = asked_ == steps.batch() || (!addressed && asked_ > 0);
     steps.take(send ? 0 : cost);

@@ -1,5 +1,5 @@
-// What steps wait for: the earliest times that ports set for all of them, beside those of single
-// ones (waits.h). Of step_solver.h only.
+// Bounds of all steps of a run: the earliest times that ports set for them. Those of single steps
+// are waits (waits.h). Of step_solver.h only.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace fuseflow::engine {
 constexpr int64_t kMostSteps = 1024;  ///< done at once
 
 // A cache line more, so that several of them do not fall on the same lines of the cache.
-using Steps64 = std::array<int64_t, kMostSteps + 8>;
+using StepTimes = std::array<int64_t, kMostSteps + 8>;
 
 /// Earliest times of all steps, as far as some port sets them.
 class Bounds {
@@ -35,11 +35,10 @@ class Bounds {
       const TimeLines::Stretch s = times.stretch(index + k, n - k, cursor);
       int64_t* to = at_.data() + k;
       if (s.values == nullptr) {
-        fresh ? kernels::set_line(to, s.start + plus, s.step, s.count)
-              : kernels::raise_line(to, s.start + plus, s.step, s.count);
+        fresh ? loops::set_line(to, s.start + plus, s.step, s.count)
+              : loops::raise_line(to, s.start + plus, s.step, s.count);
       } else {
-        fresh ? kernels::set(to, s.values, plus, s.count)
-              : kernels::raise(to, s.values, plus, s.count);
+        fresh ? loops::set(to, s.values, plus, s.count) : loops::raise(to, s.values, plus, s.count);
       }
       k += s.count;
     }
@@ -50,14 +49,14 @@ class Bounds {
     any_ = true;
   }
   /// The same as for those others.
-  void raise_to(const Bounds& others, int64_t n) { kernels::raise(at_.data(), others.at(), 0, n); }
+  void raise_to(const Bounds& others, int64_t n) { loops::raise(at_.data(), others.at(), 0, n); }
   void add(int64_t k, int64_t time) {
     int64_t& bound = at_[static_cast<size_t>(k)];
     bound = std::max(bound, time);
   }
 
  private:
-  Steps64 at_;
+  StepTimes at_;
   bool any_ = false;
 };
 
