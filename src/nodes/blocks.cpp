@@ -13,7 +13,9 @@ namespace fuseflow {
 BlockRules::BlockRules(const Graph& graph, std::span<const GraphTensor> tensors)
     : g_(graph), tensors_(tensors), loops_(graph.streams.size()) {}
 
-/// The loops whose coordinates a reference has been reached by, or that a coordinate is of.
+/// The loops whose coordinates a reference has been reached by, or that a coordinate is of. What a
+/// node carries on keeps them; references that it makes itself are those of scan, locate and gallop
+/// (`level`), of a root or of a counter.
 std::vector<int> BlockRules::coordinates(const Node& node, size_t port) const {
   const Stream& stream = g_.streams[node.outputs[port]];
   const NodeRule& rule = node_rule(node.kind);
