@@ -161,8 +161,8 @@ struct Node {
   /// buffer: tokens
   /// accumulate: entries (worst case)
   /// tile_load: tiles that the buffer has room for
-  /// tile_multiply: accumulators; within a step the steps it is ahead; gathering, the rows of a
-  /// step tile_store: clusters that add to a tile in memory
+  /// tile_multiply: accumulators; within a step the steps ahead; gathering, a step's rows
+  /// tile_store: clusters that add to a tile in memory
   int64_t capacity = 0;
   /// Tokens that a buffer has to hold; a machine without room for `capacity` gives it fewer, but
   /// not less than these. 0: all of `capacity`.
