@@ -49,6 +49,7 @@ class StepwiseNode : public EngineNode {
   /// The head, which the step needs.
   void take(size_t input) {
     in_lane(input).at.push_back(step_);
+    cursors_[input].here();  // the second of a step may be the first of a segment
     cursors_[input].advance();
   }
   void give_token(uint32_t word) { words_.push_back(word); }
