@@ -17,7 +17,9 @@ uint32_t piece_of(const Times& times, uint32_t k) {
 
 /// Whether the first n, never less than `gap` apart, are all `step` apart.
 bool regular(const TimeValues& values, uint32_t n, int64_t gap, int64_t step) {
-  if (values[n - 1] - values[0] != step * (int64_t{n} - 1)) return false;
+  int64_t span;  // (times that are never known are far apart)
+  if (__builtin_mul_overflow(step, int64_t{n} - 1, &span)) return false;
+  if (values[n - 1] - values[0] != span) return false;
   if (step == gap) return true;
   for (uint32_t k = 1; k < n; ++k) {
     if (values[k] - values[k - 1] != step) return false;
