@@ -13,6 +13,7 @@
 #include "sim/naive/interpret.h"
 #include "sim/threads/schedule.h"
 #include "sim/timing/solver.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow {
 namespace engine {
@@ -71,20 +72,18 @@ class Run {
         options_.accessed(request.time, request.write, request.address);
       });
     }
-    now_ = solver_->load(scratchpad_bytes());
+    now_ = solver_->load(bursts_to_load());
   }
-  /// Of the scratchpad tensors that are loaded when the graph starts.
-  std::vector<int64_t> scratchpad_bytes() const {
-    std::vector<int64_t> bytes;
-    const std::vector<TensorId>& there = graph_.resident;
-    for (const TensorId tensor : graph_.scratchpad) {
-      const auto& stored = data_.storage[tensor];
-      if (stored == nullptr || std::find(there.begin(), there.end(), tensor) != there.end()) {
-        continue;
-      }
-      bytes.push_back(storage_bytes(program_, tensor, *stored));
+  /// Bursts of the scratchpad tensors that are loaded when the graph starts.
+  int64_t bursts_to_load() const {
+    const std::vector<bool> load = loaded_at_start(graph_, program_.tensors.size());
+    int64_t bursts = 0;
+    for (size_t t = 0; t < load.size(); ++t) {
+      if (!load[t] || data_.storage[t] == nullptr) continue;
+      const int64_t bytes = storage_bytes(program_, static_cast<TensorId>(t), *data_.storage[t]);
+      bursts += ceil_div(bytes, machine_.dram.burst_bytes);
     }
-    return bytes;
+    return bursts;
   }
 
   void connect();

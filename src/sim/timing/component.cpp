@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "support/ceil_div.h"
-
 namespace fuseflow::engine {
 
 namespace {
@@ -51,15 +49,13 @@ void Component::note_activity(std::vector<Activity>& activity, std::vector<Activ
   }
 }
 
-int64_t Component::load(const std::vector<int64_t>& bytes) {
-  const int64_t size = machine_.dram.burst_bytes;
-  int64_t bursts = 0;
-  for (const int64_t of_tensor : bytes) bursts += ceil_div(of_tensor, size);
+int64_t Component::load(int64_t bursts) {
   if (bursts == 0) return 0;
   Fifo* fifo = add_memory_fifo(false);
   const uint64_t beside = uint64_t{1} << 62;  // all other tensors
   for (int64_t k = 0; k < bursts; ++k) {
-    fifo->source->memory->addresses.push_back(beside + static_cast<uint64_t>(k * size));
+    fifo->source->memory->addresses.push_back(beside +
+                                              static_cast<uint64_t>(k * machine_.dram.burst_bytes));
   }
   NodeReplay request(0);
   NodeReplay store(0);

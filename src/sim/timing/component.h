@@ -32,9 +32,9 @@ class Component : public NodeClock {
             SharedMemory* memory, const std::vector<EngineNode*>& members,
             const std::vector<Ports>& ports, int64_t start);
 
-  /// Streams so many bytes for each tensor into the scratchpad; gives the time at which all are
+  /// Streams so many bursts into the scratchpad, through one port; gives the time at which all are
   /// there. Of a component without members.
-  int64_t load(const std::vector<int64_t>& bytes);
+  int64_t load(int64_t bursts);
   /// Of the members, by NodeId; before the first step.
   void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
 

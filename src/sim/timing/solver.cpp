@@ -34,8 +34,8 @@ Solver::Solver(const Graph& graph, const Machine& machine, const std::vector<Uni
 
 Solver::~Solver() = default;
 
-int64_t Solver::load(const std::vector<int64_t>& bytes) {
-  return Component(graph_, machine_, timings_, &memory_, {}, ports_, 0).load(bytes);
+int64_t Solver::load(int64_t bursts) {
+  return Component(graph_, machine_, timings_, &memory_, {}, ports_, 0).load(bursts);
 }
 
 void Solver::start_untimed(const std::vector<std::unique_ptr<EngineNode>>& nodes) {

@@ -35,9 +35,9 @@ class Solver {
 
   /// Null if memory takes no time.
   Memory* memory() { return memory_.memory.get(); }
-  /// Streams so many bytes for each tensor into the scratchpad, before the first phase; gives the
-  /// time at which all are there.
-  int64_t load(const std::vector<int64_t>& bytes);
+  /// Streams so many bursts into the scratchpad, before the first phase; gives the time at which
+  /// all are there.
+  int64_t load(int64_t bursts);
   /// When no node can go on: gives what components still hold back but know the times of, if there
   /// is any.
   bool give_parts();
