@@ -50,6 +50,7 @@ class RandomGraph {
     std::vector<StreamId> vals;
     int loops = 0;
     int64_t extent = 0;
+    int index = -1;
   };
 
   int64_t pick(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
@@ -118,7 +119,7 @@ class RandomGraph {
   int rank(TensorId t) const { return b.program.tensors[static_cast<size_t>(t)].format.rank(); }
 
   void grow() {
-    switch (pick(18)) {
+    switch (pick(20)) {
       case 0:
       case 1:
         return open();
@@ -145,12 +146,24 @@ class RandomGraph {
         return filter();
       case 16:
         return drop();
+      case 17:
+      case 18:
+        return align();
       default:
         return pass();
     }
   }
 
   int space_index(const Space& s) const { return static_cast<int>(&s - spaces_.data()); }
+
+  /// Half of the time the index of another loop of this extent below the same space, if there is
+  /// one: only loops of one index are aligned.
+  int index_below(int parent, const std::string& name, int64_t extent) {
+    for (const Space& s : spaces_) {
+      if (s.parent == parent && s.extent == extent && s.index >= 0 && pick(2) == 0) return s.index;
+    }
+    return b.index(name, extent);
+  }
 
   void open() {
     Space& p = any_space();
@@ -165,13 +178,15 @@ class RandomGraph {
     if (open.empty() || pick(8) == 0) {
       if (p.refs.empty()) return;
       s.extent = 1 + pick(most_);
-      const auto [crd, ref] = b.scan(-1, -1, p.refs[0].stream, b.index("c", s.extent));
+      s.index = index_below(s.parent, "c", s.extent);
+      const auto [crd, ref] = b.scan(-1, -1, p.refs[0].stream, s.index);
       s.crd = s.any = crd;
       (void)ref;
     } else {
       const Ref r = open[static_cast<size_t>(pick(static_cast<int64_t>(open.size())))];
       s.extent = level_extent(r);
-      const auto [crd, ref] = b.scan(r.tensor, r.level, r.stream, b.index("i", s.extent));
+      s.index = index_below(s.parent, "i", s.extent);
+      const auto [crd, ref] = b.scan(r.tensor, r.level, r.stream, s.index);
       if (pick(6) == 0) b.last().offset = pick(3) - 1;
       s.crd = s.any = crd;
       s.refs.push_back({ref, r.tensor, r.level + 1});
@@ -194,7 +209,7 @@ class RandomGraph {
     s.parent = space_index(p);
     s.loops = p.loops + 1;
     s.extent = extent;
-    const int index = b.index("j", extent);
+    s.index = index_below(s.parent, "j", extent);
     const int groups = 2 + static_cast<int>(pick(4) == 0);
     const bool words = is_bits(first) && pick(2) == 0;
     std::vector<Ref> met{first};
@@ -203,7 +218,7 @@ class RandomGraph {
       const bool fits = level_extent(other) == extent && (!words || is_bits(other));
       met.push_back(fits ? other : first);
     }
-    const auto out = give_met(met, index, words);
+    const auto out = give_met(met, s.index, words);
     s.crd = s.any = out[0];
     for (size_t g = 0; g < met.size(); ++g) {
       s.refs.push_back({out[g + 1], met[g].tensor, met[g].level + 1});
@@ -301,7 +316,9 @@ class RandomGraph {
       made.parent = parent;
       made.crd = made.any = out[static_cast<size_t>(j)];
       made.loops = spaces_[static_cast<size_t>(parent)].loops + 1;
-      made.extent = spaces_[static_cast<size_t>(chain[static_cast<size_t>(order - 1 - j)])].extent;
+      const Space& of = spaces_[static_cast<size_t>(chain[static_cast<size_t>(order - 1 - j)])];
+      made.extent = of.extent;
+      made.index = of.index;
       if (j + 1 == order) made.vals.push_back(out.back());
       spaces_.push_back(made);
       parent = static_cast<int>(spaces_.size()) - 1;
@@ -341,6 +358,37 @@ class RandomGraph {
     s.crd = s.any = *split;
     s.vals.assign(split + 1, out.end());
     spaces_.push_back(s);
+  }
+
+  /// Moves what is one or two loops below a loop under the coordinates of another of its index.
+  void align() {
+    const Space& s = deep_space();
+    std::vector<int> moved = {space_index(s)};  // innermost first
+    int from = s.parent;
+    if (from >= 0 && spaces_[static_cast<size_t>(from)].parent > 0 && pick(2) == 0) {
+      moved.push_back(from);
+      from = spaces_[static_cast<size_t>(from)].parent;
+    }
+    if (from < 0) return;
+    const Space source = spaces_[static_cast<size_t>(from)];
+    std::vector<int> goals;
+    for (const Space& to : spaces_) {
+      const bool same_loop = to.parent == source.parent && to.index == source.index;
+      if (to.crd >= 0 && to.crd != source.crd && same_loop) goals.push_back(space_index(to));
+    }
+    if (source.parent < 0 || source.crd < 0 || goals.empty()) return;
+    int goal = goals[static_cast<size_t>(pick(static_cast<int64_t>(goals.size())))];
+    const StreamId to = spaces_[static_cast<size_t>(goal)].crd;
+    for (size_t j = moved.size(); j-- > 0;) {
+      Space made = spaces_[static_cast<size_t>(moved[j])];
+      made.parent = goal;
+      if (made.crd >= 0) made.crd = b.align(to, source.crd, made.crd);
+      for (StreamId& val : made.vals) val = b.align(to, source.crd, val);
+      for (Ref& ref : made.refs) ref.stream = b.align(to, source.crd, ref.stream);
+      made.any = made.crd >= 0 ? made.crd : b.align(to, source.crd, made.any);
+      goal = static_cast<int>(spaces_.size());
+      spaces_.push_back(made);
+    }
   }
 
   void pass() {
