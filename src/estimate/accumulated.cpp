@@ -6,6 +6,7 @@
 
 #include "estimate/chunks.h"
 #include "estimate/derived.h"
+#include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow::estimate {
@@ -62,7 +63,7 @@ void Deriver::accumulate_one() {
 void Deriver::unite(int ending, int loop, const Columns& below) {
   const int64_t extent = s_.info(loop).extent;
   table_value(static_cast<uint64_t>(extent));
-  marks_.assign(static_cast<size_t>(extent + 63) / 64, 0);
+  marks_.assign(static_cast<size_t>(ceil_div<int64_t>(extent, 64)), 0);
   const Source source = r_.source(ending, below);
   for_chunks(counts_of(source.fibers), [&](size_t first, size_t last) {
     const Expansion ended = r_.expand(ending, source, below, first, last);

@@ -56,16 +56,16 @@ struct ClusterShape {
 
 /// Elements that one block sends over the links.
 struct Communication {
-  int64_t exchange_partial = 0;  ///< all_exchange, first half: partial sums to the block that adds
-  int64_t exchange_gather = 0;   ///< all_exchange, second half: finished slices to everyone
+  int64_t exchange_partial = 0;  ///< partial sums to the block that adds them
+  int64_t exchange_gather = 0;   ///< finished slices to everyone
   int64_t shuffle = 0;           ///< one pass of the second product over one C slice a block
   int64_t reduce_scatter = 0;    ///< one stored E block
-  int64_t all_exchange() const { return exchange_partial + exchange_gather; }
 };
 
-/// all_exchange 2 (k-1)/k |C|, shuffle (shuffle-1) |C|, reduce_scatter (reduce-1)/reduce |E| for
-/// blocks of `c_block` and `e_block` elements (multiples of 256, so that the shares are whole). A
-/// sequential gated chain sums two branches before it multiplies, so its first half doubles.
+/// The two halves of the exchange 2 (k-1)/k |C|, shuffle (shuffle-1) |C|, reduce_scatter
+/// (reduce-1)/reduce |E| for blocks of `c_block` and `e_block` elements (multiples of 256, so that
+/// the shares are whole). A sequential gated chain sums two branches before it multiplies, so its
+/// first half doubles.
 Communication communicate(const ClusterShape& shape, GatedWay way, int64_t c_block,
                           int64_t e_block);
 

@@ -16,7 +16,7 @@ std::string signature(const Graph& graph, const Node& node, const std::vector<si
   // By name, so that a field more does not compile. Copies may differ in what they hold.
   const auto& [kind, inputs, outputs, tensor, level, other_tensor, other_level, op, reduction,
                order, contiguous, groups, init, offset, stride, strides, contract, capacity, least,
-               phase, subscripts, branch, element_bytes, held, statement] = node;
+               phase, tile, statement] = node;
   std::string text =
       fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(kind), tensor, level,
                   static_cast<int>(op), static_cast<int>(reduction), order, phase, offset, stride,

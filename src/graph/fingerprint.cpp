@@ -25,17 +25,19 @@ class Hash {
 namespace {
 
 void add_index(Hash& h, const GraphIndex& index) {
-  for (const int64_t field : {index.extent, index.block, index.size, int64_t{index.cluster}}) {
-    h.add(field);
-  }
-  for (const TileDigit& digit : index.digits) h.add(digit.extent);
+  const auto& [name, extent, block, size, tiling] = index;
+  const auto& [cluster, digits] = tiling;
+  static_cast<void>(name);
+  for (const int64_t field : {extent, block, size, int64_t{cluster}}) h.add(field);
+  for (const TileDigit& digit : digits) h.add(digit.extent);
 }
 
 void add_node(Hash& h, const Graph& graph, const Node& node) {
   // (By name, so that a field more does not compile. What a node was made for changes nothing.)
   const auto& [kind, inputs, outputs, tensor, level, other_tensor, other_level, op, reduction,
                order, contiguous, groups, init, offset, stride, strides, contract, capacity, least,
-               phase, subscripts, branch, element_bytes, held, statement] = node;
+               phase, tile, statement] = node;
+  const auto& [subscripts, branch, element_bytes, held] = tile;
   static_cast<void>(statement);
   h.add(static_cast<int64_t>(kind));
   for (const Input& input : inputs) {

@@ -12,8 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "graph/cluster_shape.h"
+#include "graph/tile_fields.h"
 #include "ops/op.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow {
 
@@ -63,43 +64,6 @@ enum class NodeKind : uint8_t {
 
 enum class StreamKind : uint8_t { crd, ref, val };
 
-/// One of the loops that a dimension of tiles is made of.
-struct TileDigit {
-  std::string name;
-  int64_t extent = 1;
-  bool operator==(const TileDigit&) const = default;
-};
-
-/// Where an element of a tile is in one dimension of a tensor: offset + sum of coefficient * digit.
-/// Digits are numbered over all dimensions of the graph, in their order.
-struct TileSubscript {
-  std::vector<std::pair<int, int64_t>> terms;
-  int64_t offset = 0;
-  bool operator==(const TileSubscript&) const = default;
-};
-
-/// Tiles of k, [begin, end).
-struct TileRange {
-  int64_t begin = 0, end = 1;
-  bool operator==(const TileRange&) const = default;
-};
-
-/// A graph of tiles: its four indices are m, n, k, l in this order, or m, n, k, g (and perhaps l):
-/// a kernel (graph/tile_kernel.h), in which `reduce` takes tiles alone.
-struct TileMapping {
-  std::vector<Dim> loops;  ///< in time, the outermost first; the others are spread over clusters
-  GatedWay way = GatedWay::none;
-  /// Of an element at which products run and tiles are held; partial sums have 4. Loads and stores
-  /// of other tensors say theirs (Node::element_bytes).
-  int64_t element_bytes = 2;
-  /// A kernel whose reductions hold results: steps of k without a pair k - m of elements in this
-  /// range are left out, at least one is taken. What they would give adds nothing: it is masked.
-  std::optional<std::array<int64_t, 2>> band = std::nullopt;
-  /// The same where the band has holes: for each tile of rows the tiles of k that are walked, as
-  /// ranges, ascending and apart. Empty: not said. A graph has one of the two.
-  std::vector<std::vector<TileRange>> open = {};
-};
-
 /// A loop of the graph. Two streams are in the same *space* if they were opened by the same node;
 /// nodes/spaces.h computes spaces, names alone do not tell.
 struct GraphIndex {
@@ -108,10 +72,7 @@ struct GraphIndex {
   int64_t block = 1;   ///< elements in a block
   int64_t size = -1;   ///< elements in all, where there are blocks (the last may be cut); else -1
   int64_t elements() const { return size < 0 ? extent : size; }
-  /// Graphs of tiles: blocks (cores) of a cluster along this dimension, and the loops of the
-  /// statements that it stands for, the slowest first.
-  int cluster = 1;
-  std::vector<TileDigit> digits = {};
+  TileDimension tiling = {};  ///< in graphs of tiles
 };
 
 struct Stream {
@@ -131,8 +92,8 @@ struct Input {
   bool is_immediate() const { return stream < 0; }
 };
 
-/// Which kinds use a field: NodeFields of their rules (nodes/rule.h). A field more does not compile
-/// until graph/fingerprint, graph/collapse and lower/graph_builder say what it means to them.
+/// Which kinds use a field: NodeFields of their rules (nodes/rule.h). A new field does not compile
+/// until graph/fingerprint, graph/collapse, lower/graph_builder and cluster/common/key name it.
 struct Node {
   NodeKind kind = NodeKind::root;
   std::vector<Input> inputs;
@@ -157,24 +118,14 @@ struct Node {
   int64_t stride = 1;
   std::vector<int64_t> strides;  ///< one a further coordinate input of locate
   std::vector<int> contract;     ///< map mul: loops of the block summed over inside
-  /// 0: unbounded, or none.
-  /// buffer: tokens
-  /// accumulate: entries (worst case)
-  /// tile_load: tiles that the buffer has room for
-  /// tile_multiply: accumulators; within a step the steps ahead; gathering, a step's rows
-  /// tile_store: clusters that add to a tile in memory
+  /// 0: unbounded, or none. buffer: tokens; accumulate: entries (worst case); nodes of tiles:
+  /// graph/tile_fields.h.
   int64_t capacity = 0;
   /// Tokens that a buffer has to hold; a machine without room for `capacity` gives it fewer, but
   /// not less than these. 0: all of `capacity`.
   int64_t least = 0;
-  int phase = 0;  ///< nodes of phase p+1 start after phase p has ended, but see row_phases
-  /// One a tensor dimension; tile_coordinate: the one that it gives
-  std::vector<TileSubscript> subscripts = {};
-  int branch = -1;            ///< only on the cores of this branch of a split chain
-  int64_t element_bytes = 0;  ///< of its tensor; 0: TileMapping's
-  /// tile_hold: bytes of C, tile_multiply: bytes of partial results that a core keeps in registers,
-  /// its scratchpad, linked scratchpads and global memory
-  std::array<int64_t, 4> held{};
+  int phase = 0;         ///< nodes of phase p+1 start after phase p has ended, but see row_phases
+  TileFields tile = {};  ///< in graphs of tiles
   /// The result of the statement that it was made for; -1: that of the region's only statement,
   /// else not known. Says where it comes from; changes nothing.
   TensorId statement = -1;
@@ -254,7 +205,7 @@ inline int64_t first_copy(uint64_t fiber, int64_t copies) {
 
 /// The same, contiguous: the copy that owns a coordinate of a loop of that extent.
 inline int64_t owning_copy(int64_t coordinate, int64_t extent, int64_t copies) {
-  const int64_t share = extent / copies + (extent % copies != 0 ? 1 : 0);
+  const int64_t share = ceil_div(extent, copies);
   return share == 0 ? 0 : coordinate / share;
 }
 

@@ -22,15 +22,15 @@ KernelSizes sizes_of(const Graph& graph, const Size& size) {
 }  // namespace
 
 int kernel_cluster(const Graph& graph) {
-  return graph.indices[kKernelM].cluster * summing_cores(graph);
+  return graph.indices[kKernelM].tiling.cluster * summing_cores(graph);
 }
 
 int column_cores(const Graph& graph) {
-  return graph.indices[kKernelN].cluster;
+  return graph.indices[kKernelN].tiling.cluster;
 }
 
 int depth_cores(const Graph& graph) {
-  return graph.indices[kKernelK].cluster;
+  return graph.indices[kKernelK].tiling.cluster;
 }
 
 int summing_cores(const Graph& graph) {
@@ -289,10 +289,11 @@ std::array<bool, kKernelDims> varies_along(const Graph& graph, const Node& load)
   }
   int first = 0;
   for (int d = 0; d < kKernelG; ++d) {
-    first += static_cast<int>(graph.indices[static_cast<size_t>(d)].digits.size());
+    first += static_cast<int>(graph.indices[static_cast<size_t>(d)].tiling.digits.size());
   }
-  const int end = first + static_cast<int>(graph.indices[kKernelG].digits.size());  // l's follow
-  for (const TileSubscript& subscript : load.subscripts) {
+  const int end =
+      first + static_cast<int>(graph.indices[kKernelG].tiling.digits.size());  // l's follow
+  for (const TileSubscript& subscript : load.tile.subscripts) {
     for (const auto& [digit, factor] : subscript.terms) {
       if (digit >= first && digit < end && factor != 0) varies[kKernelG] = true;
     }

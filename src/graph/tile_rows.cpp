@@ -100,7 +100,7 @@ class Places {
     const GraphIndex& width = g_.indices[static_cast<size_t>(rows_width(g_, s))];
     const bool everywhere = g_.nodes[static_cast<size_t>(stream.producer)].kind == NodeKind::gather;
     RowsPlace wanted;
-    wanted.tiles = everywhere ? width.extent : width.extent / width.cluster;
+    wanted.tiles = everywhere ? width.extent : width.extent / width.tiling.cluster;
     wanted.elements = g_.indices[kRowsM].block * width.block;
     size_t place = 0;
     while (place < shape_.places.size() &&
@@ -167,9 +167,9 @@ int rows_width(const Graph& graph, StreamId stream) {
 
 RowsCluster rows_cluster(const Graph& graph) {
   RowsCluster cluster;
-  cluster.rows = graph.indices[kRowsM].cluster;
+  cluster.rows = graph.indices[kRowsM].tiling.cluster;
   for (size_t d = kRowsWidths; d < graph.indices.size(); ++d) {
-    cluster.wide = std::max(cluster.wide, graph.indices[d].cluster);
+    cluster.wide = std::max(cluster.wide, graph.indices[d].tiling.cluster);
   }
   return cluster;
 }
@@ -181,9 +181,9 @@ int64_t rows_tiles(const Graph& graph) {
 std::vector<bool> rows_varies_along(const Graph& graph, const Node& load) {
   std::vector<bool> varies(graph.indices.size(), false);
   for (const int dim : dims_of(graph, load.outputs[0])) varies[static_cast<size_t>(dim)] = true;
-  const auto first = static_cast<int>(graph.indices[kRowsM].digits.size());
-  const auto end = first + static_cast<int>(graph.indices[kRowsG].digits.size());
-  for (const TileSubscript& subscript : load.subscripts) {
+  const auto first = static_cast<int>(graph.indices[kRowsM].tiling.digits.size());
+  const auto end = first + static_cast<int>(graph.indices[kRowsG].tiling.digits.size());
+  for (const TileSubscript& subscript : load.tile.subscripts) {
     for (const auto& [digit, factor] : subscript.terms) {
       if (digit >= first && digit < end && factor != 0) varies[kRowsG] = true;
     }

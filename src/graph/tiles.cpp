@@ -88,12 +88,12 @@ TileRoles tile_roles(const Graph& graph) {
 TileGeometry tile_geometry(const Graph& graph) {
   TileGeometry g;
   const TileMapping& tiles = *graph.tiles;
-  g.shape = {graph.indices[kM].cluster, graph.indices[kN].cluster, graph.indices[kK].cluster,
-             graph.indices[kL].cluster};
+  g.shape = {graph.indices[kM].tiling.cluster, graph.indices[kN].tiling.cluster,
+             graph.indices[kK].tiling.cluster, graph.indices[kL].tiling.cluster};
   for (const Dim dim : kAllDims) {
     const GraphIndex& index = graph.indices[static_cast<size_t>(index_of(dim))];
     // With one branch on each of two blocks, both cover all of K.
-    const int64_t blocks = dim == Dim::k && tiles.way == GatedWay::split ? 1 : index.cluster;
+    const int64_t blocks = dim == Dim::k && tiles.way == GatedWay::split ? 1 : index.tiling.cluster;
     g.size[dim] = index.elements();
     g.tile[dim] = index.block;
     g.padded[dim] = index.extent * index.block;

@@ -51,7 +51,7 @@ TileGeometry tile_geometry(const Graph& graph);
 
 /// Bytes of an element that a tile_load or a tile_store moves.
 inline int64_t moved_bytes(const Graph& graph, const Node& node) {
-  return node.element_bytes > 0 ? node.element_bytes : graph.tiles->element_bytes;
+  return node.tile.element_bytes > 0 ? node.tile.element_bytes : graph.tiles->element_bytes;
 }
 
 /// Position of a temporal loop, 0 outermost; -1 when the dimension is spread over clusters.

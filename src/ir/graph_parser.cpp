@@ -6,6 +6,7 @@
 
 #include "nodes/rule.h"
 #include "nodes/verify.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow::ir {
 
@@ -114,7 +115,7 @@ class GraphParser {
     c_.expect("size", example);
     c_.expect("=", example);
     index.size = c_.expect_integer_in(0, INT64_MAX, "elements in all", example);
-    const int64_t blocks = index.size / index.block + (index.size % index.block != 0 ? 1 : 0);
+    const int64_t blocks = ceil_div(index.size, index.block);
     // Dimensions of tiles are padded to what a cluster covers.
     if (index.extent != blocks && !(c_.at("cluster") && index.extent > blocks)) {
       c_.fail(token, fmt::format("index {} has {} blocks, expected {}: {} elements by {}",
@@ -127,7 +128,7 @@ class GraphParser {
     const char* const example = "index m: 14 block=64 size=784 cluster=2 digits=[h:28, w:28]";
     c_.next();
     c_.expect("=", example);
-    index.cluster =
+    index.tiling.cluster =
         static_cast<int>(c_.expect_integer_in(1, kLargestCluster, "blocks of a cluster", example));
     c_.expect("digits", example);
     c_.expect("=", example);
@@ -141,7 +142,7 @@ class GraphParser {
       if (!digit_ids_.emplace(digit.name, static_cast<int>(digit_ids_.size())).second) {
         c_.fail(token, fmt::format("digit {} is defined twice", digit.name));
       }
-      index.digits.push_back(std::move(digit));
+      index.tiling.digits.push_back(std::move(digit));
     } while (c_.accept(","));
     c_.expect("]", example);
   }
@@ -218,7 +219,7 @@ class GraphParser {
     c_.expect("[", example);
     if (c_.accept("]")) return;
     do {
-      node.subscripts.push_back(parse_subscript(example));
+      node.tile.subscripts.push_back(parse_subscript(example));
     } while (c_.accept(","));
     c_.expect("]", example);
   }
@@ -500,11 +501,11 @@ class GraphParser {
       } else if (fields.contract && token.is("contract")) {
         node.contract = parse_index_list("contract=[k]");
       } else if (fields.branch && token.is("branch")) {
-        node.branch = static_cast<int>(c_.expect_integer_in(0, 1, "a branch", "branch=0"));
+        node.tile.branch = static_cast<int>(c_.expect_integer_in(0, 1, "a branch", "branch=0"));
       } else if (fields.held && token.is("held")) {
         parse_held(node);
       } else if (fields.element_bytes && token.is("bytes")) {
-        node.element_bytes = c_.expect_integer_in(1, 8, "bytes of an element", "bytes=4");
+        node.tile.element_bytes = c_.expect_integer_in(1, 8, "bytes of an element", "bytes=4");
       } else if (token.is("from")) {
         node.statement = resolve_tensor(c_, names_, c_.next());
       } else if (fields.split && token.is("split")) {
@@ -531,9 +532,9 @@ class GraphParser {
   void parse_held(Node& node) {
     const char* const example = "held=[1024, 0, 0, 0]";
     c_.expect("[", example);
-    for (size_t level = 0; level < node.held.size(); ++level) {
+    for (size_t level = 0; level < node.tile.held.size(); ++level) {
       if (level > 0) c_.expect(",", example);
-      node.held[level] = c_.expect_integer_in(0, int64_t{1} << 50, "bytes", example);
+      node.tile.held[level] = c_.expect_integer_in(0, int64_t{1} << 50, "bytes", example);
     }
     c_.expect("]", example);
   }

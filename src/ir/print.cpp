@@ -233,12 +233,12 @@ class GraphPrinter {
 
   /// " cluster=2 digits=[h:28, w:28]" of a dimension of tiles.
   static std::string digits(const GraphIndex& index) {
-    if (index.digits.empty()) return "";
+    if (index.tiling.digits.empty()) return "";
     std::vector<std::string> parts;
-    for (const TileDigit& digit : index.digits) {
+    for (const TileDigit& digit : index.tiling.digits) {
       parts.push_back(fmt::format("{}:{}", quote_if_needed(digit.name), digit.extent));
     }
-    return fmt::format(" cluster={} digits=[{}]", index.cluster, fmt::join(parts, ", "));
+    return fmt::format(" cluster={} digits=[{}]", index.tiling.cluster, fmt::join(parts, ", "));
   }
 
   std::string tiles(const TileMapping& tiles) const {
@@ -271,10 +271,11 @@ class GraphPrinter {
   std::string subscripts(const Node& node) const {
     std::vector<std::string> names;
     for (const GraphIndex& index : g_.indices) {
-      for (const TileDigit& digit : index.digits) names.push_back(quote_if_needed(digit.name));
+      for (const TileDigit& digit : index.tiling.digits)
+        names.push_back(quote_if_needed(digit.name));
     }
     std::vector<std::string> parts;
-    for (const TileSubscript& subscript : node.subscripts) {
+    for (const TileSubscript& subscript : node.tile.subscripts) {
       std::string text;
       for (const auto& [digit, coefficient] : subscript.terms) {
         const std::string& name = names.at(static_cast<size_t>(digit));
@@ -338,12 +339,12 @@ class GraphPrinter {
     if (!node.contract.empty()) text += " contract=" + index_list(node.contract);
     if (fields.inner && node.order != 0) text += fmt::format(" inner={}", node.order);
     if (fields.split && node.contiguous) text += " split=contiguous";
-    if (fields.branch && node.branch >= 0) text += fmt::format(" branch={}", node.branch);
-    if (fields.held && node.held != std::array<int64_t, 4>{}) {
-      text += fmt::format(" held=[{}]", fmt::join(node.held, ", "));
+    if (fields.branch && node.tile.branch >= 0) text += fmt::format(" branch={}", node.tile.branch);
+    if (fields.held && node.tile.held != std::array<int64_t, 4>{}) {
+      text += fmt::format(" held=[{}]", fmt::join(node.tile.held, ", "));
     }
-    if (fields.element_bytes && node.element_bytes > 0) {
-      text += fmt::format(" bytes={}", node.element_bytes);
+    if (fields.element_bytes && node.tile.element_bytes > 0) {
+      text += fmt::format(" bytes={}", node.tile.element_bytes);
     }
     if (node.statement >= 0) text += " from=" + tensor_text(program_, node.statement);
     return text;

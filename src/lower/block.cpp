@@ -9,6 +9,7 @@
 #include "nodes/blocks.h"
 #include "nodes/rule.h"
 #include "nodes/spaces.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow {
 
@@ -331,7 +332,7 @@ void block_graph(Graph& graph, const Program& program, const Region& region,
     any = true;
     index.size = index.extent;
     index.block = extents[r];
-    index.extent = index.size / index.block + (index.size % index.block != 0 ? 1 : 0);
+    index.extent = ceil_div(index.size, index.block);
   }
   if (!any) return;
   const std::vector<GraphTensor> tensors = graph_tensors(program);

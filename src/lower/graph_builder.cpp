@@ -42,7 +42,7 @@ void GraphBuilder::append_key(const Node& node, std::span<const OutputSpec> outp
   // statement), or by no node that is made here.
   const auto& [kind, inputs, given, tensor, level, other_tensor, other_level, op, reduction, order,
                contiguous, groups, init, offset, stride, strides, contract, capacity, least, phase,
-               subscripts, branch, element_bytes, held, statement] = node;
+               tile, statement] = node;
   std::vector<int64_t>& key = key_values_;
   key.insert(key.end(), {static_cast<int64_t>(kind), phase_, tensor, level, other_tensor,
                          other_level, static_cast<int64_t>(op), static_cast<int64_t>(reduction),

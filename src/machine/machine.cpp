@@ -10,9 +10,10 @@
 namespace fuseflow {
 
 std::string_view unit_class_name(UnitClass unit) {
-  static constexpr std::array<std::string_view, kUnitClasses> kNames = {
-      "root",   "scan",       "locate", "repeat", "join",  "array", "alu",
-      "reduce", "accumulate", "filter", "buffer", "write", "split"};
+  static constexpr auto kNames = std::to_array<std::string_view>(
+      {"root", "scan", "locate", "repeat", "join", "array", "alu", "reduce", "accumulate", "filter",
+       "buffer", "write", "split"});
+  static_assert(kNames.size() == kUnitClasses);
   return kNames[static_cast<size_t>(unit)];
 }
 
@@ -28,8 +29,8 @@ std::string_view arithmetic_name(Arithmetic arithmetic, Width width) {
 }
 
 std::string_view operator_class_name(OperatorClass which) {
-  static constexpr std::array<std::string_view, kOperatorClasses> kNames = {"divide", "root",
-                                                                            "exponential"};
+  static constexpr auto kNames = std::to_array<std::string_view>({"divide", "root", "exponential"});
+  static_assert(kNames.size() == kOperatorClasses);
   return kNames[static_cast<size_t>(which)];
 }
 

@@ -56,8 +56,9 @@ class ChainVerifier : private TileVerifier {
     int64_t padded = 0;
     const bool fits = !__builtin_mul_overflow(index.extent, index.block, &padded) &&
                       padded <= kMostElements && padded >= index.size;
-    if (index.digits.empty() || !digits_fit(index) || !fits || index.block < 1 ||
-        index.extent < 1 || !power_of_two(index.cluster) || index.extent % index.cluster != 0) {
+    if (index.tiling.digits.empty() || !digits_fit(index) || !fits || index.block < 1 ||
+        index.extent < 1 || !power_of_two(index.tiling.cluster) ||
+        index.extent % index.tiling.cluster != 0) {
       // Split branches share no K, which check_shape knows.
       if (name == "k" && g_.tiles->way == GatedWay::split && digits_fit(index) && fits) return;
       fail(-1, fmt::format("index {}: expected digits whose product is its size, and tiles for "
@@ -166,7 +167,8 @@ class ChainVerifier : private TileVerifier {
       takes(roles_.product[b], {output(roles_.a), output(roles_.b[b])}, "A and B");
       expect_dims(roles_.product[b], {kM, kN});
       const int branch = g_.tiles->way == GatedWay::split ? static_cast<int>(b) : -1;
-      if (node(roles_.product[b]).branch != branch || node(roles_.b[b]).branch != branch) {
+      if (node(roles_.product[b]).tile.branch != branch ||
+          node(roles_.b[b]).tile.branch != branch) {
         fail(roles_.product[b], "expected branch=0 and branch=1 of a split chain, else none");
       }
       parts.push_back(output(roles_.product[b]));
@@ -256,14 +258,15 @@ class ChainVerifier : private TileVerifier {
     };
     const TileGeometry& g = geometry_;
     const int64_t c = g.c_tiles_held * g.tile[Dim::m] * g.tile[Dim::n] * g_.tiles->element_bytes;
-    if (sum(node(roles_.hold).held) != c) {
-      fail(roles_.hold, fmt::format("holds {} bytes, expected {}", sum(node(roles_.hold).held), c));
+    if (sum(node(roles_.hold).tile.held) != c) {
+      fail(roles_.hold,
+           fmt::format("holds {} bytes, expected {}", sum(node(roles_.hold).tile.held), c));
     }
     const int64_t e =
         g.e_tiles_held > 1 ? g.e_tiles_held * g.tile[Dim::m] * g.tile[Dim::l] * kPartialBytes : 0;
-    if (sum(node(roles_.second).held) != e || node(roles_.second).held[2] != 0) {
+    if (sum(node(roles_.second).tile.held) != e || node(roles_.second).tile.held[2] != 0) {
       fail(roles_.second, fmt::format("holds {} bytes of partial E, expected {}, none over links",
-                                      sum(node(roles_.second).held), e));
+                                      sum(node(roles_.second).tile.held), e));
     }
     for (const NodeId n : {roles_.a, roles_.b[0], roles_.d}) {
       if (node(n).capacity < 1 || node(n).capacity > 16 ||

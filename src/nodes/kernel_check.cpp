@@ -70,7 +70,7 @@ class KernelVerifier : private TileVerifier {
                       !__builtin_mul_overflow(index.extent, index.block, &padded) &&
                       padded <= kMostElements && padded >= index.size &&
                       padded - index.block < index.size;
-    if (index.digits.empty() || !digits_fit(index) || !fits) {
+    if (index.tiling.digits.empty() || !digits_fit(index) || !fits) {
       fail(-1, fmt::format("index {}: expected digits whose product is its size, and tiles that "
                            "all have elements",
                            name));
@@ -81,7 +81,7 @@ class KernelVerifier : private TileVerifier {
   /// Rows are spread over a cluster, or what is summed: columns by a product after the steps, or
   /// k.
   void check_cluster(const GraphIndex& index) {
-    const int cores = index.cluster;
+    const int cores = index.tiling.cluster;
     if (index.name != "m" && index.name != "n" && index.name != "k" && cores != 1) {
       fail(-1, fmt::format("index {}: cluster={}, expected 1: the cores of a cluster have tiles of "
                            "rows, of columns or of k",
@@ -139,7 +139,7 @@ class KernelVerifier : private TileVerifier {
   }
 
   void check_coordinate(NodeId n) {
-    const size_t given = node(n).subscripts.size();
+    const size_t given = node(n).tile.subscripts.size();
     if (given == 1) return;
     fail(n, fmt::format("has {} subscripts, expected the one whose value it gives", given));
   }
@@ -228,10 +228,10 @@ class KernelVerifier : private TileVerifier {
       return fail(n, "after the steps has two inputs and no branch, capacity or held bytes");
     }
     const GraphIndex& columns = g_.indices[kKernelN];
-    if (columns.extent != columns.cluster) {
+    if (columns.extent != columns.tiling.cluster) {
       fail(n, fmt::format("sums n, expected one tile along n, or one for each core of a cluster, "
                           "not {} tiles on {} cores",
-                          columns.extent, columns.cluster));
+                          columns.extent, columns.tiling.cluster));
     }
   }
 

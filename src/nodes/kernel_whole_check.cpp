@@ -174,9 +174,9 @@ class WholeVerifier : private TileVerifier {
           "reductions that walk k, and one reduce_scatter of what they give");
     }
     const GraphIndex& along = g_.indices[kKernelK];
-    if (along.extent < along.cluster) {
+    if (along.extent < along.tiling.cluster) {
       fail(-1, fmt::format("index k: {} tiles on {} cores, expected one for each of them at least",
-                           along.extent, along.cluster));
+                           along.extent, along.tiling.cluster));
     }
   }
 
@@ -185,11 +185,11 @@ class WholeVerifier : private TileVerifier {
     const GraphIndex& columns = g_.indices[has_second_product(g_) ? kKernelL : kKernelN];
     const int cores = summing_cores(g_);
     const int64_t shared = g_.indices[shared_dim(g_)].block;
-    if (rows.cluster == 1 && shared % cores == 0) return;
+    if (rows.tiling.cluster == 1 && shared % cores == 0) return;
     fail(-1, fmt::format("index m: cluster={} and block={}, expected cluster=1 and a block that "
                          "the {} cores of index {} share evenly, or else such a block of index {}, "
                          "not {}",
-                         rows.cluster, rows.block, cores, column_cores(g_) > 1 ? "n" : "k",
+                         rows.tiling.cluster, rows.block, cores, column_cores(g_) > 1 ? "n" : "k",
                          columns.name, columns.block));
   }
 

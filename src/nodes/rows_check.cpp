@@ -35,7 +35,7 @@ class RowsVerifier : private TileVerifier {
       fail(-1, fmt::format("index {} expected m, the rows", g_.indices[kRowsM].name));
     }
     for (const GraphIndex& index : g_.indices) check_dimension(index);
-    if (sound_ && (g_.indices[kRowsG].block != 1 || g_.indices[kRowsG].cluster != 1)) {
+    if (sound_ && (g_.indices[kRowsG].block != 1 || g_.indices[kRowsG].tiling.cluster != 1)) {
       fail(-1, "index g: expected tiles of one element and cluster=1");
     }
     const TileMapping& tiles = *g_.tiles;
@@ -51,7 +51,7 @@ class RowsVerifier : private TileVerifier {
     const RowsCluster cluster = rows_cluster(g_);
     check_cores(cluster.cores());
     for (size_t d = kRowsWidths; d < g_.indices.size(); ++d) {
-      const int wide = g_.indices[d].cluster;
+      const int wide = g_.indices[d].tiling.cluster;
       if (wide == 1 || wide == cluster.wide) continue;
       fail(-1, fmt::format("index {}: spread over {} cores, expected 1 or the {} of other widths",
                            g_.indices[d].name, wide, cluster.wide));
@@ -60,12 +60,13 @@ class RowsVerifier : private TileVerifier {
 
   void check_dimension(const GraphIndex& index) {
     int64_t covered = 0;  // by the cores of a cluster
-    const bool fits = index.block >= 1 && index.extent >= 1 && index.cluster >= 1 &&
-                      index.extent % index.cluster == 0 &&
-                      !__builtin_mul_overflow(index.block, int64_t{index.cluster}, &covered) &&
-                      covered <= kMostElements &&
-                      index.extent == ceil_div(index.size, covered) * index.cluster;
-    if (index.digits.empty() || !digits_fit(index) || !fits) {
+    const bool fits =
+        index.block >= 1 && index.extent >= 1 && index.tiling.cluster >= 1 &&
+        index.extent % index.tiling.cluster == 0 &&
+        !__builtin_mul_overflow(index.block, int64_t{index.tiling.cluster}, &covered) &&
+        covered <= kMostElements &&
+        index.extent == ceil_div(index.size, covered) * index.tiling.cluster;
+    if (index.tiling.digits.empty() || !digits_fit(index) || !fits) {
       fail(-1, fmt::format("index {}: expected digits whose product is its size, and as many tiles "
                            "for each core of a cluster as cover it",
                            index.name));
@@ -153,9 +154,10 @@ class RowsVerifier : private TileVerifier {
                                  kMostAccumulators));
     }
     const NodeKind left = producer(at.inputs[0]).kind;
-    if (index(summed).cluster > 1 && left != NodeKind::tile_load && left != NodeKind::gather) {
+    if (index(summed).tiling.cluster > 1 && left != NodeKind::tile_load &&
+        left != NodeKind::gather) {
       fail(n, fmt::format("sums width {}, which is spread over {} cores, expected what is gathered",
-                          index(summed).name, index(summed).cluster));
+                          index(summed).name, index(summed).tiling.cluster));
     }
   }
 
@@ -180,10 +182,10 @@ class RowsVerifier : private TileVerifier {
     }
     const GraphIndex& width = index(dims_of(at.outputs[0])[1]);
     const NodeKind from = producer(at.inputs[0]).kind;
-    if (width.cluster == 1 || from == NodeKind::tile_load || from == NodeKind::gather) {
+    if (width.tiling.cluster == 1 || from == NodeKind::tile_load || from == NodeKind::gather) {
       fail(n, fmt::format("expected what cores compute of a width that is spread over several, "
                           "width {} has cluster={}",
-                          width.name, width.cluster));
+                          width.name, width.tiling.cluster));
     }
   }
 

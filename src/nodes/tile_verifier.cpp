@@ -26,7 +26,7 @@ void TileVerifier::expect_name(const GraphIndex& index, std::string_view name) {
 
 bool TileVerifier::digits_fit(const GraphIndex& index) {
   int64_t size = 1;
-  for (const TileDigit& digit : index.digits) {
+  for (const TileDigit& digit : index.tiling.digits) {
     if (digit.extent < 1 || __builtin_mul_overflow(size, digit.extent, &size) ||
         size > kMostElements) {
       return false;
@@ -70,7 +70,7 @@ void TileVerifier::expect_outputs(NodeId n, size_t count) {
 void TileVerifier::check_load(NodeId n, int64_t most_copies) {
   expect_ports(n, 0, 1);
   const Node& at = node(n);
-  if (at.capacity >= 1 && at.capacity <= most_copies && at.branch < 0) return;
+  if (at.capacity >= 1 && at.capacity <= most_copies && at.tile.branch < 0) return;
   fail(n, fmt::format("expected a capacity of 1 to {} tiles and no branch", most_copies));
 }
 

@@ -39,7 +39,7 @@ class TileVerifier {
 
   /// A product in no branch, which holds no partial results.
   static bool plain(const Node& product) {
-    return product.branch < 0 && product.held == std::array<int64_t, 4>{};
+    return product.tile.branch < 0 && product.tile.held == std::array<int64_t, 4>{};
   }
   static bool power_of_two(int value) { return value > 0 && (value & (value - 1)) == 0; }
   static bool holds(const Dims& dims, int dim);

@@ -82,15 +82,15 @@ class Verifier {
       const Node& node = g_.nodes[n];
       if (!node_rule(node.kind).fields->subscripts || node.tensor < 0) continue;
       const Format& format = tensors_[node.tensor].format;
-      if (static_cast<int>(node.subscripts.size()) != format.rank() || !format.all_dense()) {
+      if (static_cast<int>(node.tile.subscripts.size()) != format.rank() || !format.all_dense()) {
         fail(n, fmt::format("expected a subscript for each of the {} dimensions of a dense tensor",
                             format.rank()));
       }
       const int64_t bytes = tensors_[node.tensor].element_bytes;
-      if (node.element_bytes != 0 && node.element_bytes != bytes) {
+      if (node.tile.element_bytes != 0 && node.tile.element_bytes != bytes) {
         fail(n,
              fmt::format("has elements of {} bytes, expected bytes={}, as its tensor is declared",
-                         node.element_bytes, bytes));
+                         node.tile.element_bytes, bytes));
       }
     }
     if (!sound_) return;
@@ -115,9 +115,9 @@ class Verifier {
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       const Node& node = g_.nodes[n];
       const bool gathered = node.kind == NodeKind::tile_load && varies_along(g_, node)[kKernelK];
-      if (!gathered || node.subscripts.empty()) continue;
+      if (!gathered || node.tile.subscripts.empty()) continue;
       const Format& format = tensors_[node.tensor].format;
-      const TileSubscript& inner = node.subscripts[format.mode_order.back()];
+      const TileSubscript& inner = node.tile.subscripts[format.mode_order.back()];
       const bool along_k = std::any_of(
           inner.terms.begin(), inner.terms.end(),
           [&](const auto& term) { return term.second != 0 && dim_of[term.first] == kKernelK; });
@@ -150,7 +150,7 @@ class Verifier {
       if (!indices.insert(index.name).second) {
         fail(-1, fmt::format("graph index {} is defined twice", index.name));
       }
-      if (!g_.tiles && !index.digits.empty()) {
+      if (!g_.tiles && !index.tiling.digits.empty()) {
         fail(-1, fmt::format("graph index {} has digits, which need a line of tiles", index.name));
       }
       if (index.extent < 0)

@@ -3,6 +3,7 @@
 
 #include "cluster/chain/bound.h"
 #include "cluster/chain/measure.h"
+#include "cluster_measure.h"
 #include "machine/load.h"
 
 namespace fuseflow::cluster {

@@ -42,10 +42,10 @@ TEST(ElementBytes, ProductsRunAtTheLargestOperandThatIsLoaded) {
   const Program program = parse(kLayer);
   const Graph graph = kernel_of(program, {16, 48, 32, 1}, 2);
   EXPECT_EQ(graph.tiles->element_bytes, 2);
-  EXPECT_EQ(node_of(graph, find_tensor(program, "x")).element_bytes, 0);  // as the graph
-  EXPECT_EQ(node_of(graph, find_tensor(program, "w")).element_bytes, 1);
-  EXPECT_EQ(node_of(graph, find_tensor(program, "b")).element_bytes, 4);
-  EXPECT_EQ(node_of(graph, find_tensor(program, "y")).element_bytes, 4);
+  EXPECT_EQ(node_of(graph, find_tensor(program, "x")).tile.element_bytes, 0);  // as the graph
+  EXPECT_EQ(node_of(graph, find_tensor(program, "w")).tile.element_bytes, 1);
+  EXPECT_EQ(node_of(graph, find_tensor(program, "b")).tile.element_bytes, 4);
+  EXPECT_EQ(node_of(graph, find_tensor(program, "y")).tile.element_bytes, 4);
 }
 
 // Tiles of 16 x 48 of y, steps of 32: 2 tiles of 2 steps on one core. Each loads x (16 x 32) and w
@@ -76,7 +76,7 @@ TEST(ElementBytes, WithoutAProductTheLargestTensor) {
       "region @y { %y[i, j] = exp(%x[i, j]) }\n");
   const Graph graph = kernel_of(program, {8, 8, 1, 1}, 1);
   EXPECT_EQ(graph.tiles->element_bytes, 4);
-  EXPECT_EQ(node_of(graph, find_tensor(program, "x")).element_bytes, 2);
+  EXPECT_EQ(node_of(graph, find_tensor(program, "x")).tile.element_bytes, 2);
   EXPECT_EQ(compulsory_kernel_bytes(graph).loaded, 128);
 }
 

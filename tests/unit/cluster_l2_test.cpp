@@ -6,6 +6,7 @@
 #include "cluster/chain/choice.h"
 #include "cluster/chain/elementwise_kernel.h"
 #include "cluster/chain/product_kernel.h"
+#include "cluster_measure.h"
 #include "machine/load.h"
 #include "sim/tiles/conservation.h"
 #include "sim/tiles/memory.h"

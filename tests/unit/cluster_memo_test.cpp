@@ -123,13 +123,13 @@ TEST(Key, WhatATimeDependsOnMatters) {
       [](Graph& g) { ++g.indices[0].extent; },
       [](Graph& g) { ++g.indices[1].block; },
       [](Graph& g) { ++g.indices[1].size; },
-      [](Graph& g) { ++g.indices[2].cluster; },
-      [](Graph& g) { ++g.indices[2].digits[0].extent; },
+      [](Graph& g) { ++g.indices[2].tiling.cluster; },
+      [](Graph& g) { ++g.indices[2].tiling.digits[0].extent; },
       [](Graph& g) { ++g.nodes[0].capacity; },
-      [](Graph& g) { ++g.nodes[0].element_bytes; },
-      [](Graph& g) { ++g.nodes[0].subscripts[0].offset; },
-      [](Graph& g) { ++g.nodes[0].subscripts[0].terms[0].second; },
-      [](Graph& g) { g.nodes[0].held[1] = 1; },
+      [](Graph& g) { ++g.nodes[0].tile.element_bytes; },
+      [](Graph& g) { ++g.nodes[0].tile.subscripts[0].offset; },
+      [](Graph& g) { ++g.nodes[0].tile.subscripts[0].terms[0].second; },
+      [](Graph& g) { g.nodes[0].tile.held[1] = 1; },
       [](Graph& g) { g.nodes[0].init = 1; },
       [](Graph& g) { ++g.tiles->element_bytes; },
       [](Graph& g) {
@@ -151,7 +151,7 @@ TEST(Key, WhatATimeDependsOnMatters) {
   EXPECT_EQ(keys.size(), changes.size() + 1);
   Graph renamed = graph;
   renamed.streams[0].name = "other";
-  renamed.indices[0].digits[0].name = "other";
+  renamed.indices[0].tiling.digits[0].name = "other";
   EXPECT_TRUE(keys.contains(key_of(renamed)));
 }
 

@@ -8,6 +8,7 @@
 #include "cluster/chain/evaluate.h"
 #include "cluster/chain/measure.h"
 #include "cluster/chain/product_kernel.h"
+#include "cluster_measure.h"
 #include "machine/load.h"
 #include "sim/tiles/multicast.h"
 

@@ -17,6 +17,7 @@
 #include "machine/load.h"
 #include "sanitized.h"
 #include "sim/tiles/rows_counts.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -65,19 +66,21 @@ void look_at_products(const KernelForm& form, const Machine& machine, Fewest& fe
     for (const int64_t n : power_blocks(size[kKernelN], 256)) {
       for (const int64_t k : power_blocks(size[kKernelK], 256)) {
         for (const int cores : {1, 2, 4, 8}) {
-          if ((size[kKernelM] + m - 1) / m < cores || machine.concurrent_clusters(cores) < 1) {
+          if (ceil_div<int64_t>(size[kKernelM], m) < cores ||
+              machine.concurrent_clusters(cores) < 1) {
             continue;
           }
           for (const int64_t copies : {2, 4}) {
             Graph graph = kernel_graph(form, {m, n, k, 1}, copies);
-            graph.indices[kKernelM].cluster = cores;
+            graph.indices[kKernelM].tiling.cluster = cores;
             fewest.look_at(graph, kernel_need(graph));
           }
         }
         for (const int cores : {1, 2, 4, 8, 16}) {
           for (const int clusters : {1, 2, 4, 8, 16}) {
             const DepthParts parts{cores, clusters};
-            const bool divides = (size[kKernelK] + k - 1) / k >= parts.all() && m % cores == 0;
+            const bool divides =
+                ceil_div<int64_t>(size[kKernelK], k) >= parts.all() && m % cores == 0;
             if (!divides || machine.concurrent_clusters(cores) < 1) continue;
             const Graph graph = kernel_graph(form, {m, n, k, 1}, 4, 0, parts);
             fewest.look_at(graph, kernel_need(graph));
@@ -130,7 +133,7 @@ void look_at_parts(const KernelForm& form, const KernelSizes& block, int64_t pac
   for (const int cores : {1, 2, 4, 8, 16}) {
     for (const int clusters : {1, 2, 4, 8, 16}) {
       const DepthParts parts{cores, clusters};
-      const int64_t steps = (sizes_of(form)[kKernelK] + block[kKernelK] - 1) / block[kKernelK];
+      const int64_t steps = ceil_div(sizes_of(form)[kKernelK], block[kKernelK]);
       const bool divides = steps >= parts.all() && block[kKernelM] % cores == 0;
       if (parts.all() == 1 || !divides || machine.concurrent_clusters(cores) < 1) continue;
       const Graph graph = kernel_graph(form, block, 4, packed, parts);
@@ -150,14 +153,14 @@ void look_at_sparse(const KernelForm& form, const Machine& machine, Fewest& fewe
       for (const int64_t k : ks) {
         for (int64_t n : power_blocks(size[kKernelN], 256)) {
           for (const int cores : {1, 2, 4, 8, 16}) {
-            if (second) n = (size[kKernelN] + cores - 1) / cores;
+            if (second) n = ceil_div<int64_t>(size[kKernelN], cores);
             if (machine.concurrent_clusters(cores) < 1 || (packed > 0 && !second && cores > 1)) {
               continue;
             }
             Graph graph = kernel_graph(form, {m, n, k, 1}, 4, packed);
-            if (!second) graph.indices[kKernelM].cluster = cores;
+            if (!second) graph.indices[kKernelM].tiling.cluster = cores;
             const bool whole = second ? column_cores(graph) != cores || m % cores != 0
-                                      : (size[kKernelM] + m - 1) / m < cores;
+                                      : ceil_div<int64_t>(size[kKernelM], m) < cores;
             if (whole || graph.tiles->open.empty()) continue;
             fewest.look_at(graph, kernel_need(graph));
           }
@@ -257,8 +260,8 @@ TEST(Rank, Attention) {
           for (const int64_t k : even_blocks(size[kKernelK], 256)) {
             for (const int64_t steps : {1, 2}) {
               for (const int cores : {1, 2, 4, 8}) {
-                const bool there =
-                    machine.concurrent_clusters(cores) > 0 && (size[kKernelM] + m - 1) / m >= cores;
+                const bool there = machine.concurrent_clusters(cores) > 0 &&
+                                   ceil_div<int64_t>(size[kKernelM], m) >= cores;
                 if (!there) continue;
                 for (const int64_t copies : {2, 4}) {
                   const Graph graph = online_graph(*form, {{m, n, k, 1}, copies, steps, cores});

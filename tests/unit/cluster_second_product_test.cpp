@@ -19,6 +19,7 @@
 #include "sim/report/check.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/timing.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -254,8 +255,8 @@ TEST(SecondProduct, RandomLayersOnClustersAgainstTheReference) {
     std::string why;
     const auto form = form_of(given, why);
     if (!form) continue;
-    const int64_t n = (layer.columns + cores - 1) / cores;
-    if ((layer.columns + n - 1) / n != cores) continue;  // a core would have none
+    const int64_t n = ceil_div<int64_t>(layer.columns, cores);
+    if (ceil_div<int64_t>(layer.columns, n) != cores) continue;  // a core would have none
     const int64_t m = cores * among(1, 3);
     const bool gathers = among(0, 1) == 1;
     const int64_t k = gathers ? 1 : among(1, 9), packed = gathers ? among(1, 40) : 0;

@@ -148,7 +148,7 @@ int64_t fastest_whole(const KernelForm& sparse, const Machine& machine) {
         for (const int cores : {1, 2, 4, 8}) {
           if (ceil_div(size[kKernelM], m) < cores) continue;
           Graph graph = kernel_graph(sparse, {m, n, k, 1}, 4);
-          graph.indices[kKernelM].cluster = cores;
+          graph.indices[kKernelM].tiling.cluster = cores;
           if (!fits_core(kernel_need(graph), machine)) continue;
           LaunchOptions options;
           options.most_cycles = fewest;

@@ -8,6 +8,7 @@
 #include "cluster/chain/evaluate.h"
 #include "cluster/chain/measure.h"
 #include "cluster/report/plan_json.h"
+#include "cluster_measure.h"
 #include "machine/load.h"
 
 namespace fuseflow::cluster {

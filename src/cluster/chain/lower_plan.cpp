@@ -28,7 +28,7 @@ class PlanLowering {
     const StreamId y = maps(form_.last, {e}, kMl);
     Node store = node(NodeKind::tile_store, {y});
     store.tensor = form_.store.tensor;
-    store.subscripts = numbered(form_.store.subscripts);
+    store.tile.subscripts = numbered(form_.store.subscripts);
     graph_.nodes.push_back(std::move(store));
     name_streams(graph_);
     set_moved_bytes(graph_, form_.element_bytes);
@@ -46,15 +46,15 @@ class PlanLowering {
       index.block = plan_.tile[dim];
       index.extent = chain_.size[dim] / index.block;
       index.size = 1;
-      index.cluster = static_cast<int>(plan_.shape.along(dim));
+      index.tiling.cluster = static_cast<int>(plan_.shape.along(dim));
       for (size_t d = 0; d < form_.digits.size(); ++d) {
         if (form_.digits[d].dim != dim) continue;
         number_[d] = next++;
-        index.digits.push_back({form_.digits[d].name, form_.digits[d].extent});
+        index.tiling.digits.push_back({form_.digits[d].name, form_.digits[d].extent});
         index.size *= form_.digits[d].extent;
       }
-      if (index.digits.empty()) {
-        index.digits.push_back({fmt::format("one_{}", index.name), 1});
+      if (index.tiling.digits.empty()) {
+        index.tiling.digits.push_back({fmt::format("one_{}", index.name), 1});
         ++next;
       }
       graph_.indices.push_back(std::move(index));
@@ -100,9 +100,9 @@ class PlanLowering {
                 bool operand, int branch = -1) {
     Node result = node(NodeKind::tile_load, {});
     result.tensor = access.tensor;
-    result.subscripts = numbered(access.subscripts);
+    result.tile.subscripts = numbered(access.subscripts);
     result.capacity = operand ? analysis_.capacity.stages : 0;
-    result.branch = branch;
+    result.tile.branch = branch;
     return add(std::move(result), dims, std::move(name));
   }
 
@@ -114,7 +114,7 @@ class PlanLowering {
       const int only = split ? static_cast<int>(branch) : -1;
       const StreamId b = load(form_.b[branch], kKn, "b", true, only);
       Node product = node(NodeKind::tile_multiply, {a, b});
-      product.branch = only;
+      product.tile.branch = only;
       products.push_back(add(std::move(product), kMn, "c_part"));
     }
     if (plan_.shape.k == 1) return products;
@@ -175,7 +175,7 @@ class PlanLowering {
     if (plan_.shape.k > 1) c = add(node(NodeKind::gather, {c}), kMn, "c_all");
     Node hold = node(NodeKind::tile_hold, {c});
     const Placement& held = analysis_.capacity.c;
-    hold.held = {held.registers, held.scratchpad, held.links, held.global};
+    hold.tile.held = {held.registers, held.scratchpad, held.links, held.global};
     return add(std::move(hold), kMn, "c_held");
   }
 
@@ -185,7 +185,7 @@ class PlanLowering {
     Node product = node(NodeKind::tile_multiply, {c, d});
     product.capacity = analysis_.capacity.e_accumulators;
     const Placement& held = analysis_.capacity.e;
-    product.held = {held.registers, held.scratchpad, held.links, held.global};
+    product.tile.held = {held.registers, held.scratchpad, held.links, held.global};
     StreamId e = add(std::move(product), kMl, "e_part");
     if (plan_.shape.reduce() > 1) e = add(node(NodeKind::reduce_scatter, {e}), kMl, "e_sum");
     return e;

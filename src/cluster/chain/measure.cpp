@@ -23,11 +23,6 @@ size_t kept_bytes(const MeasuredPlan& plan) {
   return sizeof(plan) + plan.simulated.size() * sizeof(SimulatedPlan);
 }
 
-Measured measure_plan(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                      const Machine& machine) {
-  return time_tiles(plan_graph(chain, plan, analysis), machine);
-}
-
 namespace {
 
 /// Tile operations of one cluster, about.

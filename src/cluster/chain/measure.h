@@ -12,10 +12,6 @@
 
 namespace fuseflow::cluster {
 
-/// Times one plan in full.
-Measured measure_plan(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                      const Machine& machine);
-
 /// A measurement that may stand for a larger one: `scale` 1 is full; else loops were shortened by
 /// this factor in all and cycles, bytes and FLOPs multiplied by it.
 struct ScaledMeasure {

@@ -8,7 +8,7 @@ void set_moved_bytes(Graph& graph, const TensorBytes& bytes) {
   for (Node& node : graph.nodes) {
     if (node.kind != NodeKind::tile_load && node.kind != NodeKind::tile_store) continue;
     const int64_t own = bytes.at(node.tensor);
-    node.element_bytes = own == graph.tiles->element_bytes ? 0 : own;
+    node.tile.element_bytes = own == graph.tiles->element_bytes ? 0 : own;
   }
 }
 

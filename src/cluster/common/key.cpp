@@ -121,7 +121,8 @@ void Key::add(const TileMapping& tiles) {
 void Key::add(const Node& node) {
   const auto& [kind, inputs, outputs, its_tensor, level, other_tensor, other_level, op, reduction,
                order, contiguous, groups, init, offset, stride, strides, contract, capacity, least,
-               phase, subscripts, branch, element_bytes, held, statement] = node;
+               phase, tile, statement] = node;
+  const auto& [subscripts, branch, element_bytes, held] = tile;
   number(static_cast<int64_t>(kind));
   number(static_cast<int64_t>(inputs.size()));
   for (const auto& [stream, immediate] : inputs) {
@@ -148,7 +149,8 @@ void Key::add(const Node& node) {
 void Key::add(const Graph& graph) {
   const auto& [indices, streams, nodes, scratchpad, resident, tiles, row_phases] = graph;
   number(static_cast<int64_t>(indices.size()));
-  for (const auto& [name, extent, block, size, cluster, digits] : indices) {
+  for (const auto& [name, extent, block, size, tiling] : indices) {
+    const auto& [cluster, digits] = tiling;
     numbers(std::array<int64_t, 4>{extent, block, size, cluster});
     number(static_cast<int64_t>(digits.size()));
     for (const TileDigit& digit : digits) number(digit.extent);

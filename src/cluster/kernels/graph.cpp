@@ -60,7 +60,7 @@ Input KernelGraphBuilder::load(const KernelTerm& from, const TileDims& dims, int
   Node node;
   node.kind = NodeKind::tile_load;
   node.tensor = from.tensor;
-  node.subscripts = numbered(from.subscripts);
+  node.tile.subscripts = numbered(from.subscripts);
   node.capacity = copies;
   return add(std::move(node), dims, "x");
 }
@@ -68,7 +68,7 @@ Input KernelGraphBuilder::load(const KernelTerm& from, const TileDims& dims, int
 Input KernelGraphBuilder::coordinate(const KernelTerm& from, const TileDims& dims) {
   Node node;
   node.kind = NodeKind::tile_coordinate;
-  node.subscripts = numbered(from.subscripts);
+  node.tile.subscripts = numbered(from.subscripts);
   return add(std::move(node), dims, "at");
 }
 
@@ -104,14 +104,14 @@ void KernelGraphBuilder::store(TensorId tensor, const std::vector<TileSubscript>
   store.kind = NodeKind::tile_store;
   store.inputs = {from};
   store.tensor = tensor;
-  store.subscripts = numbered(at);
+  store.tile.subscripts = numbered(at);
   graph_.nodes.push_back(std::move(store));
 }
 
 bool KernelGraphBuilder::spread_columns() {
   GraphIndex& columns = graph_.indices[kKernelN];
-  columns.cluster = static_cast<int>(columns.extent);
-  return columns.cluster > 1;
+  columns.tiling.cluster = static_cast<int>(columns.extent);
+  return columns.tiling.cluster > 1;
 }
 
 Input KernelGraphBuilder::sum_over_cluster(Input part, const TileDims& dims, std::string name) {
@@ -159,10 +159,10 @@ void KernelGraphBuilder::dimension(int dim, int64_t block, int64_t size, int& di
   for (size_t i = 0; i < terms_.digits.size(); ++i) {
     if (static_cast<int>(terms_.digits[i].dim) != dim) continue;
     number_[i] = digits_before++;
-    index.digits.push_back({terms_.digits[i].name, terms_.digits[i].extent});
+    index.tiling.digits.push_back({terms_.digits[i].name, terms_.digits[i].extent});
   }
-  if (index.digits.empty()) {
-    index.digits.push_back({unused("one_" + index.name), 1});
+  if (index.tiling.digits.empty()) {
+    index.tiling.digits.push_back({unused("one_" + index.name), 1});
     ++digits_before;
   }
   graph_.indices.push_back(std::move(index));

@@ -35,11 +35,11 @@ class KernelGraphBuilder {
   Input map(Op op, std::vector<Input> inputs, const TileDims& dims, std::string name);
   void store(TensorId tensor, const std::vector<TileSubscript>& at, Input from);
   /// Tiles of rows that a cluster's cores have at a time, one each.
-  void set_cluster(int cores) { graph_.indices[kKernelM].cluster = cores; }
+  void set_cluster(int cores) { graph_.indices[kKernelM].tiling.cluster = cores; }
   /// Gives each core of a cluster one of the tiles of columns; false where there is only one.
   bool spread_columns();
   /// Gives each of so many cores of a cluster a part of k.
-  void spread_depth(int cores) { graph_.indices[kKernelK].cluster = cores; }
+  void spread_depth(int cores) { graph_.indices[kKernelK].tiling.cluster = cores; }
   /// So many clusters add to what was stored last.
   void add_in_memory(int64_t clusters) { graph_.nodes.back().capacity = clusters; }
   /// What the cores of a cluster give, summed: a share for each of them.

@@ -107,7 +107,7 @@ std::optional<Graph> fitting(const KernelForm& form, const ProductTiles& tiles,
                              const Machine& machine) {
   for (int64_t copies = kMostCopiesTried; copies > 0; --copies) {
     Graph graph = kernel_graph(form, tiles.block, copies, tiles.gathered, tiles.by.parts);
-    graph.indices[kKernelM].cluster = tiles.by.cores;
+    graph.indices[kKernelM].tiling.cluster = tiles.by.cores;
     const bool leaves_out = tiles.gathered > 0 || form.second_product >= 0;
     if (leaves_out && graph.tiles->open.empty()) return std::nullopt;  // takes all rows
     const bool shares = tiles.by.column_cores > 1 || tiles.by.parts.cores > 1;

@@ -234,7 +234,7 @@ Json dimension_json(const GraphIndex& index) {
                        {"size", index.size},
                        {"tile", index.block},
                        {"tiles", index.extent},
-                       {"cores", index.cluster}});
+                       {"cores", index.tiling.cluster}});
 }
 
 std::string plans_json(const Machine& machine, const std::vector<PlannedChain>& chains,

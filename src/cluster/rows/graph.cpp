@@ -66,15 +66,15 @@ class RowsGraph {
     index.name = name;
     index.size = 1;
     index.block = block;
-    index.cluster = cluster;
+    index.tiling.cluster = cluster;
     for (const int loop : loops) {
       const SharedLoop& of = form_.loops[static_cast<size_t>(loop)];
       number_[static_cast<size_t>(loop)] = digits_++;
-      index.digits.push_back({of.name, of.extent});
+      index.tiling.digits.push_back({of.name, of.extent});
       index.size *= of.extent;
     }
     if (loops.empty()) {
-      index.digits.push_back({unused("one_" + name), 1});
+      index.tiling.digits.push_back({unused("one_" + name), 1});
       ++digits_;
     }
     index.extent = ceil_div(index.size, block * cluster) * cluster;
@@ -142,7 +142,7 @@ class RowsGraph {
     Node load;
     load.kind = NodeKind::tile_load;
     load.tensor = at.tensor;
-    load.subscripts = numbered(at.subscripts);
+    load.tile.subscripts = numbered(at.subscripts);
     load.capacity = tiles_.copies;
     return loads_[t] = add(std::move(load), dims_of(at), "x");
   }
@@ -164,7 +164,7 @@ class RowsGraph {
     node.kind = NodeKind::tile_store;
     node.tensor = result.tensor;
     node.inputs = {given(result.term)};
-    node.subscripts = numbered(result.subscripts);
+    node.tile.subscripts = numbered(result.subscripts);
     graph_.nodes.push_back(std::move(node));
   }
 

@@ -87,7 +87,7 @@ class Costs {
   }
   double tiles_along(int width) const {
     const GraphIndex& index = g_.indices[static_cast<size_t>(width)];
-    const int64_t tiles = index.extent / index.cluster;
+    const int64_t tiles = index.extent / index.tiling.cluster;
     return static_cast<double>(tiles);
   }
 

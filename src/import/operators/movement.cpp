@@ -216,11 +216,11 @@ Range clamped(int64_t start, int64_t end, int64_t step, int64_t extent) {
   if (step > 0) {
     r.start = std::clamp<int64_t>(wrapped(start), 0, extent);
     const int64_t stop = std::clamp<int64_t>(wrapped(end), 0, extent);
-    r.count = std::max<int64_t>(0, (stop - r.start + r.step - 1) / r.step);
+    r.count = ceil_div(std::max<int64_t>(0, stop - r.start), r.step);
   } else {
     r.start = std::clamp<int64_t>(wrapped(start), -1, extent - 1);
     const int64_t stop = std::clamp<int64_t>(wrapped(end), -1, extent - 1);
-    r.count = std::max<int64_t>(0, (r.start - stop - r.step - 1) / -r.step);
+    r.count = ceil_div(std::max<int64_t>(0, r.start - stop), -r.step);
   }
   return r;
 }

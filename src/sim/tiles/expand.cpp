@@ -61,8 +61,8 @@ class Builder {
     k_ = geometry_.tile[Dim::k];
     l_ = geometry_.tile[Dim::l];
     sent_ = communicate(shape_, way_, m_ * n_, m_ * l_);
-    c_placed_ = placement_of(source(roles_.hold).held);
-    e_placed_ = placement_of(source(roles_.second).held);
+    c_placed_ = placement_of(source(roles_.hold).tile.held);
+    e_placed_ = placement_of(source(roles_.second).tile.held);
     for (const NodeId map : roles_.first_maps) c_lanes_ += lane_work(source(map).op);
     for (const NodeId map : roles_.last_maps) e_lanes_ += lane_work(source(map).op);
     stages_ = source(roles_.a).capacity;

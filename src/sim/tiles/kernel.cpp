@@ -442,7 +442,7 @@ void check_numbers(const Graph& graph) {
 /// tiles of all of them; where they share k, one tile.
 int64_t tile_groups(const Graph& graph) {
   const KernelSizes tiles = kernel_tiles(graph);
-  const int64_t rows = graph.indices[kKernelM].cluster;
+  const int64_t rows = graph.indices[kKernelM].tiling.cluster;
   return ceil_div(tiles[kKernelM], rows) * tiles[kKernelN] / column_cores(graph) * tiles[kKernelG];
 }
 
@@ -456,7 +456,7 @@ std::optional<KernelTile> tile_of_group(const Graph& graph, int64_t number, int 
   const KernelSizes tiles = kernel_tiles(graph);
   const int64_t group = number % tile_groups(graph), part = number / tile_groups(graph);
   if (column_cores(graph) > 1) return {{group % tiles[kKernelM], core, group / tiles[kKernelM]}};
-  const int cores = graph.indices[kKernelM].cluster;
+  const int cores = graph.indices[kKernelM].tiling.cluster;
   if (cores == 1) core = 0;  // those that share k have the same tile
   const int64_t rows = ceil_div(tiles[kKernelM], int64_t{cores});
   const int64_t row = group / tiles[kKernelN];

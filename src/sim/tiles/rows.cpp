@@ -68,7 +68,7 @@ class ClusterBuilder {
       }
     }
     for (const NodeId n : loop.nodes) {
-      if (node(n).kind == NodeKind::reduce && index(loop.width).cluster > 1) sum_parts(n);
+      if (node(n).kind == NodeKind::reduce && index(loop.width).tiling.cluster > 1) sum_parts(n);
     }
     if (loop.width < 0) return;
     for (int c = 0; c < ops_.cores; ++c) {
@@ -77,9 +77,9 @@ class ClusterBuilder {
     }
   }
 
-  int64_t own_tiles(int width) const { return index(width).extent / index(width).cluster; }
+  int64_t own_tiles(int width) const { return index(width).extent / index(width).tiling.cluster; }
   int64_t first_own(int c, int width) const {
-    return index(width).cluster == 1 ? 0 : c % cluster_.wide * own_tiles(width);
+    return index(width).tiling.cluster == 1 ? 0 : c % cluster_.wide * own_tiles(width);
   }
   void set(int c, int dim, int64_t tile) { core(c).at[dim] = tile; }
 
@@ -375,7 +375,7 @@ class ClusterBuilder {
     const Node& at = node(n);
     const StreamId from = at.inputs[0].stream;
     const int width = rows_width(g_, from);
-    const bool spread = width >= 0 && index(width).cluster > 1;
+    const bool spread = width >= 0 && index(width).tiling.cluster > 1;
     if (!spread && c % cluster_.wide != 0) return;
     TileOp op = op_of(TileOpKind::store, n, c);
     const Taken taken = take_all(c, n, op);

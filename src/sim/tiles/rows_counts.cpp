@@ -15,7 +15,7 @@ const Node& node_of(const Graph& graph, NodeId n) {
 }
 
 bool spread(const Graph& graph, int width) {
-  return width >= 0 && graph.indices[width].cluster > 1;
+  return width >= 0 && graph.indices[width].tiling.cluster > 1;
 }
 
 /// Registers of the nodes of a loop, for the tiles that they give beside (m).

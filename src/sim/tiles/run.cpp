@@ -37,8 +37,8 @@ Need need_of(const Graph& graph) {
   const int64_t m = g.tile[Dim::m], n = g.tile[Dim::n], k = g.tile[Dim::k], l = g.tile[Dim::l];
   const int64_t element = graph.tiles->element_bytes;
   const int64_t products = graph.tiles->way == GatedWay::sequential ? 2 : 1;
-  const auto& c = node(roles.hold).held;
-  const auto& e = node(roles.second).held;
+  const auto& c = node(roles.hold).tile.held;
+  const auto& e = node(roles.second).tile.held;
   int64_t slot = 0;
   if (roles.exchange >= 0) slot = std::max(slot, m * n / g.shape.k * kAccumulatorBytes);
   if (roles.shuffle >= 0) slot = std::max(slot, m * n * element);

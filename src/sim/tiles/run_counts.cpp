@@ -103,7 +103,7 @@ class ChainCounts {
       case NodeKind::tile_load:
         return operations;
       case NodeKind::tile_multiply:
-        return id == roles_.second ? e_tiles_ : node.branch >= 0 ? c_tiles_ / 2 : c_tiles_;
+        return id == roles_.second ? e_tiles_ : node.tile.branch >= 0 ? c_tiles_ / 2 : c_tiles_;
       case NodeKind::map:
         return is_last_map(id) ? e_tiles_ / geometry_.sharers() : c_tiles_;
       case NodeKind::tile_hold:

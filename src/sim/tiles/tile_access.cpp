@@ -16,7 +16,7 @@ constexpr int64_t kOutsidePart = INT64_MIN / 4;
 int first_digit(const Graph& graph, int dim) {
   int first = 0;
   for (int d = 0; d < dim; ++d) {
-    first += static_cast<int>(graph.indices[d].digits.size());
+    first += static_cast<int>(graph.indices[d].tiling.digits.size());
   }
   return first;
 }
@@ -46,8 +46,8 @@ TileAccess::TileAccess(const Graph& graph, const Node& node, std::vector<int> di
 
 std::vector<int64_t> TileAccess::base_of(std::span<const int64_t> at) const {
   std::vector<int64_t> base;
-  base.reserve(node_.subscripts.size());
-  for (const TileSubscript& subscript : node_.subscripts) base.push_back(subscript.offset);
+  base.reserve(node_.tile.subscripts.size());
+  for (const TileSubscript& subscript : node_.tile.subscripts) base.push_back(subscript.offset);
   if (batch_ < 0) return base;
   const Parts batch = parts_of(batch_, {at[batch_], 1});
   for (size_t r = 0; r < base.size(); ++r) base[r] += batch.coordinates[r];
@@ -86,11 +86,11 @@ TileAccess::Parts TileAccess::parts_of(int dim, ElementRange range) const {
   parts.elements = range.count;
   parts.present = std::clamp<int64_t>(index.size - range.first, 0, range.count);
   parts.coordinates.assign(static_cast<size_t>(range.count) * shape_.size(), 0);
-  const auto digits = static_cast<int>(index.digits.size());
+  const auto digits = static_cast<int>(index.tiling.digits.size());
   for (int64_t e = 0; e < parts.present; ++e) {
     int64_t rest = range.first + e;
     for (int at = digits - 1; at >= 0; --at) {
-      const int64_t extent = index.digits[at].extent;
+      const int64_t extent = index.tiling.digits[at].extent;
       add(first + at, rest % extent, &parts.coordinates[static_cast<size_t>(e) * shape_.size()]);
       rest /= extent;
     }
@@ -99,8 +99,8 @@ TileAccess::Parts TileAccess::parts_of(int dim, ElementRange range) const {
 }
 
 void TileAccess::add(int digit, int64_t value, int64_t* coordinates) const {
-  for (size_t r = 0; r < node_.subscripts.size(); ++r) {
-    for (const auto& [of, factor] : node_.subscripts[r].terms) {
+  for (size_t r = 0; r < node_.tile.subscripts.size(); ++r) {
+    for (const auto& [of, factor] : node_.tile.subscripts[r].terms) {
       if (of == digit) coordinates[r] += factor * value;
     }
   }
@@ -112,7 +112,7 @@ void TileAccess::find_owners() {
     bool owned = false;
     for (size_t d = 0; d < dims_.size(); ++d) {
       const int first = first_digit(g_, dims_[d]), end = first_digit(g_, dims_[d] + 1);
-      const auto& terms = node_.subscripts[r].terms;
+      const auto& terms = node_.tile.subscripts[r].terms;
       if (std::none_of(terms.begin(), terms.end(),
                        [&](const auto& term) { return term.first >= first && term.first < end; })) {
         continue;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/ceil_div.h"
+
 namespace fuseflow::engine {
 
 namespace {
@@ -20,7 +22,7 @@ uint32_t leading_good(const TimeRef& gives, const TimeRef& takes, uint32_t n) {
     const int64_t ts = take.step();
     if (gs != kExplicit && ts != kExplicit) {
       if (ts > gs) {
-        const int64_t meet = (g - t + ts - gs - 1) / (ts - gs);  // first token with give <= take
+        const int64_t meet = ceil_div(g - t, ts - gs);  // first token with give <= take
         if (meet < count) return k + static_cast<uint32_t>(meet);
       }
     } else {
