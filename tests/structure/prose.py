@@ -2,7 +2,8 @@
 """Lines of prose in the documents have at most 100 columns, and words that only their authors understand are not used.
 
 Tables, code and links may be longer, and documents that the tools print. --rebase fills the paragraphs that are too wide again.
-WORDS lists words with what to write instead; code spans may contain them.
+WORDS lists words with what to write instead; code spans may contain them. They are looked for in documents, and in the
+comments and string literals of src and tools.
 """
 
 import argparse
@@ -20,12 +21,18 @@ WORDS = {r"(?<!leaves )(?<!left )behind": "after", r"rooms": "folders", r"what c
          r"where it stands": "where it is", r"is told so": "the error names", r"as ever": "as usual", r"seed's": "Comal's, SAM's",
          r"(stands?|stood) twice": "occurs twice", r"oftener": "more often", r"in vain": "needlessly",
          r"taken for granted": "assumed", r"walks? apart": "separate", r"whoever": "the reader", r"paths? (hold|held)": "paths start at"}
+ORDINARY = {r"seed's"}  # words that sources use in another sense: the seeds of a search
+SOURCES = ["src/*.h", "src/*.cpp", "tools/*.h", "tools/*.cpp"]
+# What a source is made of: comments, string literals, characters (a digit separator is none).
+PARTS = re.compile(r"""//(?P<line>[^\n]*) | /\*(?P<block>.*?)\*/
+                       | R"(?P<mark>[^(\s]*)\((?P<raw>.*?)\)(?P=mark)" | "(?P<text>(?:[^"\\\n]|\\.)*)"
+                       | (?<!\w)'(?:[^'\\\n]|\\.)+'""", re.S | re.X)
 SPECIAL = re.compile(r"\s*(\||#|<!--|```|\[[^]]+\]: |> )")
 
 
 def blocks(lines):
     """(is prose, lines): paragraphs and list items are prose; tables, headings and code are not."""
-    block, fenced, in_item = [], False, False
+    block, fenced, in_item, code_from = [], False, False, 4
 
     def flush():
         nonlocal block
@@ -42,12 +49,12 @@ def blocks(lines):
             if line.strip() and not line.startswith(" "):
                 in_item = False
             continue
-        if not block and line.startswith("    ") and not in_item:
+        if not block and line.startswith(" " * (code_from if in_item else 4)):
             yield False, [line]  # code
             continue
-        if ITEM.match(line):
+        if item := ITEM.match(line):
             yield from flush()
-            in_item = True
+            in_item, code_from = True, len(item[0]) + 4  # by four more than the text of the item
         elif not block and not line.startswith(" "):
             in_item = False
         block.append(line)
@@ -70,26 +77,52 @@ def too_wide(block):
     return any(len(line) > WIDTH for line in block) and filled(block) != block
 
 
-def wrong_words(line):
+def wrong_words(line, words):
     """(word, what to write instead) for each word of the line outside of code spans that is not to be used."""
     text = re.sub(r"`[^`]*`", "``", line)
-    return [(found[0], say) for word, say in WORDS.items() for found in re.finditer(rf"\b{word}\b", text, re.I)]
+    return [(found[0], say) for word, say in words.items() for found in re.finditer(rf"\b{word}\b", text, re.I)]
+
+
+def words_of_source(text):
+    """(number, line) of what a source says in comments and string literals."""
+    for part in PARTS.finditer(text):
+        for name in ("line", "block", "raw", "text"):
+            if part[name]:
+                first = text.count("\n", 0, part.start(name)) + 1
+                yield from enumerate(part[name].split("\n"), first)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rebase", action="store_true", help="fill the paragraphs that are too wide")
     arguments = parser.parse_args()
-    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, check=True,
-                           capture_output=True, text=True).stdout.split()
+
+    def files(*patterns):
+        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *patterns], cwd=ROOT, check=True,
+                                capture_output=True, text=True).stdout.split()
+        return [name for name in sorted(set(listed)) if (ROOT / name).exists()]
+
     wide = wrong = 0
+
+    def report_words(name, numbered, words):
+        nonlocal wrong
+        for number, line in numbered:
+            for word, say in wrong_words(line, words):
+                wrong += 1
+                print(f"prose: {name}:{number}: '{word}': write '{say}'")
+
+    private = {word: say for word, say in WORDS.items() if word not in ORDINARY}
+    some = re.compile("|".join(private), re.I)
+    sources = files(*SOURCES)
+    for name in sources:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        if some.search(text):
+            report_words(name, words_of_source(text), private)
+    names = files("*.md")
     for name in sorted(set(names) - PRINTED):
         path = ROOT / name
         lines = path.read_text(encoding="utf-8").splitlines()
-        for number, line in enumerate(lines, 1):
-            for word, say in wrong_words(line):
-                wrong += 1
-                print(f"prose: {name}:{number}: '{word}': write '{say}'")
+        report_words(name, enumerate(lines, 1), WORDS)
         found = list(blocks(lines))
         bad = [block for prose, block in found if prose and too_wide(block)]
         wide += len(bad)
@@ -100,7 +133,8 @@ def main():
         else:
             for block in bad:
                 print(f"prose: {name}: over {WIDTH} columns: {block[0].strip()[:60]} ...")
-    print(f"prose: {len(names)} documents, {wide} wide paragraphs{' filled' if arguments.rebase else ''}, {wrong} words")
+    print(f"prose: {len(names)} documents, {len(sources)} sources, "
+          f"{wide} wide paragraphs{' filled' if arguments.rebase else ''}, {wrong} words")
     return 1 if wrong or (wide and not arguments.rebase) else 0
 
 
