@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kMostPasses = 4;
 constexpr int kMostWithoutGain = 24;  // moves of a pass in a row that find no better division
-// Of a pass: looks at one end of a net each. So the time of a division grows with the graph, not
-// with its square: small graphs are improved as far as it goes.
+// Ends of nets that a pass examines, at most, if it makes more than kLeastMoves moves. So the time
+// of a division grows with the graph, not with its square, and no pass over a small graph is cut.
 constexpr size_t kMostLooks = 400'000;
 constexpr size_t kLeastMoves = 8;  // of a pass, however large the graph
 
