@@ -32,8 +32,8 @@ Program kernels_apart(Program program, const GivenFormats& given, const Machine&
 Program planned_program(Program program, const GivenFormats& given, const Machine& machine,
                         const Effort& effort, int threads);
 
-/// Throws Error(internal) where what was planned breaks a rule of programs, which whoever reads it
-/// would say: a plan that does not run is an error of the planner, not of its input.
+/// Throws Error(internal) where what was planned breaks a rule of programs, which every tool that
+/// reads it would report: a plan that does not run is an error of the planner, not of its input.
 void require_sound(const Program& planned);
 
 }  // namespace fuseflow::cluster

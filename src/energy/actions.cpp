@@ -35,8 +35,8 @@ void add_contraction(Actions& actions, const Graph& graph, const Node& node, dou
   actions[operation(Arithmetic::add, Width::w32)] += (depth - 1) * elements;
 }
 
-/// Operations behind the FLOPs of a node. Streams carry f32; tiles are multiplied at the width of
-/// their elements and summed in f32.
+/// The operations that the FLOPs of a node are made of. Streams carry f32; tiles are multiplied at
+/// the width of their elements and summed in f32.
 void add_operations(Actions& actions, const Graph& graph, const Node& node, double flops) {
   if (flops <= 0) return;
   if (node.kind == NodeKind::map && !node.contract.empty()) {

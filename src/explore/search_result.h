@@ -10,7 +10,7 @@
 
 namespace fuseflow {
 
-/// What a seed's regions take, each in the best way in which it was tried without copies.
+/// What the regions of a seed take, each in the best way in which it was tried without copies.
 struct SeedTotal {
   std::string name;
   double cost = 0;        ///< the objective's; 0: some region was refused, or not simulated

@@ -25,9 +25,10 @@ struct GraphTensor {
   int64_t level_extent(int l) const;
 };
 
-/// Spaces of all streams, in order of first opening. Equal by construction (same key): the outputs
-/// of one node; scans of dense levels of equal extent and offset below the same space by references
-/// that are never absent; the copies of one parallelization.
+/// Spaces of all streams, in order of first opening. These are one space by construction: the
+/// outputs of one node that hold the same fibers; below the same space, by references that are
+/// never absent, counters and scans of dense levels without offset, all of one extent; alignments
+/// of one space; copy k of one split; merges of one set of copies.
 struct Spaces {
   struct Space {
     int parent = -1;     ///< -1 for the root space

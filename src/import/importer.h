@@ -46,8 +46,8 @@ class Importer {
   /// Whether the value reads a constant that was computed from a bound integer input.
   bool from_input(const View& view) const;
   bool is_activation(const View& view) const;
-  /// Marks the (new) constant behind `view` as data: what is computed from it is not folded, or a
-  /// bound token sequence would fold the whole model away.
+  /// Marks the (new) constant that `view` accesses as data: what is computed from it is not folded,
+  /// or a bound token sequence would fold the whole model away.
   void mark_activation(const View& view);
   /// Gives the expression a tensor of its own: folds constants, else appends a statement.
   View define(const std::string& name, View value, int group);
@@ -56,9 +56,10 @@ class Importer {
   int64_t tensor_extent(TensorId tensor, size_t dim) const {
     return draft_.tensors[static_cast<size_t>(tensor)].shape[dim];
   }
-  /// The tensor behind `sum` is never 0 if the one behind `maximum` is finite.
+  /// The tensor that `sum` accesses is never 0 if the one that `maximum` accesses is finite.
   void mark_nonzero_if_finite(const View& sum, const View& maximum);
-  /// Most elements of the tensor behind `view` are 0 by their values: it is declared compressed.
+  /// Most elements of the tensor that `view` accesses are 0 by their values: it is declared
+  /// compressed.
   void mark_thinned(const View& view);
   const OnnxModel& model() const { return model_; }
   const ImportOptions& options() const { return options_; }

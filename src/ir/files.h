@@ -1,5 +1,5 @@
-// Programs as files. Relative data paths hold from the folder of the program's file, so that a
-// program and its data can be moved together; in memory they hold from the current folder. Every
+// Programs as files. Relative data paths start at the folder of the program's file, so that a
+// program and its data can be moved together; in memory they start at the current folder. Every
 // tool reads and writes programs here, so that this is decided once (ir-spec/language.md, "Data
 // files").
 #pragma once
@@ -11,14 +11,14 @@
 namespace fuseflow {
 
 /// Parses and verifies the program in the file `path` (standard input when "-"). Its relative data
-/// paths hold from `directory`, or, where that is empty, from the file's folder; from the current
+/// paths start at `directory`, or, where that is empty, at the file's folder; at the current
 /// folder on standard input and for what is no regular file (a pipe). Throws Error(rejected) for
 /// the text, Error(io) for a file that cannot be read, and for data that would only be found from
 /// the current folder.
 Program read_program(const std::string& path, const std::string& directory = "");
 
-/// Writes the program to the file `path`, its relative data paths as they hold from that file's
-/// folder; to standard output when "-" (or no regular file): as they hold from the current folder.
+/// Writes the program to the file `path`, its relative data paths as seen from that file's
+/// folder; to standard output when "-" (or no regular file): as seen from the current folder.
 /// Absolute paths stay. Throws what write_output() throws.
 void write_program(const std::string& path, Program program);
 

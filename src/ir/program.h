@@ -42,7 +42,7 @@ struct Tensor {
   Format format;
   float fill = 0;  ///< what an absent entry means
   Facts facts;     ///< proved of every entry; of the fill too where entries may be absent
-  Facts assumed;   ///< taken for granted; `--check` asserts them on the data
+  Facts assumed;   ///< relied on without proof; `--check` verifies them on the data
   Role role = Role::temporary;
   Source source;                            ///< inputs and constants
   Placement placement = Placement::memory;  ///< inputs and constants: memory or scratchpad

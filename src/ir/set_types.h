@@ -11,8 +11,8 @@ namespace fuseflow {
 
 /// All tensors of floating types become of `type`, but for those with absent entries whose fill it
 /// does not have: the lines returned name them. Facts that rounding may break are found again where
-/// there are data, and else taken for granted, so that what is left out stays left out and checks
-/// assert it. `type` is a floating one.
+/// there are data, and else assumed, so that what is left out stays left out and checks verify
+/// them. `type` is a floating one.
 std::vector<std::string> set_float_types(Program& program, ElementType type);
 
 }  // namespace fuseflow

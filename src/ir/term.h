@@ -47,7 +47,7 @@ std::vector<IndexId> free_indices(const Term& term);
 /// Whether anything is computed: the term is no access, constant or coordinate.
 bool computes(const Term& term);
 
-/// The statement `result[indices] = term`. Names of indices that would stand twice get a number.
+/// The statement `result[indices] = term`. Names of indices that would occur twice get a number.
 Statement statement_of(const Scope& scope, TensorId result, const std::vector<IndexId>& indices,
                        const Term& term);
 

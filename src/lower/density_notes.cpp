@@ -206,17 +206,18 @@ class Notes {
     if (missing.complete && !t.format.all_dense() && !given) return incomplete(missing, facts);
     if (!given) {
       if (is_bounded(missing.facts)) return unbounded(missing, unknown);
-      return fmt::format("{} (assume({}), if so, is verified by --check)", unknown, facts);
+      return fmt::format("{} (if it is, declare assume({}): --check verifies it)", unknown, facts);
     }
     const auto data = reader_(missing.tensor);
     if (data == nullptr) {
-      return fmt::format("{} (its data cannot be read; facts({}), if so, says it)", unknown, facts);
+      return fmt::format("{} (its data cannot be read; if it is, declare facts({}))", unknown,
+                         facts);
     }
     const auto wrong = find_contradiction(*data, named(missing));
     if (!wrong) {
       const bool sparse = missing.complete && !t.format.all_dense();
-      return fmt::format("{} (its data are: {}add it to its facts)", unknown,
-                         sparse ? "declare it dense, and " : "");
+      return fmt::format("{} (all of its data are: declare {}facts({}))", unknown,
+                         sparse ? "it dense with " : "", facts);
     }
     if (wrong->is_fill)
       return fmt::format("the fill of {} is {}", name(missing.tensor), float_text(wrong->value));
@@ -228,8 +229,8 @@ class Notes {
   std::string incomplete(const MissingFact& missing, const std::string& facts) const {
     const Tensor& t = tensor(missing.tensor);
     return fmt::format(
-        "%{0} is declared {1}, and {2} where it has no entry (if it has all, declare it dense with "
-        "assume({3}), which --check verifies)",
+        "%{0} is declared {1}, and {2} where it has no entry (if no entry is absent, declare it "
+        "dense with assume({3}): --check verifies it)",
         quote_if_needed(t.name), to_string(t.format), float_text(t.fill), facts);
   }
 
@@ -245,8 +246,10 @@ class Notes {
     } else if (unknown.empty()) {
       what = fmt::format("nothing says how large values of {} are", name(missing.tensor));
     }
-    return fmt::format("{} (assume({}range(..)) with two numbers, if so, is verified by --check)",
-                       what, unknown.empty() ? "" : wanted(missing) + ", ");
+    return fmt::format(
+        "{} (if a {}range of its values is known, declare assume({}range(a, b)): "
+        "--check verifies it)",
+        what, is_bounded(known) ? "narrower " : "", unknown.empty() ? "" : wanted(missing) + ", ");
   }
 
   /// Missing facts without the ends of a range, which stand for any that is small enough; but for

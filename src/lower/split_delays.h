@@ -1,7 +1,7 @@
-// How far streams of a split loop fall behind each other. A copy ends an element only when it sees
-// its next one (scans look one token ahead), so what copies give comes late against what went
-// around them, and bounded FIFOs between the two would fill up. Private to lower/parallelize, which
-// puts buffers where this says.
+// How far streams of a split loop are delayed against each other. A copy ends an element only when
+// it sees its next one (scans look one token ahead), so what copies give comes late against what
+// went around them, and bounded FIFOs between the two would fill up. Private to lower/parallelize,
+// which puts buffers where this says.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ class SplitDelays {
   SplitDelays(const Graph& graph, const Spaces& spaces, const SplitPlan& plan,
               const Parallel& parallel);
 
-  /// Tokens of the split loop that a stream outside of the copies is behind the first one dealt
-  /// out.
+  /// By how many tokens of the split loop a stream outside of the copies comes after the first one
+  /// that is dealt out.
   int64_t outside(StreamId s) const;
   /// The same of the latest input of a node, of those in the split loop; 0 if there are none.
   int64_t latest(const Node& node) const;

@@ -19,9 +19,10 @@ struct UnitTiming {
   int64_t count = 0;            ///< units of the class on the machine; 0: unlimited
 };
 
-/// The memory behind `dram_*_bytes`. `model` none charges no time, whatever the other numbers;
-/// `fixed` is channels of a fixed latency and rate, `banked` is DRAM. Meaning: ir-spec/memory.md.
-/// The defaults of the banked model are an HBM2e stack: 16 pseudo-channels of 25.6 GB/s.
+/// The memory whose bytes `dram_*_bytes` count. `model`: `none` charges no time, whatever the other
+/// numbers; `fixed` is channels of a fixed latency and rate; `banked` is DRAM; `comal` is asked in
+/// batches. Meaning: ir-spec/memory.md. The defaults of the banked model are an HBM2e stack: 16
+/// pseudo-channels of 25.6 GB/s.
 struct DramModel {
   std::string model = "none";
   int64_t channels = 16;
@@ -30,11 +31,12 @@ struct DramModel {
   double bandwidth_gigabytes_per_second = 0;
   int64_t burst_bytes = 64;
   int64_t interleave_bytes = 256;  ///< consecutive bytes in one channel; a multiple of burst_bytes
-  int64_t outstanding = 64;        ///< bursts that a port may have requested and not yet consumed
-  int64_t latency_cycles = 40;     ///< fixed: to the answer; banked: to the channel's queue
-  int64_t interval_cycles = 2;     ///< fixed: between two bursts of a channel
-  int64_t queue_depth = 32;        ///< banked: requests among which a channel chooses
-  int64_t most_bypassed = 64;      ///< banked: how often the oldest request may be passed over
+  /// Bursts that a port may have requested and not yet used; comal: addresses of a batch.
+  int64_t outstanding = 64;
+  int64_t latency_cycles = 40;  ///< fixed, comal: to the answer; banked: to the channel's queue
+  int64_t interval_cycles = 2;  ///< fixed, comal: between two bursts of a channel
+  int64_t queue_depth = 32;     ///< banked: requests among which a channel chooses
+  int64_t most_bypassed = 64;   ///< banked: how often the oldest request may be passed over
   int64_t bank_groups = 4;
   int64_t banks_per_group = 4;
   int64_t row_bytes = 1024;
@@ -131,7 +133,7 @@ struct LinkModel {
 };
 
 /// A cache between the cores and global memory. Without capacity the machine has none. Which tiles
-/// it holds: sim/tiles/memory.h.
+/// it holds: sim/tiles/tile_cache.h.
 struct L2Model {
   int64_t capacity_bytes = 0;
   double bytes_per_cycle = 0;        ///< of all cores together; 0: unlimited

@@ -11,7 +11,7 @@ enum class UnitClass : uint8_t {
   scan,
   locate,  ///< locate, gallop
   repeat,
-  join,  ///< intersect, unite, leftjoin, align
+  join,  ///< intersect, intersect_words, unite, leftjoin, align
   array,
   alu,  ///< map, coordinate, pad
   reduce,

@@ -21,9 +21,9 @@ struct SpaceCount {
 /// What does not follow from spaces.
 struct NodeCount {
   double present = 0;       ///< scan, locate, array: references that are not N; gallop: pairs
-  double successors = 0;    ///< scan, locate, gallop: of these, follow the reference before
+  double successors = 0;    ///< scan, locate, gallop: references right after the one before
   double probes = 0;        ///< locate in a compressed level: of the binary searches
-  double search_steps = 0;  ///< of these, beside one for each token
+  double search_steps = 0;  ///< of those searches, beyond the one step for each token
   double met = 0;           ///< joins: coordinates met
   double looks = 0;         ///< gallop: steps that look at coordinates
   double looked_at = 0;     ///< gallop: coordinates read in them

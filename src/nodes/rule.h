@@ -103,9 +103,9 @@ inline constexpr size_t kNeverAbsent = SIZE_MAX;
 /// What the outputs of a node wait for beside the tokens that they are made of. Where paths meet
 /// again this decides which streams need buffers (lower/stream_waits.h).
 struct NodeWaits {
-  /// A fiber of which it keeps nothing gives no token before its end.
+  /// A fiber of which the node keeps nothing gives no token before its end.
   Required<bool> selects;
-  /// The end of an empty fiber needs the token that follows what the fiber is below.
+  /// The end of an empty fiber needs the next token of the outer stream, below which it is.
   Required<bool> looks_ahead;
   /// Whether input `a` may be taken while input `b` is silent: they need not move in step.
   Required<bool (*)(const Node& node, size_t a, size_t b)> apart;
@@ -118,11 +118,11 @@ enum class Holds : uint8_t {
   entries,  ///< a value and the coordinates of its `order` loops
 };
 
-/// Three parts speak of what flows through a node; of a filter (values, crd, payloads..), say:
-/// - carried: which input's payloads an output gives on. Output `port` has those of input port + 1.
-/// - origins: where the fibers of an output come from. They are computed: not those of any input.
-/// - shaping: which inputs decide about fibers further down. The input that an output carries does
-///   if that output does; the values shape nothing that can be counted (`by_values`).
+/// Three parts describe what flows through a node; of a filter (value, crd, payloads..), say:
+/// - carried: the input whose payloads an output has; output `port` has those of input port + 1.
+/// - origins: where the fibers of an output come from; the filter computes new ones.
+/// - shaping: the inputs that decide about fibers further down; a carried input does if its output
+///   does, and the values do not, since they cannot be counted (`by_values`).
 /// Two parts expect how long fibers are: `elements` for a quick count from extents and numbers of
 /// entries (lower, passes), `fiber` where statistics of each loop are known (estimate).
 struct NodeRule {

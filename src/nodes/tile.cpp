@@ -1,5 +1,5 @@
-// The nodes of graphs of tiles. They run on cores, and which may stand where is checked for the
-// graph as a whole (chain_check.h).
+// The nodes of graphs of tiles. They run on cores. Which of them may be where is checked for the
+// graph as a whole (chain_check.h, kernel_check.h, rows_check.h).
 #include "nodes/rules.h"
 
 namespace fuseflow {

@@ -1,6 +1,6 @@
 // The two versions of a tensor that a region computes and stores: what its own statements take as a
-// stream, and what is stored, rounded to the tensor's type. A statement sees one of them, by where
-// it stands (ir-spec/language.md, "Element types").
+// stream, and what is stored, rounded to the tensor's type. A statement sees one of them, by its
+// place (ir-spec/language.md, "Element types").
 #pragma once
 
 #include <vector>

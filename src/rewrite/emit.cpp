@@ -18,7 +18,7 @@ std::string tensor_text(const Tensor& tensor) {
 }
 
 /// What is known of the result when its sums are done otherwise: what the new statement proves;
-/// what else was known before is taken for granted, but for ranges, which rounding may leave.
+/// what else was known before is assumed, but for ranges, which rounding may leave.
 NewFacts facts_after(const Site& site, const Statement& statement, const KnownTensors& known,
                      bool inner_sum, Rewrite& rewrite) {
   const Tensor& before = site.program.tensors[static_cast<size_t>(statement.result)];

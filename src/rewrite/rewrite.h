@@ -39,7 +39,7 @@ struct Rewrite {
   std::vector<TensorId> removed;    ///< intermediates whose statements go
   std::vector<TensorId> left_out;   ///< that stay, since a product would have too many factors
   std::vector<NewFacts> facts;
-  std::vector<std::string> assumed;  ///< what is taken for granted, as a text each
+  std::vector<std::string> assumed;  ///< each assumption as a text
 };
 
 /// All rewrites of the program: products, common parts, common factors, then what can be hoisted,

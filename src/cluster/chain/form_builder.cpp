@@ -129,7 +129,7 @@ int FormBuilder::new_digit(const Statement& s, IndexId index, Dim dim) {
   FormDigit digit;
   digit.extent = extent_of_index(s, index);
   digit.dim = dim;
-  if (digit.extent < 1) refuse("a loop has no steps");
+  if (digit.extent < 1) refuse("a loop has extent 0");
   const std::vector<FormDigit>& digits = built_.form.digits;
   const auto taken = [&](const std::string& name) {
     return std::any_of(digits.begin(), digits.end(),

@@ -22,7 +22,7 @@ struct FoundChain {
   std::vector<FoundChain> shorter = {};
 };
 
-/// A product that reads what comes of another one, and why the two are no chain.
+/// A product that reads the result of another one, and why the two are no chain.
 struct RefusedChain {
   TensorId first = -1;   ///< the nearest sum of products that it reads
   TensorId tensor = -1;  ///< of the second product

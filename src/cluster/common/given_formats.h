@@ -1,6 +1,6 @@
 // Inputs arrive in the format that the program declares. What kernels of tiles read otherwise is a
 // copy that the machine makes, which takes time (ir-spec/storage.md, "What a copy costs").
-// Constants are stored offline, as whoever reads them likes.
+// Constants are stored offline, in any format that suits their readers.
 #pragma once
 
 #include <map>

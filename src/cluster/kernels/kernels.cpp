@@ -293,7 +293,8 @@ std::optional<int64_t> saved_by_gathering(const Making& making, TensorId operand
 }
 
 /// Lets no kernel gather an input whose copy by columns takes longer than gathering saves; true
-/// where there was one. An order that was asked for stays: whoever asks counts what it takes.
+/// where there was one. An order that was asked for stays: the caller that asks for it counts what
+/// it takes.
 bool drop_costly_orders(Making& making, const GivenFormats& given, const InnermostDims& asked) {
   bool dropped = false;
   for (const auto& [tensor, by_columns] : stored_by(making.sparse)) {
@@ -382,7 +383,8 @@ void store_read_dense(Program& program, const std::vector<Region>& regions,
   }
 }
 
-/// Given tensors that may be stored dense, or by columns, whoever reads them in the whole program.
+/// Given tensors that may be stored dense, or by columns: by all that reads them in the whole
+/// program.
 void settle_as_whole(Making& making, const Program& whole, const KernelOptions& options) {
   Making all{whole, making.machine, PresenceFinder(whole), options.fold_products};
   if (options.store_operands_dense) all.as_dense = compressed_operands(whole);

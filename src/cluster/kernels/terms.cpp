@@ -69,7 +69,7 @@ TileSubscript TermBuilder::new_digit(const Statement& s, IndexId index, bool sum
   KernelDigit digit;
   digit.extent = extent_of(s, index);
   digit.summed = summed;
-  if (digit.extent < 1) refuse_kernel("a loop has no steps");
+  if (digit.extent < 1) refuse_kernel("a loop has extent 0");
   TileSubscript at;
   if (digit.extent == 1) return at;
   const auto taken = [&](const std::string& name) {

@@ -114,7 +114,7 @@ class OnlineBuilder {
     return "an expression of " + of;
   }
 
-  /// The statement of what is accessed, whoever reads it.
+  /// The statement that computes what a place reads, be it a result; it becomes no member.
   Place look_anywhere(Place place) const {
     while (place.accesses()) {
       const Statement* inside = statements_.defining(place.expr().tensor);

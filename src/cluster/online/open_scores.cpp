@@ -168,7 +168,7 @@ class KnownScores {
   int64_t heads_ = 1;
 };
 
-/// Proved, or taken for granted as elsewhere (`--check` asserts it).
+/// Proved, or assumed as elsewhere (`--check` verifies it).
 bool finite(const Tensor& tensor) {
   return tensor.facts.finite || tensor.assumed.finite;
 }

@@ -122,7 +122,7 @@ enum class Test : uint8_t { clusters, tiles, steps, shares, room };
 
 struct Candidates {
   std::vector<Candidate<OnlineTiles>> all;
-  int64_t plans = 0;             ///< that were added, whoever took them since
+  int64_t plans = 0;             ///< that were added, those taken out since, too
   Test failed = Test::clusters;  ///< of those that some tiles failed, the last
 
   bool pass(Test test, bool passes) {

@@ -120,7 +120,7 @@ void RowsLoops::name_loops() {
       const Key key = root({tensor, static_cast<IndexId>(i)});
       const int64_t extent = extent_of(*s, static_cast<IndexId>(i));
       if (extent == 1 || number_.count(key) != 0) continue;
-      if (extent < 1) refuse_kernel("a loop has no steps");
+      if (extent < 1) refuse_kernel("a loop has extent 0");
       SharedLoop loop;
       loop.extent = extent;
       const std::string& name = s->indices[i].name;

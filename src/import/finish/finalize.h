@@ -10,8 +10,8 @@
 
 namespace fuseflow {
 
-/// Makes the tensor behind `value` the result called `name`, if the value is a whole intermediate
-/// (its dimensions are reordered, extents of 1 added). False if it is not one.
+/// Makes the tensor that `value` accesses the result called `name`, if the value is a whole
+/// intermediate (its dimensions are reordered, extents of 1 added). False if it is not one.
 bool name_result(DraftProgram& draft, const View& value, const std::string& name);
 void rename_tensor(DraftProgram& draft, const std::string& from, const std::string& to);
 

@@ -79,7 +79,8 @@ void range(NodeImport& node) {
   const ConstantPtr limit = node.constant_input(1, "limit");
   const ConstantPtr delta = node.constant_input(2, "delta");
   if (start->size() != 1 || limit->size() != 1 || delta->size() != 1)
-    node.reject("expected scalars");
+    node.reject(fmt::format("start, limit and delta have {}, {} and {} elements, expected one each",
+                            start->size(), limit->size(), delta->size()));
   if (delta->as_float(0) == 0) node.reject("delta is 0");
   if (start->integral()) {
     const int64_t a = start->as_int(0), b = limit->as_int(0), step = delta->as_int(0);

@@ -157,7 +157,8 @@ Equation parse_equation(NodeImport& node) {
     inputs = comma == std::string::npos ? "" : inputs.substr(comma + 1);
   }
   if (static_cast<int>(e.inputs.size()) != node.input_count())
-    node.reject("the equation and the inputs differ in number");
+    node.reject(fmt::format("the equation has {} terms, expected one for each of {} inputs",
+                            e.inputs.size(), node.input_count()));
   return e;
 }
 

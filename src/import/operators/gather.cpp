@@ -1,5 +1,7 @@
 // Gather and GatherElements with constant indices: those that are affine in digits of their place
 // are views, the others products with 0/1 matrices; rows of constants are copied.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -129,7 +131,11 @@ void gather_elements(NodeImport& node) {
   View source = data;
   for (int d = 0; d < rank; ++d) {
     const int64_t wanted = index_data->shape[static_cast<size_t>(d)];
-    if (d != axis && wanted > data.extent(d)) node.reject("the indices exceed the data");
+    if (d != axis && wanted > data.extent(d)) {
+      node.reject(
+          fmt::format("indices have extent {} in dimension {}, expected at most {}, as data",
+                      wanted, d, data.extent(d)));
+    }
     if (d != axis) source = node.sliced(source, d, 0, 1, wanted);
   }
   const View chosen = derived_constant(node, "select", std::move(matrix));

@@ -88,7 +88,8 @@ void reshape_node(NodeImport& node) {
     if (shape[d] == -1 && inferred < 0)
       inferred = static_cast<int>(d);
     else if (shape[d] < 0)
-      node.reject(fmt::format("shape [{}] is not a shape", fmt::join(shape, ",")));
+      node.reject(fmt::format("shape [{}] has a negative extent, expected at most one -1",
+                              fmt::join(shape, ",")));
     else
       given_extents.push_back(shape[d]);
   }
@@ -106,8 +107,12 @@ void depth_to_space(NodeImport& node) {
   const View& x = node.input(0);
   const int64_t b = node.integer("blocksize", 0);
   const bool crd = node.text("mode", "DCR") == "CRD";
-  if (x.rank() != 4 || b < 1 || b > 4096 || x.extent(1) % (b * b) != 0)
-    node.reject("the block size does not fit the input");
+  if (x.rank() != 4 || b < 1 || b > 4096 || x.extent(1) % (b * b) != 0) {
+    node.reject(fmt::format(
+        "blocksize {} of an input [{}], expected a blocksize of 1 to 4096 and four dimensions, "
+        "the channels divisible by its square",
+        b, fmt::join(x.shape(), ",")));
+  }
   const int64_t n = x.extent(0), c = x.extent(1) / (b * b), h = x.extent(2), w = x.extent(3);
   View v = node.reshaped(
       x, crd ? std::vector<int64_t>{n, c, b, b, h, w} : std::vector<int64_t>{n, b, b, c, h, w});
@@ -118,8 +123,12 @@ void depth_to_space(NodeImport& node) {
 void space_to_depth(NodeImport& node) {
   const View& x = node.input(0);
   const int64_t b = node.integer("blocksize", 0);
-  if (x.rank() != 4 || b < 1 || b > 4096 || x.extent(2) % b != 0 || x.extent(3) % b != 0)
-    node.reject("the block size does not fit the input");
+  if (x.rank() != 4 || b < 1 || b > 4096 || x.extent(2) % b != 0 || x.extent(3) % b != 0) {
+    node.reject(fmt::format(
+        "blocksize {} of an input [{}], expected a blocksize of 1 to 4096 and four dimensions, "
+        "height and width divisible by it",
+        b, fmt::join(x.shape(), ",")));
+  }
   const int64_t n = x.extent(0), c = x.extent(1), h = x.extent(2) / b, w = x.extent(3) / b;
   View v = node.reshaped(x, {n, c, h, b, w, b});
   transpose(v, {0, 3, 5, 1, 2, 4});

@@ -37,7 +37,8 @@ std::vector<int64_t> listed(const NodeImport& node, const std::string& name, siz
     node.reject(fmt::format("attribute '{}' has {} entries, expected {}", name, v.size(), count));
   for (const int64_t x : v) {
     if (x < least || x > kMaxWindow)
-      node.reject(fmt::format("attribute '{}' has the entry {}", name, x));
+      node.reject(fmt::format("attribute '{}' has the entry {}, expected {} to {}", name, x, least,
+                              kMaxWindow));
   }
   return v;
 }

@@ -5,9 +5,9 @@
 
 namespace fuseflow {
 
-/// Before every time; what is some delays later is so too.
+/// Before every time, also after some latencies were added to it.
 inline constexpr int64_t kLongAgo = INT64_MIN / 4;
-/// After every time. Nothing is added to it.
+/// After every time. Nothing may be added to it.
 inline constexpr int64_t kNever = INT64_MAX;
 
 }  // namespace fuseflow

@@ -23,11 +23,10 @@ struct StepRange {
 
 /// The steps that take (or give) the tokens of a port. Several ports can share one.
 ///
-/// Which step needs a listed token first, before it is taken: with `heads` the step after the one
-/// that takes the token before it; else the one in `need`, if that is not empty; else the one that
-/// takes it. A node whose lane is listed in every batch says so once (always_listed), so that a
-/// replay can rely on it; one that sometimes takes a token each step calls list() in the batches
-/// where it does not.
+/// The step that first needs a listed token, which may be before the one that takes it: with
+/// `heads` the one after the step that takes the token before; else the one in `need`, if `need` is
+/// not empty; else the one that takes it. A node whose lane is listed in every batch sets
+/// always_listed once; one whose lane is listed in some batches only calls list() in those.
 struct Lane {
   enum class Kind : uint8_t {
     each,    ///< every step takes a token

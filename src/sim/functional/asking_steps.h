@@ -16,8 +16,8 @@ namespace fuseflow::engine {
 
 class AskingSteps {
  public:
-  /// The source gets a lane of requests and one of answers for each of the ports, after all that
-  /// it has.
+  /// Adds to `source`, after the lanes that it has, one of requests (an output) and one of answers
+  /// (an input) for each port.
   AskingSteps(StepSource& source, size_t ports, int64_t batch)
       : source_(&source),
         batch_(static_cast<uint32_t>(std::min<int64_t>(batch, UINT16_MAX))),
@@ -39,7 +39,7 @@ class AskingSteps {
     source_->now.in.front().list();
     source_->now.out.front().list();
   }
-  /// So many steps are a node's own, as without memory; the others only wait.
+  /// Counts steps that the node would do without memory, too; the others only wait for answers.
   void count_own(uint32_t steps) { own_ += steps; }
   int64_t own() const { return own_; }
   /// A step; its number.

@@ -10,9 +10,9 @@
 
 namespace fuseflow::engine {
 
-/// How large the array of a level's coordinates or of the values will be: by the number of
-/// positions where all levels are dense, else by how many fibers are there of those that will be,
-/// if that is known. Fibers hold as much as there happens to be.
+/// Expects how large the array of a level's coordinates or of the values becomes: from the number
+/// of positions where all levels are dense, else from the mean of the fibers so far and the number
+/// of all fibers, where that is known.
 class SizePredictor {
  public:
   /// Of the coordinates of level `level`, or of the values (levels().size()).

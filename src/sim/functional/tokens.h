@@ -26,7 +26,7 @@ struct Stop {
 
 using Stops = std::vector<Stop, PoolAllocator<Stop>>;
 
-/// What is where in a chunk: every token that no stop stands at is a payload.
+/// What is where in a chunk: all tokens are payloads but those at the stops.
 struct Structure {
   Stops stops;
   uint32_t count = 0;

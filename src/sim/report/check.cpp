@@ -14,7 +14,7 @@
 namespace fuseflow {
 namespace {
 
-/// Evaluates the program and compares; with bounds: only what is named again.
+/// Evaluates the program and compares; what failed, a second time and with bounds on its rounding.
 class ReferenceChecker {
  public:
   ReferenceChecker(const Program& program, const TensorData& data, const CheckSettings& settings)
@@ -43,7 +43,8 @@ class ReferenceChecker {
     });
   }
 
-  /// What regions compute, where the above has compared with that alone.
+  /// Compares what the regions compute with what they were rewritten from, where compare_all() has
+  /// compared the simulation with the regions alone.
   void compare_rewritten(const std::vector<TensorId>& written,
                          std::vector<CheckedTensor>& checked) const {
     if (!regions_) return;

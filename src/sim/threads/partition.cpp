@@ -9,9 +9,9 @@ namespace fuseflow::engine {
 namespace {
 
 constexpr int kMostPasses = 4;
-constexpr int kMostInVain = 24;  // moves of a pass without a better division than before
-// Of a pass: looks at one end of a net each. So the time of a division grows with the graph, not
-// with its square: small graphs are improved as far as it goes.
+constexpr int kMostWithoutGain = 24;  // moves of a pass in a row that find no better division
+// Ends of nets that a pass examines, at most, if it makes more than kLeastMoves moves. So the time
+// of a division grows with the graph, not with its square, and no pass over a small graph is cut.
 constexpr size_t kMostLooks = 400'000;
 constexpr size_t kLeastMoves = 8;  // of a pass, however large the graph
 
@@ -115,7 +115,8 @@ class Division {
     std::vector<int> best_part = part_;
     std::vector<bool> moved(part_.size(), false);
     size_t left = std::max(kLeastMoves, kMostLooks / std::max<size_t>(1, looks_));
-    for (int in_vain = 0; in_vain < kMostInVain && left > 0; ++in_vain, --left) {
+    for (int without_gain = 0; without_gain < kMostWithoutGain && left > 0;
+         ++without_gain, --left) {
       const auto [node, to, reached] = best_move(moved);
       if (node == part_.size()) break;
       move(node, to);
@@ -123,7 +124,7 @@ class Division {
       if (reached < best * (1 - 1e-9)) {
         best = reached;
         best_part = part_;
-        in_vain = 0;
+        without_gain = 0;
       }
     }
     for (size_t node = 0; node < part_.size(); ++node) {

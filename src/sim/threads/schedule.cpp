@@ -11,9 +11,9 @@ namespace fuseflow::engine {
 namespace {
 
 constexpr int64_t kBatchesBetweenQuestions = 32;
-constexpr uint32_t kManyOfFew = 4;  // times as many tokens as are few
-// Nanoseconds for a token that passes between threads, on each side. As measured, between the
-// slowest and the fastest that the project's machine has shown.
+constexpr uint32_t kManyOfFew = 4;  // a node that waits, waits for so many times `few` tokens
+// Nanoseconds for a token that passes between threads, on each side: between the least and the
+// greatest value measured.
 constexpr double kPassToken = 0.2;
 
 }  // namespace

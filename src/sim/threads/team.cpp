@@ -202,8 +202,8 @@ void Team::deal_anew(std::unique_lock<std::mutex>& lock) {
   paused_ = false;
 }
 
-/// Deals the nodes to all but those that were called and have not come: the host does not run them,
-/// so that their nodes would wait for them.
+/// Deals the nodes to all workers but those that were called and have not come: the host does not
+/// run these, so that nodes of theirs would wait.
 void Team::deal() {
   const bool shared = dealt_.size() > 1;
   if (shared && !scatter_) round_ = std::min<Clock::duration>(2 * round_, kLongestRound);

@@ -29,8 +29,8 @@ struct TileTransfer {
 struct TileAnswer {
   int64_t end = 0;           ///< when the core has it, or it is stored
   int64_t memory_bytes = 0;  ///< moved by DRAM
-  int64_t given = 0;         ///< of a load: when a core has it whose port has passed it at once
-  int64_t latency = 0;       ///< ... and how long after its port a core has it
+  int64_t given = 0;         ///< of a load: its end if the core's port took no time
+  int64_t latency = 0;       ///< of a load: ticks from the core's port to the core
 };
 
 class TileMemory {

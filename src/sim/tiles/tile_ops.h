@@ -67,9 +67,9 @@ struct TileOp {
   int32_t row = 0, col = 0;
   int32_t rows = 0, cols = 0;
   int32_t depth = 0;  ///< of a product: what it sums over
-  int32_t turn =
-      -1;  ///< of a load, or a send that passes one on: loads of a tile that come together
-           ///< have the same; -1: the first of each core does with the first of others
+  /// Of a load, or a send that passes one on: equal for loads of a tile that cores make at the same
+  /// point of their programs. -1: these are the first of each core, the second of each, ..
+  int32_t turn = -1;
   LevelBytes bytes;
   int64_t flops = 0;                        ///< of the matrix unit
   LaneWork lanes;                           ///< elementwise work

@@ -38,8 +38,8 @@ class HeldTokens {
   void hold(std::span<EngineNode::Given> given);
   /// Gives the batches whose times are known; whether there were any.
   bool give();
-  /// Gives also those tokens of other batches whose times are known. When no others will be: in
-  /// short pieces their consumers would be slow.
+  /// Also gives the tokens with known times of batches that are not wholly known; whether there
+  /// were any. Called only when no member can go on, since short pieces make consumers slow.
   bool give_parts();
 
  private:

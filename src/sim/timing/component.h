@@ -27,13 +27,13 @@ class Component : public NodeClock {
  public:
   using Ports = std::vector<std::unique_ptr<Port>>;
   /// Members of a phase that starts at `start`, in graph order; `ports` of all nodes, by node and
-  /// input; `timings` by NodeId. All outlive it. Without a memory it takes no time.
+  /// input; `timings` by NodeId. All outlive the component. Null `memory`: accesses take no time.
   Component(const Graph& graph, const Machine& machine, const std::vector<UnitTiming>& timings,
             SharedMemory* memory, const std::vector<EngineNode*>& members,
             const std::vector<Ports>& ports, int64_t start);
 
-  /// Streams so many bursts into the scratchpad, through one port; gives the time at which all are
-  /// there. Of a component without members.
+  /// Streams so many bursts into the scratchpad, through one port; returns the time at which all
+  /// are there. Only for a component without members.
   int64_t load(int64_t bursts);
   /// Of the members, by NodeId; before the first step.
   void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
@@ -42,8 +42,8 @@ class Component : public NodeClock {
   int64_t untimed(const EngineNode& node) const override;
   std::span<const EngineNode* const> also_gave() const override { return gave_; }
 
-  /// Gives outside all that is known, though it be parts of batches; whether there was any. When no
-  /// member can go on.
+  /// Gives all tokens with known times to nodes outside, of batches that are not wholly known, too;
+  /// whether there were any. Called only when no member can go on.
   bool give_parts();
   bool finished() const;    ///< the phase's members have ended, and done all their steps
   int64_t reached() const;  ///< latest step or answer so far, + 1

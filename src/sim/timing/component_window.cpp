@@ -14,8 +14,9 @@ bool Component::unanswered() const {
                      [](const Fifo* fifo) { return fifo->source->known() < fifo->source->given; });
 }
 
-/// No step is before, whatever memory answers: `due` is the earliest that needs no answer, and an
-/// answer that no step waits for is not the cause of any.
+/// A time before which no step happens, whatever memory answers: the least of `due` (the earliest
+/// step that needs no answer) and of the earliest times of the answers that steps wait for. Other
+/// answers cause no step. The horizon if there is neither.
 int64_t Component::quiet_until(int64_t due) const {
   for (const Side& side : sides_) {
     const Fifo* fifo = side.replay.blocker();
@@ -28,8 +29,10 @@ int64_t Component::quiet_until(int64_t due) const {
   return due == kNever ? horizon_ : due;
 }
 
-/// Memory serves what was requested before the horizon, or even later if nothing else can be before
-/// that; the horizon moves on: no step is before `due` unless memory answers something earlier.
+/// Moves the horizon on to the time before which no step can happen, if that is later; lets memory
+/// serve what was requested before it; then moves it on by the least latency, since no other
+/// request is answered earlier. No step is before `due` unless memory answers something earlier.
+/// False without a memory.
 bool Component::next_window(int64_t due) {
   if (memory_ == nullptr) return false;
   Memory& memory = *memory_->memory;

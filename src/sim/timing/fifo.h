@@ -27,16 +27,17 @@ struct MemoryPort {
 /// What an output gives: the times, which all its consumers read. With a memory port, giving a
 /// token requests a burst, and the times are those at which memory has answered it. Its tokens:
 ///
-///     forgotten | times kept .. known() | requested .. given
+///     dropped | times kept .. known() | requested .. given
 class Gives {
  public:
   TimeLines times;
   int64_t given = 0;
   MemoryPort* memory = nullptr;
   std::vector<Fifo*> readers;
-  /// No more tokens are given before this time, if it is known: older takes can be forgotten.
+  /// No further token is given before this time (null: unknown), so that older takes can be
+  /// dropped.
   const int64_t* settled = nullptr;
-  /// Tokens from here on are asked for, beside those that the readers need.
+  /// The times of tokens from this one on are kept, besides those that the readers need.
   int64_t kept_from = INT64_MAX;
 
   /// Tokens whose times are known: memory answers later.
@@ -117,7 +118,7 @@ class Fifo {
     measure();
     return fed ? fed->peak() : peak_;
   }
-  /// The oldest give that is still asked for.
+  /// The oldest give whose time is still needed.
   int64_t oldest_give() const { return taken() < measured_ ? taken() : measured_; }
   void measure();
 

@@ -3,8 +3,8 @@
 namespace fuseflow::engine {
 
 namespace {
-constexpr int64_t kFewSteps = 8;     // are tried, however near the horizon is
-constexpr int64_t kSomeSteps = 128;  // are tried, however few could be done last time
+constexpr int64_t kFewSteps = 8;     // least number tried, even just before the horizon
+constexpr int64_t kSomeSteps = 128;  // least number tried otherwise, even after a run of few
 }  // namespace
 
 void NodeReplay::fetch(StepSource& source) {
@@ -28,7 +28,7 @@ void NodeReplay::connect(const StepSource& source) {
   }
 }
 
-/// No more are worth a look.
+/// How many steps to try: more could rarely be done.
 int64_t NodeReplay::most_steps(int64_t horizon) const {
   const int64_t n = std::min(kMostSteps, 4 * done_last_ + kSomeSteps);
   return horizon - free_at() < n ? std::max(kFewSteps, horizon - free_at() + 1) : n;

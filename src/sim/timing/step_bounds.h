@@ -25,7 +25,7 @@ class Bounds {
   void clear() { any_ = false; }
   const int64_t* at() const { return at_.data(); }
 
-  /// Steps first .. n-1 are no earlier than tokens `index` on (that of step 0), `plus` later.
+  /// Step k, first <= k < n, is no earlier than `plus` after the time of token `index` + k.
   void add_each(const TimeLines& times, TimeLines::Cursor cursor, int64_t index, int64_t plus,
                 int64_t first, int64_t n) {
     const bool fresh = !any_ && first == 0;
@@ -43,12 +43,12 @@ class Bounds {
       k += s.count;
     }
   }
-  /// For single steps of the n.
+  /// To be called before add(): each of n steps gets a bound, kLongAgo where none is set.
   void start(int64_t n) {
     if (!any_) std::fill_n(at_.data(), n, kLongAgo);
     any_ = true;
   }
-  /// The same as for those others.
+  /// Raises the bound of each of n steps to at least that in `others`.
   void raise_to(const Bounds& others, int64_t n) { loops::raise(at_.data(), others.at(), 0, n); }
   void add(int64_t k, int64_t time) {
     int64_t& bound = at_[k];

@@ -41,8 +41,9 @@ class StepLine {
     follows_ = true;
     return true;
   }
-  /// Of n steps, some of which wait besides, how many are the line: those before the next one that
-  /// has to wait.
+  /// How many of n steps are on the line: those before the first one after step 0 that `waits`
+  /// delays. A delay of step 0 moves the start of the line; where the steps follow arrivals that
+  /// are farther apart than they need, none is on it then.
   int64_t solve(const Waits& waits, int64_t n) {
     for (const auto& [k, time] : waits) {
       if (k >= n) break;
@@ -60,7 +61,7 @@ class StepLine {
 
   /// The time of step k; before solve(): no step is before, by what follow() was given.
   int64_t at(int64_t k) const { return start_ + step_ * k; }
-  /// The first step that is not before a time, of those up to one that is not.
+  /// The first step at or after `time`; there must be one.
   int64_t first_from(int64_t time) const {
     return start_ >= time ? 0 : ceil_div(time - start_, step_);
   }

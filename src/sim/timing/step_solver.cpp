@@ -78,18 +78,19 @@ void StepSolver::wait_for_listed(const Fifo& fifo, size_t lane) {
   Waits::dense(count, n_) ? bound_steps(fifo, view, count) : wait_at_steps(fifo, view, count);
 }
 
-/// Many of the steps wait for tokens. Most tokens come before their steps can be: a look at some of
-/// them at once tells.
+/// For an input of which many steps need a token. Most tokens arrive before their steps could
+/// happen, so a group is looked at first: whether its last token arrives before its first step
+/// could happen.
 void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t count) {
   constexpr int64_t kLooked = 16;
   const Lane& lane = *view.lane;
-  // The heads of a join: after the steps of the tokens before them.
+  // A join needs a head from the step after the one that takes the token before it.
   const Places& places = lane.heads || lane.need.empty() ? lane.at : lane.need;
   const uint32_t* const at = places.data();
   const int64_t next = static_cast<int64_t>(view.next) - (lane.heads ? 1 : 0);
   const int64_t plus = lane.heads ? 1 - first_ : -first_;
   const int64_t delay = fifo.delay();
-  // The first has no token before it, maybe.
+  // The first token may have none before it.
   const int64_t head = std::max<int64_t>(in_run(lane.need_at(view.next)), 0);
   const auto step_after = [&](int64_t j) { return std::max<int64_t>(at[next + j] + plus, 0); };
   const auto step_of = [&](int64_t j) { return j == 0 ? head : step_after(j); };

@@ -1,6 +1,6 @@
 // The latest times of a stream's tokens, by token number: lines where they are regular, a number
 // each where they are not. As in data/times.h; but there a batch's times are made once and shared
-// by the streams that have them, here a few are added at a time, and the oldest forgotten.
+// by the streams that have them, here a few are added at a time, and the oldest dropped.
 #pragma once
 
 #include <algorithm>
@@ -94,7 +94,7 @@ class TimeLines {
   }
   void append_line(int64_t n, int64_t start, int64_t step);
 
-  /// The time of token k. Nothing is found out about tokens that were forgotten.
+  /// The time of token k, which must not have been dropped.
   int64_t at(int64_t k, Cursor near) const {
     find(k, near);
     const Piece& p = pieces_[near.piece];

@@ -7,7 +7,7 @@
 
 namespace fuseflow::engine {
 
-/// Steps that can't be before some time, in order; a step may be there for several ports.
+/// Lower bounds on the times of single steps, in order of steps; a step may have one for each port.
 class Waits {
  public:
   struct Wait {
@@ -16,11 +16,11 @@ class Waits {
   };
   void clear() { list_.clear(); }
   void put(uint32_t step, int64_t time) { list_.push_back({step, time}); }
-  /// The same for steps that all later ones follow: they are as late.
+  /// A bound that also holds for all later steps, so that it is at least the bound before it.
   void put_for_all_later(uint32_t step, int64_t time) {
     put(step, list_.empty() ? time : std::max(list_.back().time, time));
   }
-  /// Those from `first` on are of another port.
+  /// Sorts the bounds from `first` on, which are of another port, in among those before.
   void merge(size_t first) {
     if (first == 0 || first == list_.size()) return;
     std::inplace_merge(list_.begin(), list_.begin() + static_cast<std::ptrdiff_t>(first),

@@ -180,8 +180,8 @@ class WriteNode final : public WriterSteps {
   // --- rows of phases that start together
 
   /// Fibers (of a level) or values, from the first on, to which nothing is added any more.
-  /// `row_ended`: the last token ended a fiber of the loop below the outermost one, or is a value
-  /// below none.
+  /// `row_ended`: the last token ended a fiber of the loop below the outermost one or, where there
+  /// is no such loop, is a value.
   int64_t complete(bool row_ended) const {
     if (level_) return static_cast<int64_t>(written_.pos.size()) - 1;
     if (main_ == 0) return static_cast<int64_t>(written_.values.size() / volume_);
