@@ -61,12 +61,13 @@ double Goals::known(const Trial& trial) const {
 
 Goal Goals::of(const Trial& trial) const {
   const Interval run = trial.point.kernels();
-  Goal same{known(trial), "bound not below another point of these kernels"};
+  Goal same{known(trial), "its lower bound is not below another point of the same kernels"};
   if (table_.objective() == Objective::edp) {  // costs of regions do not add up
     same.cost = dominated(trial) ? 0 : kNone;
   }
   if (run.alone()) return same;
-  const Goal whole{incumbent_ - bounds_.around(run), "bound not below the best program"};
+  const Goal whole{incumbent_ - bounds_.around(run),
+                   "its lower bound is not below the best program known"};
   return whole.cost < same.cost ? whole : same;
 }
 

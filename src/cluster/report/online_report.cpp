@@ -19,10 +19,10 @@ std::string spread_text(const SpreadTried& tried, const char* what, bool simulat
   if (!tried.none.empty()) return tried.none;
   std::string plans = fmt::format("{} plan{} {}", tried.plans, tried.plans == 1 ? "" : "s", what);
   if (!simulated) return plans;
-  if (tried.simulated == 0) return fmt::format("of {} none costs less", plans);
+  if (tried.simulated == 0) return fmt::format("none of {} costs less", plans);
   const std::string some =
       tried.simulated < tried.plans ? fmt::format(" ({} simulated)", tried.simulated) : "";
-  return fmt::format("of {} none is faster{}", plans, some);
+  return fmt::format("none of {} is faster{}", plans, some);
 }
 
 std::string spread_text(const OnlineSpread& spread, bool simulated) {

@@ -21,7 +21,7 @@ std::unique_ptr<EngineNode> run_node(const Context& context, NodeId id) {
       break;
   }
   throw Error(ExitCode::rejected,
-              fmt::format("the simulator cannot run a {} node yet", node_kind_name(node.kind)));
+              fmt::format("a {} node does not run on streams", node_kind_name(node.kind)));
 }
 
 }  // namespace
