@@ -111,8 +111,8 @@ void Team::look_at_the_time() {
     asked_ = now;
     stopped = !(*go_on_)(schedule_.last_step());
   }
-  const bool in_vain = std::exchange(in_vain_, false);
-  if (!stopped && !in_vain && !round_is_over(now)) return;
+  const bool uncalled = std::exchange(uncalled_, false);
+  if (!stopped && !uncalled && !round_is_over(now)) return;
   std::unique_lock lock(mutex_);
   if (stopped) {
     end();
@@ -157,7 +157,7 @@ void Team::sleep(std::unique_lock<std::mutex>& lock, size_t self) {
   Worker& own = workers_[self];
   const auto woken = [&] { return over_ || own.state != State::resting; };
   if (self == 0) {
-    in_vain_ = !own.changed.wait_for(lock, kPatience, woken);
+    uncalled_ = !own.changed.wait_for(lock, kPatience, woken);
     own.state = State::working;
     return;
   }

@@ -76,7 +76,7 @@ class Team {
   Clock::time_point asked_;
   Clock::duration round_;
   Clock::time_point begin_;  // of the round
-  bool in_vain_ = false;     // it has waited in full, and nobody called it
+  bool uncalled_ = false;    // it has waited in full, and nobody called it
 
   std::atomic<bool> paused_ = false;   // the others must not work: the nodes are dealt out
   std::atomic<bool> over_ = false;     // the run
