@@ -88,10 +88,11 @@ TileAccess::Parts TileAccess::parts_of(int dim, ElementRange range) const {
   parts.coordinates.assign(static_cast<size_t>(range.count) * shape_.size(), 0);
   const auto digits = static_cast<int>(index.tiling.digits.size());
   for (int64_t e = 0; e < parts.present; ++e) {
+    int64_t* const of_element = parts.coordinates.data() + static_cast<size_t>(e) * shape_.size();
     int64_t rest = range.first + e;
     for (int at = digits - 1; at >= 0; --at) {
       const int64_t extent = index.tiling.digits[at].extent;
-      add(first + at, rest % extent, &parts.coordinates[static_cast<size_t>(e) * shape_.size()]);
+      add(first + at, rest % extent, of_element);
       rest /= extent;
     }
   }
