@@ -27,7 +27,6 @@ namespace {
 void add_index(Hash& h, const GraphIndex& index) {
   const auto& [name, extent, block, size, tiling] = index;
   const auto& [cluster, digits] = tiling;
-  static_cast<void>(name);
   for (const int64_t field : {extent, block, size, int64_t{cluster}}) h.add(field);
   for (const TileDigit& digit : digits) h.add(digit.extent);
 }

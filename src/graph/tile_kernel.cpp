@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/tiles.h"
+
 namespace fuseflow {
 
 bool is_tile_kernel(const Graph& graph) {
@@ -287,17 +289,7 @@ std::array<bool, kKernelDims> varies_along(const Graph& graph, const Node& load)
   for (const int dim : graph.streams[static_cast<size_t>(load.outputs[0])].block) {
     if (dim < kKernelDims) varies[static_cast<size_t>(dim)] = true;  // l is one tile
   }
-  int first = 0;
-  for (int d = 0; d < kKernelG; ++d) {
-    first += static_cast<int>(graph.indices[static_cast<size_t>(d)].tiling.digits.size());
-  }
-  const int end =
-      first + static_cast<int>(graph.indices[kKernelG].tiling.digits.size());  // l's follow
-  for (const TileSubscript& subscript : load.tile.subscripts) {
-    for (const auto& [digit, factor] : subscript.terms) {
-      if (digit >= first && digit < end && factor != 0) varies[kKernelG] = true;
-    }
-  }
+  if (reads_along(graph, load, kKernelG)) varies[kKernelG] = true;
   return varies;
 }
 

@@ -181,13 +181,7 @@ int64_t rows_tiles(const Graph& graph) {
 std::vector<bool> rows_varies_along(const Graph& graph, const Node& load) {
   std::vector<bool> varies(graph.indices.size(), false);
   for (const int dim : dims_of(graph, load.outputs[0])) varies[static_cast<size_t>(dim)] = true;
-  const auto first = static_cast<int>(graph.indices[kRowsM].tiling.digits.size());
-  const auto end = first + static_cast<int>(graph.indices[kRowsG].tiling.digits.size());
-  for (const TileSubscript& subscript : load.tile.subscripts) {
-    for (const auto& [digit, factor] : subscript.terms) {
-      if (digit >= first && digit < end && factor != 0) varies[kRowsG] = true;
-    }
-  }
+  if (reads_along(graph, load, kRowsG)) varies[kRowsG] = true;
   return varies;
 }
 

@@ -11,6 +11,26 @@ TileForm tile_form(const Graph& graph) {
   if (is_tile_rows(graph)) return TileForm::rows;
   return is_tile_kernel(graph) ? TileForm::kernel : TileForm::chain;
 }
+
+int first_digit(const Graph& graph, int dim) {
+  int first = 0;
+  for (int d = 0; d < dim; ++d) {
+    first += static_cast<int>(graph.indices[static_cast<size_t>(d)].tiling.digits.size());
+  }
+  return first;
+}
+
+bool reads_along(const Graph& graph, const Node& node, int dim) {
+  const int first = first_digit(graph, dim);
+  const int end = first_digit(graph, dim + 1);
+  for (const TileSubscript& subscript : node.tile.subscripts) {
+    for (const auto& [digit, factor] : subscript.terms) {
+      if (digit >= first && digit < end && factor != 0) return true;
+    }
+  }
+  return false;
+}
+
 namespace {
 
 using Dims = std::vector<int>;

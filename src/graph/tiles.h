@@ -54,6 +54,13 @@ inline int64_t moved_bytes(const Graph& graph, const Node& node) {
   return node.tile.element_bytes > 0 ? node.tile.element_bytes : graph.tiles->element_bytes;
 }
 
+/// The number of the first digit of a dimension, as subscripts count them; the next dimension's is
+/// the end of it.
+int first_digit(const Graph& graph, int dim);
+
+/// Whether the subscripts of a node of any graph of tiles read along a dimension.
+bool reads_along(const Graph& graph, const Node& node, int dim);
+
 /// Position of a temporal loop, 0 outermost; -1 when the dimension is spread over clusters.
 int tile_loop_depth(const TileMapping& tiles, Dim dim);
 

@@ -271,8 +271,9 @@ class GraphPrinter {
   std::string subscripts(const Node& node) const {
     std::vector<std::string> names;
     for (const GraphIndex& index : g_.indices) {
-      for (const TileDigit& digit : index.tiling.digits)
+      for (const TileDigit& digit : index.tiling.digits) {
         names.push_back(quote_if_needed(digit.name));
+      }
     }
     std::vector<std::string> parts;
     for (const TileSubscript& subscript : node.tile.subscripts) {

@@ -77,10 +77,16 @@ def too_wide(block):
     return any(len(line) > WIDTH for line in block) and filled(block) != block
 
 
-def wrong_words(line, words):
-    """(word, what to write instead) for each word of the line outside of code spans that is not to be used."""
-    text = re.sub(r"`[^`]*`", "``", line)
-    return [(found[0], say) for word, say in words.items() for found in re.finditer(rf"\b{word}\b", text, re.I)]
+def wrong_words(name, numbered, words):
+    """Prints each word that is not to be used, outside of code spans of the (number, line) of a file; how many."""
+    wrong = 0
+    for number, line in numbered:
+        text = re.sub(r"`[^`]*`", "``", line)
+        for word, say in words.items():
+            for found in re.finditer(rf"\b{word}\b", text, re.I):
+                wrong += 1
+                print(f"prose: {name}:{number}: '{found[0]}': write '{say}'")
+    return wrong
 
 
 def words_of_source(text):
@@ -92,37 +98,30 @@ def words_of_source(text):
                 yield from enumerate(part[name].split("\n"), first)
 
 
+def files(*patterns):
+    """The project's files of these names: those of git, and new ones."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *patterns], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout.split()
+    return [name for name in sorted(set(listed)) if (ROOT / name).exists()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rebase", action="store_true", help="fill the paragraphs that are too wide")
     arguments = parser.parse_args()
-
-    def files(*patterns):
-        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *patterns], cwd=ROOT, check=True,
-                                capture_output=True, text=True).stdout.split()
-        return [name for name in sorted(set(listed)) if (ROOT / name).exists()]
-
     wide = wrong = 0
-
-    def report_words(name, numbered, words):
-        nonlocal wrong
-        for number, line in numbered:
-            for word, say in wrong_words(line, words):
-                wrong += 1
-                print(f"prose: {name}:{number}: '{word}': write '{say}'")
-
     private = {word: say for word, say in WORDS.items() if word not in ORDINARY}
     some = re.compile("|".join(private), re.I)
     sources = files(*SOURCES)
     for name in sources:
         text = (ROOT / name).read_text(encoding="utf-8")
         if some.search(text):
-            report_words(name, words_of_source(text), private)
+            wrong += wrong_words(name, words_of_source(text), private)
     names = files("*.md")
     for name in sorted(set(names) - PRINTED):
         path = ROOT / name
         lines = path.read_text(encoding="utf-8").splitlines()
-        report_words(name, enumerate(lines, 1), WORDS)
+        wrong += wrong_words(name, enumerate(lines, 1), WORDS)
         found = list(blocks(lines))
         bad = [block for prose, block in found if prose and too_wide(block)]
         wide += len(bad)

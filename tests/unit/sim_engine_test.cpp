@@ -70,8 +70,8 @@ std::string describe(const Graph& graph, const RunResult& naive, const RunResult
 /// How many nodes of a kind took steps in graphs that ran to their end.
 using KindCounts = std::map<NodeKind, int>;
 
-void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t depth = 0,
-             bool bits = false, KindCounts* ran = nullptr) {
+KindCounts compare(uint64_t seed, int most_extent, int steps, bool print, int64_t depth = 0,
+                   bool bits = false) {
   RandomGraph random(seed, most_extent, steps, bits);
   Machine machine = random.machine();
   machine.fifo_depth = depth;
@@ -84,16 +84,17 @@ void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t dept
   } catch (const Error&) {  // e.g. a result whose coordinates repeat
     EXPECT_THROW(run_fast(random.b.program, random.b.graph, random.b.data, machine, options), Error)
         << "seed " << seed;
-    return;
+    return {};
   }
   if (naive.finish == Finish::deadlock) {
     const RunResult fast =
         run_fast(random.b.program, random.b.graph, random.b.data, machine, options);
     EXPECT_EQ(fast.finish, Finish::deadlock) << "seed " << seed;
-    return;
+    return {};
   }
-  for (size_t n = 0; ran != nullptr && n < naive.nodes.size(); ++n) {
-    if (naive.nodes[n].steps > 1) ++(*ran)[random.b.graph.nodes[n].kind];
+  KindCounts ran;
+  for (size_t n = 0; n < naive.nodes.size(); ++n) {
+    if (naive.nodes[n].steps > 1) ++ran[random.b.graph.nodes[n].kind];
   }
   for (const uint32_t chunk : {8192U, 1U, 3U, 7U}) {
     for (const bool record : {true, false}) {
@@ -116,17 +117,19 @@ void compare(uint64_t seed, int most_extent, int steps, bool print, int64_t dept
         }
       }
       if (::testing::Test::HasFailure()) {
-        FAIL() << "seed " << seed << " chunk " << chunk << " record " << record << "\n"
-               << (print && record ? describe(random.b.graph, naive, fast) : "");
+        ADD_FAILURE() << "seed " << seed << " chunk " << chunk << " record " << record << "\n"
+                      << (print && record ? describe(random.b.graph, naive, fast) : "");
+        return ran;
       }
     }
   }
+  return ran;
 }
 
 TEST(Engine, SameAsNaiveOnSmallGraphs) {
   KindCounts ran;
   for (uint64_t seed = 0; seed < 1500; ++seed) {
-    compare(seed, 4, 12, true, 0, false, &ran);
+    for (const auto& [kind, count] : compare(seed, 4, 12, true)) ran[kind] += count;
     if (HasFailure()) return;
   }
   // A graph that is not well typed is thrown by both and compares nothing.

@@ -102,17 +102,26 @@ void reshape_node(NodeImport& node) {
   node.output(0, node.reshaped(input, shape));
 }
 
+/// The attribute `blocksize`. `fits`: whether the extents of a tensor of four dimensions allow it;
+/// `expected` says what they have to be.
+template <typename Fits>
+int64_t block_size(NodeImport& node, const Fits& fits, std::string_view expected) {
+  const View& x = node.input(0);
+  const int64_t b = node.integer("blocksize", 0);
+  if (x.rank() != 4 || b < 1 || b > 4096 || !fits(x, b)) {
+    node.reject(fmt::format(
+        "blocksize {} of an input [{}], expected a blocksize of 1 to 4096 and four dimensions, {}",
+        b, fmt::join(x.shape(), ","), expected));
+  }
+  return b;
+}
+
 /// Blocks of channels to spatial blocks, or back: reshape and transpose.
 void depth_to_space(NodeImport& node) {
   const View& x = node.input(0);
-  const int64_t b = node.integer("blocksize", 0);
+  const auto fits = [](const View& v, int64_t b) { return v.extent(1) % (b * b) == 0; };
+  const int64_t b = block_size(node, fits, "the channels divisible by its square");
   const bool crd = node.text("mode", "DCR") == "CRD";
-  if (x.rank() != 4 || b < 1 || b > 4096 || x.extent(1) % (b * b) != 0) {
-    node.reject(fmt::format(
-        "blocksize {} of an input [{}], expected a blocksize of 1 to 4096 and four dimensions, "
-        "the channels divisible by its square",
-        b, fmt::join(x.shape(), ",")));
-  }
   const int64_t n = x.extent(0), c = x.extent(1) / (b * b), h = x.extent(2), w = x.extent(3);
   View v = node.reshaped(
       x, crd ? std::vector<int64_t>{n, c, b, b, h, w} : std::vector<int64_t>{n, b, b, c, h, w});
@@ -122,13 +131,10 @@ void depth_to_space(NodeImport& node) {
 
 void space_to_depth(NodeImport& node) {
   const View& x = node.input(0);
-  const int64_t b = node.integer("blocksize", 0);
-  if (x.rank() != 4 || b < 1 || b > 4096 || x.extent(2) % b != 0 || x.extent(3) % b != 0) {
-    node.reject(fmt::format(
-        "blocksize {} of an input [{}], expected a blocksize of 1 to 4096 and four dimensions, "
-        "height and width divisible by it",
-        b, fmt::join(x.shape(), ",")));
-  }
+  const auto fits = [](const View& v, int64_t b) {
+    return v.extent(2) % b == 0 && v.extent(3) % b == 0;
+  };
+  const int64_t b = block_size(node, fits, "height and width divisible by it");
   const int64_t n = x.extent(0), c = x.extent(1), h = x.extent(2) / b, w = x.extent(3) / b;
   View v = node.reshaped(x, {n, c, h, b, w, b});
   transpose(v, {0, 3, 5, 1, 2, 4});

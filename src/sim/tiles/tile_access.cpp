@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/tiles.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -11,15 +12,6 @@ namespace {
 
 /// Less than any sum of positions: three of them are still less than 0.
 constexpr int64_t kOutsidePart = INT64_MIN / 4;
-
-/// The number of the first digit of a dimension among those of all.
-int first_digit(const Graph& graph, int dim) {
-  int first = 0;
-  for (int d = 0; d < dim; ++d) {
-    first += static_cast<int>(graph.indices[d].tiling.digits.size());
-  }
-  return first;
-}
 
 }  // namespace
 
