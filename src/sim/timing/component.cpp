@@ -32,6 +32,7 @@ Component::Component(const Graph& graph, const Machine& machine,
   for (Member& member : members_) hold_tokens(member);
   woken_.assign(sides_.size(), 0);
   due_.assign(sides_.size(), kNever);
+  steps_from_.assign(sides_.size(), 0);
   find_neighbours();
   settle_gives();
   for (size_t s = 0; s < sides_.size(); ++s) set_due(s);

@@ -59,6 +59,7 @@ class Component : public NodeClock {
     StepSource* steps;
     bool counted;  // the node's busy and blocked cycles are its
     NodeReplay replay;
+    bool asks = false;               // requests bursts
     std::vector<size_t> wakes = {};  // sides that may go on when this one has
   };
 
@@ -128,6 +129,12 @@ class Component : public NodeClock {
   int64_t first_due() const;
   bool unanswered() const;
   int64_t quiet_until(int64_t due) const;
+  int64_t given_from(const Gives& gives) const {
+    return gives.giver == kNobody ? 0 : steps_from_[gives.giver];
+  }
+  int64_t lacks_until(const NodeReplay& replay) const;
+  int64_t steps_from(size_t s) const;
+  int64_t next_request();
   bool next_window(int64_t due);
 
   const Graph& graph_;
@@ -152,6 +159,7 @@ class Component : public NodeClock {
   std::vector<char> woken_;   // by side: something has come that it may go on with
   std::vector<int64_t> due_;  // by side: the time from which on it has something to do (its next
                               // step; or unknown ones), kNever if it waits for others
+  std::vector<int64_t> steps_from_;  // by side: its next step is not before; for next_request()
   int64_t horizon_ = kNever;
   int64_t settled_ = 0;  // the horizon up to which all steps are done
   std::vector<MemoryAnswer> answers_;

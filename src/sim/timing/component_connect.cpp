@@ -188,7 +188,12 @@ void Component::add_feeds(Member& member, NodeReplay& replay) {
 void Component::find_neighbours() {
   std::unordered_map<const Gives*, size_t> producer;
   for (size_t s = 0; s < sides_.size(); ++s) {
-    for (const Gives* gives : sides_[s].replay.outputs) producer[gives] = s;
+    for (Gives* gives : sides_[s].replay.outputs) {
+      producer[gives] = s;
+      if (gives == nullptr) continue;
+      gives->giver = s;
+      sides_[s].asks = sides_[s].asks || gives->memory != nullptr;
+    }
     for (Fifo* fifo : sides_[s].replay.inputs) {
       if (fifo != nullptr) fifo->taker = s;
     }

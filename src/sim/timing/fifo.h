@@ -34,6 +34,7 @@ class Gives {
   int64_t given = 0;
   MemoryPort* memory = nullptr;
   std::vector<Fifo*> readers;
+  size_t giver = SIZE_MAX;  ///< side of its component; none if given from outside
   /// No further token is given before this time (null: unknown), so that older takes can be
   /// dropped.
   const int64_t* settled = nullptr;

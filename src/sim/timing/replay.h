@@ -48,6 +48,7 @@ class NodeReplay {
   int64_t last_step() const { return progress_.last; }
   /// What the next step waits for, if it does: so many tokens, or as much room, of a FIFO.
   const Fifo* blocker() const { return state_ == StepEnd::waits ? blocker_.fifo : nullptr; }
+  bool lacks_credit() const { return blocker_.credit; }  ///< if it waits: room, not a token
   /// The number of the token, or of the take, that comes last of those.
   int64_t lacking() const {
     const Fifo& fifo = *blocker_.fifo;
