@@ -1,6 +1,7 @@
 // Component: what is connected to what, before times are.
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/timing/aliased_streams.h"
 #include "sim/timing/component.h"
@@ -106,7 +107,7 @@ void Component::add_sides(Member& member, const Ports& ports, int64_t start) {
     const bool counted = node.two_stores() ? s == 0 : last;
     sides_.push_back({&node, &node.sides[s], counted, NodeReplay(start)});
     NodeReplay& replay = sides_.back().replay;
-    replay.inputs = std::move(inputs);
+    replay.inputs = std::exchange(inputs, {});
     if (last) {
       connect_last(member, replay);
     } else if (node.two_stores()) {
