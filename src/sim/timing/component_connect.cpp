@@ -1,6 +1,5 @@
 // Component: what is connected to what, before times are.
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "sim/timing/aliased_streams.h"
@@ -187,10 +186,8 @@ void Component::add_feeds(Member& member, NodeReplay& replay) {
 
 /// Which sides may go on when a side has: the takers of what it gives, the givers of what it takes.
 void Component::find_neighbours() {
-  std::unordered_map<const Gives*, size_t> producer;
   for (size_t s = 0; s < sides_.size(); ++s) {
     for (Gives* gives : sides_[s].replay.outputs) {
-      producer[gives] = s;
       if (gives == nullptr) continue;
       gives->giver = s;
       sides_[s].asks = sides_[s].asks || gives->memory != nullptr;
@@ -215,9 +212,7 @@ void Component::find_neighbours() {
       if (fifo == nullptr) continue;
       const Gives* gives = fifo->source;
       if (gives->memory != nullptr) waiters_[gives->memory->id] = s;
-      if (const auto at = producer.find(gives); fifo->depth > 0 && at != producer.end()) {
-        add_neighbour(at->second);
-      }
+      if (fifo->depth > 0 && gives->giver != kNobody) add_neighbour(gives->giver);
     }
   }
 }
