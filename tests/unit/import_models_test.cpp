@@ -13,6 +13,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "reference/reference.h"
+#include "source_dir.h"
 #include "tensor/npy.h"
 
 namespace fuseflow {
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 
 fs::path models_dir() {
   const char* other = std::getenv("FUSEFLOW_MODELS");
-  return other != nullptr ? fs::path(other) : fs::path(FUSEFLOW_SOURCE_DIR) / "testdata/models";
+  return other != nullptr ? fs::path(other) : fs::path(source_dir()) / "testdata/models";
 }
 
 struct Case {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "import/operators/registry.h"
+#include "source_dir.h"
 #include "support/io.h"
 
 namespace fuseflow {
@@ -30,7 +31,7 @@ std::string operator_list() {
 }
 
 TEST(ImportOperators, DocumentIsTheTable) {
-  const std::string path = std::string(FUSEFLOW_SOURCE_DIR) + "/ir-spec/operators.md";
+  const std::string path = source_dir() + "/ir-spec/operators.md";
   if (std::getenv("FUSEFLOW_REBASE") != nullptr) write_output(path, operator_list());
   EXPECT_EQ(read_source(path).text, operator_list()) << "run with FUSEFLOW_REBASE=1";
 }

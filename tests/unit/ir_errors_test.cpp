@@ -4,6 +4,7 @@
 
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "source_dir.h"
 
 namespace fuseflow {
 namespace {
@@ -263,7 +264,7 @@ TEST(ParseError, RulesOfTheReferenceSection) {
 }
 
 TEST(ParseError, TruncatedAndMangledTextsNeverCrash) {
-  const std::string folder = std::string(FUSEFLOW_SOURCE_DIR) + "/ir-spec/examples/";
+  const std::string folder = source_dir() + "/ir-spec/examples/";
   for (const char* name :
        {"tensors.ff", "expressions.ff", "schedule.ff", "graph_nodes.ff", "rewritten.ff"}) {
     const std::string text = read_source(folder + name).text;

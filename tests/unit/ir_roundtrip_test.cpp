@@ -6,13 +6,14 @@
 
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "source_dir.h"
 
 namespace fuseflow {
 namespace {
 
 std::vector<std::string> example_files() {
   std::vector<std::string> files;
-  const std::string folder = std::string(FUSEFLOW_SOURCE_DIR) + "/ir-spec/examples";
+  const std::string folder = source_dir() + "/ir-spec/examples";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".ff") files.push_back(entry.path().string());
   }

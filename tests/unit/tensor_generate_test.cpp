@@ -1,4 +1,5 @@
 // Generators: fixed bytes, exact counts, the shapes of patterns, bad parameters.
+#include "source_dir.h"
 #include "tensor/generate.h"
 
 #include <cmath>
@@ -237,7 +238,7 @@ std::vector<std::string> spans(const std::string& cell) {
 
 /// The specification lists each generator with its keys, and no other.
 TEST(Generate, TheSpecificationListsEachWithItsKeys) {
-  std::ifstream file(std::string(FUSEFLOW_SOURCE_DIR) + "/ir-spec/language.md");
+  std::ifstream file(source_dir() + "/ir-spec/language.md");
   std::stringstream all;
   all << file.rdbuf();
   const std::string text = all.str();
