@@ -12,6 +12,9 @@ target_compile_options(fuseflow_options INTERFACE -Wall -Wextra -Wpedantic -Wsha
                                                   -Wno-sign-conversion -Wnon-virtual-dtor
                                                   # g++ 12 reports these for inlined std::string code that is right
                                                   -Wno-maybe-uninitialized -Wno-restrict)
+if(FUSEFLOW_FIRST_BUILD)  # ... and these where more is inlined
+  target_compile_options(fuseflow_options INTERFACE -Wno-stringop-overflow -Wno-array-bounds)
+endif()
 if(FUSEFLOW_WERROR)
   target_compile_options(fuseflow_options INTERFACE -Werror)
 endif()
@@ -37,10 +40,11 @@ function(fuseflow_searches target)
   endif()
 endfunction()
 
-# fuseflow_library(NAME [FOLDERS folder...] [LIBS dependency...]): every .cpp of src/NAME and of the folders in it, or of
-# exactly these folders of src, as fuseflow_NAME. So a new operator or pass is one new file.
+# fuseflow_library(NAME [OTHER_FLAGS] [FOLDERS folder...] [LIBS dependency...]): every .cpp of src/NAME and of the folders in it, or of
+# exactly these folders of src, as fuseflow_NAME. So a new operator or pass is one new file. OTHER_FLAGS: compiled with
+# other flags than most, which precompiled headers do not allow.
 function(fuseflow_library name)
-  cmake_parse_arguments(ARG "" "" "FOLDERS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "OTHER_FLAGS" "" "FOLDERS;LIBS" ${ARGN})
   if(ARG_FOLDERS)
     list(TRANSFORM ARG_FOLDERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     list(TRANSFORM ARG_FOLDERS APPEND /*.cpp OUTPUT_VARIABLE patterns)
@@ -50,6 +54,11 @@ function(fuseflow_library name)
   endif()
   add_library(fuseflow_${name} STATIC ${sources})
   target_link_libraries(fuseflow_${name} PUBLIC fuseflow_options ${ARG_LIBS})
+  if(ARG_OTHER_FLAGS)
+    fuseflow_compile_together(fuseflow_${name})
+  else()
+    fuseflow_compile_together(fuseflow_${name} fuseflow_headers)
+  endif()
 endfunction()
 
 # Mains and unit tests are argument parsing and assertions: optimising them fully only costs build time.
@@ -67,8 +76,7 @@ function(fuseflow_tool name does)
     set(ARG_MAIN fuseflow-${name}.cpp)
   endif()
   add_executable(fuseflow-${name} ${ARG_MAIN})
-  target_link_libraries(fuseflow-${name} PRIVATE ${ARG_LIBS} CLI11::CLI11)
-  target_compile_definitions(fuseflow-${name} PRIVATE FUSEFLOW_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(fuseflow-${name} PRIVATE ${ARG_LIBS} fuseflow_shell)
   set_target_properties(fuseflow-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   fuseflow_build_quickly(fuseflow-${name})
   if(ARG_SEARCHES)
@@ -84,8 +92,7 @@ endfunction()
 function(fuseflow_pass_tool NAME does)
   set(main ${CMAKE_BINARY_DIR}/generated/tools/fuseflow-${NAME}.cpp)
   configure_file(pass_main.cpp.in ${main} @ONLY)
-  fuseflow_tool(${NAME} "${does}" SEARCHES MAIN ${main} LIBS fuseflow_estimate fuseflow_import)
-  target_include_directories(fuseflow-${NAME} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  fuseflow_tool(${NAME} "${does}" SEARCHES MAIN ${main} LIBS fuseflow_pass_tools)
 endfunction()
 
 # fuseflow_test(NAME [LIBS library...] [TABLE suite]): tests/unit/NAME_test.cpp (or NAME_*_test.cpp) as one test
@@ -99,10 +106,20 @@ function(fuseflow_test name)
   target_link_libraries(${name}_test PRIVATE ${ARG_LIBS} GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE FUSEFLOW_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   fuseflow_build_quickly(${name}_test)
+  fuseflow_use_precompiled(${name}_test fuseflow_test_headers)
   if(ARG_TABLE)
     add_test(NAME unit.${name}.${ARG_TABLE} COMMAND ${name}_test --gtest_filter=*${ARG_TABLE}.*)
     set(filter TEST_FILTER -*${ARG_TABLE}.*)
   endif()
   gtest_discover_tests(${name}_test TEST_PREFIX unit.${name}. ${filter} NO_PRETTY_VALUES
                        DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120)
+endfunction()
+
+# fuseflow_property(NAME SOURCE... [LIBS library...]): a property test; it has fuseflow_random and what that uses.
+function(fuseflow_property name)
+  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE fuseflow_random ${ARG_LIBS})
+  fuseflow_build_quickly(${name})
+  fuseflow_use_precompiled(${name} fuseflow_test_headers)
 endfunction()

@@ -7,12 +7,18 @@ install(DIRECTORY machines DESTINATION ${CMAKE_INSTALL_DATADIR}/fuseflow FILES_M
 install(DIRECTORY ir-spec docs DESTINATION ${FUSEFLOW_DOC_DIR})
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${FUSEFLOW_DOC_DIR})
 install(FILES LICENSE DESTINATION ${FUSEFLOW_DOC_DIR} RENAME copyright)
-# The demo's model, graph and PyTorch's own result; what the tutorial's scripts make.
-install(FILES testdata/karate.adj.mtx testdata/models/gcn_karate.onnx
-              testdata/models/gcn_karate/x.mtx testdata/models/gcn_karate/y.npy scripts/explore.slurm
-        DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
+# The demo's model, graph and PyTorch's own result; what the tutorial's scripts make. The build tree has them at the
+# same place below build/, for `fuseflow examples`.
+set(examples testdata/karate.adj.mtx testdata/models/gcn_karate.onnx testdata/models/gcn_karate/x.mtx
+             testdata/models/gcn_karate/y.npy scripts/explore.slurm)
+install(FILES ${examples} DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
 install(PROGRAMS scripts/demo_run DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
 install(DIRECTORY testdata/tutorial DESTINATION ${FUSEFLOW_DOC_DIR}/examples)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/doc/fuseflow/examples)
+foreach(example IN LISTS examples ITEMS scripts/demo_run testdata/tutorial)
+  cmake_path(GET example FILENAME name)
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${example} ${CMAKE_BINARY_DIR}/share/doc/fuseflow/examples/${name} SYMBOLIC)
+endforeach()
 get_property(tools GLOBAL PROPERTY FUSEFLOW_TOOLS)
 
 # bash loads the file that is called like the command.

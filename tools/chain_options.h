@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include <charconv>
 #include <sstream>
 #include <string>
@@ -12,7 +10,7 @@
 
 #include "cluster/chain/chain.h"
 #include "cluster/chain/product_kernel.h"
-#include "number_options.h"
+#include "shell/command_line.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {
@@ -113,26 +111,25 @@ inline ProductSize ChainOptions::make_product() const {
   return size;
 }
 
-inline void add_chain_options(CLI::App& app, ChainOptions& o) {
-  auto* group = app.add_option_group("chain", "what to plan");
-  group->add_option("--workload", o.workload, "A workload by name: G1-G10, S1-S8, C1-C8")
-      ->option_text("NAME");
-  group->add_option("--gemm-chain", o.gemm, "E = F(A[MxK] B) D with activation F")
-      ->option_text("M,N,K,L[,F]");
-  group->add_option("--gated-ffn", o.gated, "E = (F(A Bg) * (A Bu)) D, L = K")
-      ->option_text("M,N,K[,F]");
-  group
-      ->add_option("--product", o.product,
-                   "One product by itself: print its fastest kernel, measured (CSV), and stop")
-      ->option_text("M,N,K");
-  group
-      ->add_option("--conv-chain", o.conv,
-                   "Channels, side, outputs and kernels of two convolutions, as im2col")
-      ->option_text("C,S,O1,O2,K1,K2[,F]");
-  group->require_option(0, 1);
+inline void add_chain_options(CommandLine& app, ChainOptions& o) {
+  CommandLine& chain = app.add_choice("chain", "what to plan");
+  chain.add_option("--workload", o.workload, "A workload by name: G1-G10, S1-S8, C1-C8")
+      .option_text("NAME");
+  chain.add_option("--gemm-chain", o.gemm, "E = F(A[MxK] B) D with activation F")
+      .option_text("M,N,K,L[,F]");
+  chain.add_option("--gated-ffn", o.gated, "E = (F(A Bg) * (A Bu)) D, L = K")
+      .option_text("M,N,K[,F]");
+  chain
+      .add_option("--product", o.product,
+                  "One product by itself: print its fastest kernel, measured (CSV), and stop")
+      .option_text("M,N,K");
+  chain
+      .add_option("--conv-chain", o.conv,
+                  "Channels, side, outputs and kernels of two convolutions, as im2col")
+      .option_text("C,S,O1,O2,K1,K2[,F]");
   app.add_option("--rows", o.rows, "Rows of the chain (M), instead of those given")
-      ->option_text("N")
-      ->check(whole_above(0));
+      .option_text("N")
+      .whole_above(0);
   app.add_flag("--bias", o.bias, "Both products add a bias");
   app.add_flag("--residual", o.residual, "The result adds a residual");
 }

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "shell/command_line.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {
@@ -52,9 +52,9 @@ inline constexpr OptionUse kOptionUses[] = {
     {"--table", kTable},
 };
 
-inline Use use_of(const CLI::App& app, bool names_a_chain, const std::string& strategy) {
-  const auto given = [&](const char* option) { return app.get_option(option)->count() > 0; };
-  if (app.get_option_group("chain")->get_option("--product")->count() > 0) return kProduct;
+inline Use use_of(CommandLine& app, bool names_a_chain, const std::string& strategy) {
+  const auto given = [&](const char* option) { return app.given(option); };
+  if (given("--product")) return kProduct;
   if (given("--program")) return kText;
   if (given("--evaluate")) return names_a_chain ? kEvaluated : kEvaluate;
   if (given("--table")) return kTable;
@@ -85,9 +85,9 @@ inline const char* text_of(Use use) {
 }
 
 /// Every option given does something.
-inline void require_used(const CLI::App& app, Use use) {
+inline void require_used(CommandLine& app, Use use) {
   for (const OptionUse& at : kOptionUses) {
-    if ((at.uses & use) != 0 || app.get_option(at.option)->count() == 0) continue;
+    if ((at.uses & use) != 0 || !app.given(at.option)) continue;
     std::vector<std::string> wanted;
     for (unsigned bit = kProduct; bit <= kApart; bit *= 2) {
       if ((at.uses & bit) != 0) wanted.emplace_back(text_of(static_cast<Use>(bit)));
@@ -96,7 +96,7 @@ inline void require_used(const CLI::App& app, Use use) {
     throw Error(ExitCode::usage, fmt::format("{} does nothing with {}, expected {}", option,
                                              text_of(use), fmt::join(wanted, ", or ")));
   }
-  if (app.get_option("--measure")->count() > 0 && app.get_option("--explain")->count() == 0) {
+  if (app.given("--measure") && !app.given("--explain")) {
     throw Error(ExitCode::usage, "--measure does nothing without --explain");
   }
 }

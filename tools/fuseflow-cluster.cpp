@@ -32,8 +32,8 @@
 #include "ir/residency.h"
 #include "machine_options.h"
 #include "program_tool.h"
+#include "shell/thread_options.h"
 #include "support/outputs.h"
-#include "thread_options.h"
 
 namespace {
 
@@ -491,22 +491,22 @@ ExitCode run(const Options& o) {
   return ExitCode::ok;
 }
 
-void declare(CLI::App& app, Options& o) {
+void declare(CommandLine& app, Options& o) {
   add_chain_options(app, o.chain);
   add_machine_options(app, o.machine);
   app.add_option("--effort", o.effort.operations,
                  "Limit of tile operations that each search simulates (default: 16777216)")
-      ->option_text("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+      .option_text("N")
+      .between(int64_t{1}, int64_t{1} << 40);
   app.add_option("--top", o.effort.most,
                  "Simulate only the N best plans by cost (default: all that no bound excludes)")
-      ->option_text("N")
-      ->check(CLI::Range(1, 1000000));
+      .option_text("N")
+      .between(1, 1000000);
   app.add_option("--strategy", o.strategy,
                  "chains: plan chains and attentions, leave the rest as streams (default); tiles: "
                  "make the rest kernels of tiles; none: make every statement a kernel of tiles")
-      ->option_text("NAME")
-      ->check(CLI::IsMember({"chains", "tiles", "none"}));
+      .option_text("NAME")
+      .among({"chains", "tiles", "none"});
   app.add_flag("--dense", o.dense,
                "Store every tensor dense, so that masks become tiles, too; inputs arrive dense, "
                "without conversion");
@@ -516,7 +516,7 @@ void declare(CLI::App& app, Options& o) {
                  "Write the candidates left by each pruning rule (CSV) and stop before measuring; "
                  "note why pairs of products are no chain, and which softmaxes with a product are "
                  "one kernel")
-      ->option_text("FILE");
+      .option_text("FILE");
   app.add_flag("--measure", o.measure,
                "With --explain: continue and measure (as --plan and --plans do)");
   app.add_flag("--evaluate", o.evaluate,
@@ -526,22 +526,22 @@ void declare(CLI::App& app, Options& o) {
                "Print the chain as a program, one kernel per operator, to plan and to simulate");
   app.add_option("--plan", o.plan,
                  "Write the plan of each chain and kernel (JSON, ir-spec/plan.schema.json)")
-      ->option_text("FILE");
+      .option_text("FILE");
   app.add_option("--plans", o.plans, "Write the plans that were simulated (CSV)")
-      ->option_text("FILE");
+      .option_text("FILE");
   app.add_option("--table", o.table,
                  "Write the best plan for each number of rows, measured (CSV), and stop")
-      ->option_text("FILE");
+      .option_text("FILE");
   app.add_option("--table-up-to", o.table_up_to,
                  "Largest number of rows in the table (default: 4096)")
-      ->option_text("N")
-      ->check(CLI::Range(16, 1 << 20));
+      .option_text("N")
+      .between(16, 1 << 20);
   add_filter_options(app, o.filter);
   app.add_flag("-v,--verbose", o.verbose, "Print every plan to standard error");
 }
 
 int tool_main(int argc, char** argv) {
-  CLI::App app{
+  CommandLine app{
       "Plans dense operator chains, attention and other kernels of tiles on cores with linked "
       "scratchpads.",
       "fuseflow-cluster"};

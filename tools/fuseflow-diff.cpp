@@ -11,13 +11,12 @@
 #include "ir/parse.h"
 #include "lower/lower.h"
 #include "machine_options.h"
-#include "number_options.h"
 #include "report/number_text.h"
 #include "report/run_diff.h"
 #include "report/schedule_diff.h"
+#include "shell/tool.h"
 #include "support/input_kind.h"
 #include "support/outputs.h"
-#include "support/tool.h"
 
 namespace fuseflow {
 namespace {
@@ -44,29 +43,29 @@ struct Side {
   std::optional<Program> program;
 };
 
-void add_options(CLI::App& app, DiffOptions& o) {
+void add_options(CommandLine& app, DiffOptions& o) {
   app.add_option("a", o.a, "Baseline: a report or a program; - is standard input")
-      ->option_text("A")
-      ->required();
+      .option_text("A")
+      .required();
   app.add_option("b", o.b, "Report or program to compare with it; - is standard input")
-      ->option_text("B")
-      ->required();
+      .option_text("B")
+      .required();
   app.add_option("-o,--output", o.output, "Write to FILE instead of standard output")
-      ->option_text("FILE");
+      .option_text("FILE");
   app.add_option("--programs", o.programs,
                  "Programs of the two reports: compare regions by their statements instead of by "
                  "name")
-      ->option_text("A.ff B.ff")
-      ->expected(2);
+      .option_text("A.ff B.ff")
+      .expected(2);
   app.add_flag("--csv", o.csv, "Print CSV: a row for each region and metric");
   app.add_option("--most", o.most, "Print at most N regions; 0: all (default: 20)")
-      ->option_text("N")
-      ->check(number_of(int64_t{0}, true));
+      .option_text("N")
+      .whole_from(0);
   app.add_option("--fail-above", o.fail_above,
                  "End with status 5 if the total of cycles, or of METRIC, grows by more than P per "
                  "cent (repeatable)")
-      ->option_text("[METRIC=]P%")
-      ->allow_extra_args(false);
+      .option_text("[METRIC=]P%")
+      .one_a_use();
   add_machine_options(app, o.machine, "For programs:");
 }
 
@@ -184,7 +183,7 @@ ExitCode diff_main(const DiffOptions& o) {
 }
 
 int tool_main(int argc, char** argv) {
-  CLI::App app(
+  CommandLine app(
       "Compares two reports of fuseflow-sim or fuseflow-estimate, or two programs by their "
       "estimates:\n  fuseflow-diff before.csv after.csv --fail-above 5%",
       "fuseflow-diff");

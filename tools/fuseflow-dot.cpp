@@ -7,7 +7,7 @@ namespace fuseflow {
 namespace {
 
 int run(int argc, char** argv) {
-  CLI::App app(
+  CommandLine app(
       "Draw a program, or its dataflow graphs where it is lowered, for Graphviz:\n"
       "  fuseflow-dot gcn.ff | dot -Tsvg > gcn.svg",
       "fuseflow-dot");

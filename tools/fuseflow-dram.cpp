@@ -1,8 +1,8 @@
 // fuseflow-dram: a trace of memory accesses through a machine's memory model.
 #include "machine_options.h"
+#include "shell/tool.h"
 #include "sim/memory/trace.h"
 #include "support/outputs.h"
-#include "support/tool.h"
 
 namespace fuseflow {
 namespace {
@@ -13,13 +13,13 @@ struct DramOptions {
   MachineOptions machine;
 };
 
-void add_options(CLI::App& app, DramOptions& o) {
+void add_options(CommandLine& app, DramOptions& o) {
   app.add_option("trace", o.trace,
                  "Lines `CYCLE R|W ADDRESS`, as fuseflow-sim --dram-trace writes them; standard "
                  "input when absent or -")
-      ->option_text("[FILE]");
+      .option_text("[FILE]");
   app.add_option("-o,--output", o.output, "Write to FILE instead of standard output")
-      ->option_text("FILE");
+      .option_text("FILE");
   add_machine_options(app, o.machine, "",
                       "ideal, which has no memory model and is refused; rda has one");
 }
@@ -34,7 +34,7 @@ ExitCode dram_main(const DramOptions& o) {
 }
 
 int tool_main(int argc, char** argv) {
-  CLI::App app(
+  CommandLine app(
       "Runs a trace of memory accesses through the machine's memory model and prints cycles, row "
       "hits and latency as CSV. Open loop: no access waits for the answer of another one.",
       "fuseflow-dram");

@@ -18,7 +18,7 @@ struct EstimateOptions {
   bool statistics = false;
 };
 
-void add_options(CLI::App& app, EstimateOptions& o) {
+void add_options(CommandLine& app, EstimateOptions& o) {
   add_filter_options(app, o.filter);
   add_machine_options(app, o.machine);
   app.add_flag("--statistics", o.statistics,
@@ -59,7 +59,7 @@ ExitCode estimate_main(const EstimateOptions& o) {
 }
 
 int tool_main(int argc, char** argv) {
-  CLI::App app{
+  CommandLine app{
       "Estimates FLOPs, bytes, tokens and cycles of every region, with a lower bound on the "
       "cycles, as CSV.",
       "fuseflow-estimate"};

@@ -19,13 +19,12 @@
 #include "ir/residency.h"
 #include "lower/density_notes.h"
 #include "machine_options.h"
-#include "number_options.h"
 #include "program_tool.h"
 #include "progress_line.h"
+#include "shell/thread_options.h"
 #include "sim/program_run.h"
 #include "support/interrupt.h"
 #include "support/outputs.h"
-#include "thread_options.h"
 
 namespace fuseflow {
 namespace {
@@ -45,86 +44,86 @@ struct ExploreOptions {
 };
 
 /// What is minimised, and what is written beside the CSV.
-void add_result_options(CLI::App& app, ExploreOptions& o) {
-  app.add_option("--best", o.best, "Write the best program as IR")->option_text("FILE");
+void add_result_options(CommandLine& app, ExploreOptions& o) {
+  app.add_option("--best", o.best, "Write the best program as IR").option_text("FILE");
   app.add_option("--objective", o.objective,
                  "Quantity to minimise: cycles, energy, edp (energy times time) or dram_bytes "
                  "(default: cycles)")
-      ->option_text("WHAT")
-      ->check(CLI::IsMember(objective_names()));
+      .option_text("WHAT")
+      .among(objective_names());
   app.add_option("--pareto", o.pareto,
                  "Write the Pareto front of cycles and energy of the simulated points as CSV")
-      ->option_text("FILE");
+      .option_text("FILE");
 }
 
 /// Which points there are.
-void add_space_options(CLI::App& app, ExploreOptions& o) {
+void add_space_options(CommandLine& app, ExploreOptions& o) {
   app.add_option("--max-kernels", o.search.space.max_kernels,
                  "Most kernels of one region (default: 32)")
-      ->option_text("N");
+      .option_text("N");
   app.add_option("--max-orders", o.search.space.max_orders,
                  "Most orders tried for a placement (default: 8)")
-      ->option_text("N");
+      .option_text("N");
   app.add_option("--max-placements", o.search.space.max_placements,
                  "Most placements tried for a region (default: 12)")
-      ->option_text("N");
+      .option_text("N");
   app.add_option("--max-copies", o.search.space.max_copies,
                  "Most parallel copies of one node; 1: none (default: 64)")
-      ->option_text("N")
-      ->check(CLI::Range(1, 65536));
+      .option_text("N")
+      .between(1, 65536);
   app.add_option("--blocks", o.search.blocks,
                  "Sides of dense blocks, one search for each, e.g. 1,16 (default: 1, no blocks)")
-      ->option_text("B,...")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::Range(1, 4096));
+      .option_text("B,...")
+      .delimiter(',')
+      .one_a_use()
+      .between(1, 4096);
   app.add_option(
          "--max-climbs", o.search.space.max_climbs,
          "Most runs of kernels for which copies and sets of placements are tried (default: 64)")
-      ->option_text("N");
+      .option_text("N");
   app.add_option(
          "--seed", o.seeds,
          "Also try the regions of this program, which has the same kernels (repeatable; those of "
          "--strategy=none, layer and full are always tried)")
-      ->option_text("FILE")
-      ->allow_extra_args(false);
-  CLI::Option* tiles = app.add_flag(
+      .option_text("FILE")
+      .one_a_use();
+  const Option& tiles = app.add_flag(
       "--tiles", o.tiles,
       "Also try the kernels, chains and attentions of tiles that fuseflow-cluster makes of the "
       "program (default on a machine with cores)");
-  app.add_flag("--no-tiles", o.no_tiles, "Search streams only")->excludes(tiles);
-  CLI::Option* rewrite = app.add_flag(
+  app.add_flag("--no-tiles", o.no_tiles, "Search streams only").excludes(tiles);
+  const Option& rewrite = app.add_flag(
       "--rewrite", o.rewrite,
       "Also search the program as fuseflow-rewrite rewrites it, each search in half of the time, "
       "and print the search that found the better program");
   app.add_flag("--allow-reassociation", o.allow_reassociation,
                "Rewriting may change the order in which sums add")
-      ->needs(rewrite);
+      .needs(rewrite);
 }
 
 /// How the points are searched: how long, in how many parts.
-void add_search_options(CLI::App& app, ExploreOptions& o) {
+void add_search_options(CommandLine& app, ExploreOptions& o) {
   app.add_flag("--exhaustive", o.search.exhaustive,
                "Simulate every point to its end, without pruning");
   app.add_option(
          "--budget-seconds", o.search.budget_seconds,
          "After S seconds simulate only the best points by estimate and the regions of seeds "
          "(none, layer, full, auto, --seed), so that the result is never worse than the best seed")
-      ->option_text("S")
-      ->check(number_above(0));
+      .option_text("S")
+      .number_above(0);
   app.add_option("--resume", o.search.journal,
                  "Journal of simulated points: continue from it and append to it")
-      ->option_text("FILE");
+      .option_text("FILE");
   app.add_option("--shard", o.shard, "Simulate only part I of N (I from 0) of the points")
-      ->option_text("I/N");
+      .option_text("I/N");
   app.add_option(
          "--merge", o.search.merge,
          "CSV of a shard: given those of all shards, print what one search would (repeatable)")
-      ->option_text("FILE")
-      ->allow_extra_args(false);
+      .option_text("FILE")
+      .one_a_use();
 }
 
-void add_options(CLI::App& app, ExploreOptions& o) {
+void add_options(CommandLine& app, ExploreOptions& o) {
   add_filter_options(app, o.filter);
   add_machine_options(app, o.machine);
   add_result_options(app, o);
@@ -345,7 +344,7 @@ ExitCode explore_main(ExploreOptions& o) {
 }
 
 int tool_main(int argc, char** argv) {
-  CLI::App app{
+  CommandLine app{
       "Searches regions, placements, orders, blocks and parallel copies for the program with the "
       "fewest cycles (or least energy or memory traffic). The input has one region per kernel, as "
       "fuseflow-import writes it. Prints everything that was tried as CSV.",

@@ -7,8 +7,8 @@
 #include "ir/files.h"
 #include "ir/set_types.h"
 #include "ir/verify.h"
+#include "shell/tool.h"
 #include "support/outputs.h"
-#include "support/tool.h"
 
 namespace {
 
@@ -49,39 +49,39 @@ struct ImportArguments {
   std::vector<std::string> binds, formats, dims;
 };
 
-void add_options(CLI::App& app, ImportArguments& o) {
+void add_options(fuseflow::CommandLine& app, ImportArguments& o) {
   app.add_option("model", o.model, "ONNX model; - is standard input, for --inspect")
-      ->required()
-      ->option_text("FILE");
+      .required()
+      .option_text("FILE");
   app.add_option(
          "--bind", o.binds,
          "Data of input NAME: a .mtx, .mtx.gz, .tns, .smtx, .npy or .npz file (of several arrays: "
          "FILE.npz:ARRAY), or a generator, "
          "e.g. A=uniform(density=0.05,seed=1)")
-      ->option_text("NAME=FILE|KIND(...)")
-      ->allow_extra_args(false);
+      .option_text("NAME=FILE|KIND(...)")
+      .one_a_use();
   app.add_option("--format", o.formats,
                  "Levels of a tensor, e.g. W=dense,compressed or W=dense,compressed@1,0")
-      ->option_text("NAME=LEVELS")
-      ->allow_extra_args(false);
+      .option_text("NAME=LEVELS")
+      .one_a_use();
   app.add_option("--dim", o.dims, "Extent of a symbolic dimension")
-      ->option_text("NAME=N")
-      ->allow_extra_args(false);
+      .option_text("NAME=N")
+      .one_a_use();
   app.add_option("--type", o.type,
                  "Element type of all floating tensors: f32, f16, bf16, f8e4m3 or f8e5m2 (default: "
                  "the model's)")
-      ->check(CLI::IsMember({"f32", "f16", "bf16", "f8e4m3", "f8e5m2"}))
-      ->option_text("TYPE");
+      .among({"f32", "f16", "bf16", "f8e4m3", "f8e5m2"})
+      .option_text("TYPE");
   app.add_option("--name", o.name, "Name of the program (default: that of the model's graph)")
-      ->option_text("NAME");
+      .option_text("NAME");
   app.add_option("--inspect", o.inspect,
                  "Print operators, shapes and densities instead of the program")
-      ->expected(0, 1)
-      ->default_str("text")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->option_text("[text|json]");
+      .expected(0, 1)
+      .default_str("text")
+      .among({"text", "json"})
+      .option_text("[text|json]");
   app.add_option("-o,--output", o.output, "Write to FILE instead of standard output")
-      ->option_text("FILE");
+      .option_text("FILE");
 }
 
 ExitCode import_main(const ImportArguments& o, bool inspecting) {
@@ -113,12 +113,12 @@ ExitCode import_main(const ImportArguments& o, bool inspecting) {
 }
 
 int tool_main(int argc, char** argv) {
-  CLI::App app("Reads an ONNX model as a fuseflow program, one region per kernel",
-               "fuseflow-import");
+  fuseflow::CommandLine app("Reads an ONNX model as a fuseflow program, one region per kernel",
+                            "fuseflow-import");
   ImportArguments arguments;
   add_options(app, arguments);
   return fuseflow::run_tool(argc, argv, app,
-                            [&] { return import_main(arguments, app.count("--inspect") > 0); });
+                            [&] { return import_main(arguments, app.given("--inspect")); });
 }
 
 }  // namespace

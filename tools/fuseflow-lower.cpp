@@ -11,7 +11,7 @@ namespace fuseflow {
 namespace {
 
 int run(int argc, char** argv) {
-  CLI::App app("Lower every region that has no graph yet to a dataflow graph", "fuseflow-lower");
+  CommandLine app("Lower every region that has no graph yet to a dataflow graph", "fuseflow-lower");
   FilterOptions filter;
   bool again = false;
   add_filter_options(app, filter);

@@ -1,8 +1,9 @@
 // fuseflow-order: chooses, lists or counts dataflow orders.
 #include <fmt/format.h>
 
+#include "estimate/pass_costs.h"
+#include "import/import.h"
 #include "ir/names.h"
-#include "number_options.h"
 #include "pass_tool.h"
 #include "passes/orders.h"
 
@@ -87,29 +88,27 @@ void count_orders(const Program& program, const Options& o) {
 
 int run(int argc, char** argv) {
   const Pass& pass = find_pass("order");
-  CLI::App app(std::string(pass.description), "fuseflow-order");
+  CommandLine app(std::string(pass.description), "fuseflow-order");
   Options o;
   add_filter_options(app, o.filter);
   add_pass_options(app, pass, o.arguments);
-  CLI::Option* list = app.add_flag("--list", o.list, "Print legal orders instead of the program");
-  list->disable_flag_override();  // `--list=3` is not `--limit 3`, and would print all of them
-  CLI::Option* count =
+  Option& list = app.add_flag("--list", o.list, "Print legal orders instead of the program");
+  list.without_value();  // `--list=3` is not `--limit 3`, and would print all of them
+  const Option& count =
       app.add_flag("--count", o.count, "Print how many orders are legal, exact up to 128 bits");
   app.add_option("--limit", o.limit, "List at most N orders of each region")
-      ->option_text("N")
-      ->check(whole_above(0))
-      ->needs(list);
+      .option_text("N")
+      .whole_above(0)
+      .needs(list);
   app.add_option("--region", o.regions, "List or count only these regions; repeatable")
-      ->option_text("NAME")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  CLI::Option* free = app.add_flag("--free", o.free,
-                                   "List or count all legal orders, also where a schedule has one");
+      .option_text("NAME")
+      .all_uses();
+  const Option& free = app.add_flag(
+      "--free", o.free, "List or count all legal orders, also where a schedule has one");
   app.add_flag("--concordant", o.concordant,
                "List or count only orders that walk every tensor as it is stored")
-      ->excludes(free);
-  list->excludes(count);
+      .excludes(free);
+  list.excludes(count);
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
     pass.check(o.arguments);

@@ -8,8 +8,8 @@
 #include "machine_options.h"
 #include "report/dot_layout.h"
 #include "report/page.h"
+#include "shell/tool.h"
 #include "support/outputs.h"
-#include "support/tool.h"
 
 namespace fuseflow {
 namespace {
@@ -18,18 +18,18 @@ struct ReportOptions {
   std::vector<std::string> runs;
   std::string program, nodes, streams, search, html;
   MachineOptions machine;
-  const CLI::Option* machine_given = nullptr;
+  const Option* machine_given = nullptr;
 };
 
-void add_options(CLI::App& app, ReportOptions& o) {
+void add_options(CommandLine& app, ReportOptions& o) {
   app.add_option(
          "runs", o.runs,
          "Reports of fuseflow-sim or fuseflow-estimate; the first is the baseline, the last "
          "is shown in detail")
-      ->option_text("A.csv [B.csv ...]")
-      ->required();
+      .option_text("A.csv [B.csv ...]")
+      .required();
   const auto file = [&](const char* name, std::string& to, const char* text) {
-    app.add_option(name, to, text)->option_text("FILE");
+    app.add_option(name, to, text).option_text("FILE");
   };
   file("--program", o.program, "The program of the last run: layers, statements, graphs");
   file("--nodes", o.nodes, "Nodes of the last run (fuseflow-sim --nodes)");
@@ -38,12 +38,12 @@ void add_options(CLI::App& app, ReportOptions& o) {
   file("--html", o.html, "Write the page to FILE");
   add_machine_options(app, o.machine, "For roofs and depths:",
                       "the preset that the last run names, if it names one");
-  o.machine_given = app.get_option("--machine");
+  o.machine_given = &app.option("--machine");
 }
 
 /// The machine of the last run by its name, where that is a preset or was given.
 std::optional<Machine> machine_of(const ReportOptions& o, const std::string& name) {
-  if (o.machine_given->count() > 0) return o.machine.load();
+  if (o.machine_given->given()) return o.machine.load();
   if (!is_machine_name(name)) return std::nullopt;
   return load_machine(name, o.machine.settings);
 }
@@ -61,7 +61,7 @@ PageInput read_input(const ReportOptions& o) {
   if (!o.search.empty()) input.search = parse_search_table(read_source(o.search));
   input.machine = machine_of(o, input.runs.back().machine);
   if (input.program && input.machine) fit_buffers(*input.program, *input.machine);
-  input.version = FUSEFLOW_VERSION;
+  input.version = tool_version();
   return input;
 }
 
@@ -83,7 +83,7 @@ ExitCode report_main(const ReportOptions& o) {
 }
 
 int tool_main(int argc, char** argv) {
-  CLI::App app(
+  CommandLine app(
       "Makes an HTML page of runs, and prints a short table:\n"
       "  fuseflow-report none.csv full.csv --program full.ff --nodes nodes.csv --html report.html",
       "fuseflow-report");

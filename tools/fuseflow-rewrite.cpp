@@ -5,13 +5,14 @@
 #include "import/import.h"
 #include "ir/data_facts.h"
 #include "pass_tool.h"
+#include "support/outputs.h"
 
 namespace fuseflow {
 namespace {
 
 int run(int argc, char** argv) {
   const Pass& pass = find_pass("rewrite");
-  CLI::App app(std::string(pass.description), "fuseflow-rewrite");
+  CommandLine app(std::string(pass.description), "fuseflow-rewrite");
   FilterOptions filter;
   PassArguments arguments;
   bool list = false;
@@ -19,7 +20,7 @@ int run(int argc, char** argv) {
   add_pass_options(app, pass, arguments);
   app.add_flag("--list", list,
                "Print every rewrite that is possible or refused as CSV instead of the program")
-      ->disable_flag_override();
+      .without_value();
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
     pass.check(arguments);

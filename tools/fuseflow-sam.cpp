@@ -32,29 +32,29 @@ struct WriteOptions {
   bool strict = false;
 };
 
-void add_read_options(CLI::App& app, ReadOptions& options) {
+void add_read_options(CommandLine& app, ReadOptions& options) {
   app.add_option("graphs", options.graphs,
                  "ComalGraph (protobuf or its text) or SAM graph (Graphviz); several become "
                  "regions, in this order")
-      ->option_text("GRAPH...")
-      ->required();
+      .option_text("GRAPH...")
+      .required();
   app.add_option("--data", options.data, "Folder with the files tensor_NAME_mode_* of the tensors")
-      ->option_text("DIR");
+      .option_text("DIR");
   app.add_option("-o,--output", options.output, "Write to FILE instead of standard output")
-      ->option_text("FILE");
+      .option_text("FILE");
 }
 
-void add_write_options(CLI::App& app, WriteOptions& options) {
+void add_write_options(CommandLine& app, WriteOptions& options) {
   add_filter_options(app, options.filter);
-  app.get_option("--output")
-      ->description("Write to FILE; of several regions a folder, one file a region")
-      ->option_text("FILE|DIR");
+  app.option("--output")
+      .description("Write to FILE; of several regions a folder, one file a region")
+      .option_text("FILE|DIR");
   app.add_option("--format", options.format, "Simulator for which to write (default: comal)")
-      ->option_text("comal|sam")
-      ->check(CLI::IsMember({"comal", "sam"}));
+      .option_text("comal|sam")
+      .among({"comal", "sam"});
   app.add_option("--data", options.data, "Write the data of inputs and constants to DIR, too")
-      ->option_text("DIR");
-  app.add_option("--region", options.region, "Only this region")->option_text("NAME");
+      .option_text("DIR");
+  app.add_option("--region", options.region, "Only this region").option_text("NAME");
   app.add_flag("--text", options.text,
                "Write protobuf as text (default on standard output and for *.txtpb)");
   app.add_flag("--strict", options.strict,
@@ -153,30 +153,20 @@ ExitCode write(const WriteOptions& options) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app(
+  CommandLine app(
       "Graphs of the simulators Comal and SAM as programs, and back:\n"
       "  fuseflow-sam read ikj.bin --data tensors | fuseflow-sim --machine comal\n"
       "  fuseflow-lower spmm.ff | fuseflow-sam write --format comal --data tensors -o spmm.bin",
       "fuseflow-sam");
   ReadOptions reading;
   WriteOptions writing;
-  app.require_subcommand(1);
-  app.fallthrough();
-  // Completion and man pages are made from a tool's own help, which says what its commands take.
-  app.set_help_flag();
-  app.set_help_all_flag("-h,--help", "Print this help message and exit");
-  CLI::App* reader = app.add_subcommand("read", "Graphs to a program");
-  CLI::App* writer = app.add_subcommand("write", "The graphs of a lowered program to files");
-  add_read_options(*reader, reading);
-  add_write_options(*writer, writing);
-  for (CLI::App* command : {reader, writer}) {
-    command->fallthrough();
-    command->get_formatter()->column_width(34);
-    let_last_win(*command);
-  }
+  CommandLine& reader = app.add_command("read", "Graphs to a program");
+  CommandLine& writer = app.add_command("write", "The graphs of a lowered program to files");
+  add_read_options(reader, reading);
+  add_write_options(writer, writing);
   register_onnx_sources();
   return run_tool(argc, argv, app,
-                  [&] { return reader->parsed() ? read(reading) : write(writing); });
+                  [&] { return reader.commanded() ? read(reading) : write(writing); });
 }
 
 }  // namespace

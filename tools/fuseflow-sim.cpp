@@ -14,9 +14,9 @@
 #include "lower/lower.h"
 #include "machine/load.h"
 #include "machine_options.h"
-#include "number_options.h"
 #include "program_tool.h"
 #include "progress_line.h"
+#include "shell/thread_options.h"
 #include "sim/memory/trace.h"
 #include "sim/program_run.h"
 #include "sim/report/accelergy.h"
@@ -29,7 +29,6 @@
 #include "support/outputs.h"
 #include "support/stop.h"
 #include "tensor/write.h"
-#include "thread_options.h"
 
 namespace fuseflow {
 namespace {
@@ -45,7 +44,7 @@ struct SimOptions {
   FilterOptions filter;
   MachineOptions machine;
   bool list_machines = false;
-  const CLI::Option* print_machine = nullptr;
+  const Option* print_machine = nullptr;
   std::string printed_machine;  ///< empty: that of --machine
   bool check = false;
   double tolerance = 1e-4;
@@ -61,54 +60,52 @@ struct SimOptions {
   RunOptions run;
   std::chrono::steady_clock::time_point started;  ///< of loading data, which comes first
   double max_memory_mib = 0;
+  std::string executor = "fast";
   bool verbose = false;
 };
 
-void add_options(CLI::App& app, SimOptions& o) {
+void add_options(CommandLine& app, SimOptions& o) {
   add_filter_options(app, o.filter);
   add_machine_options(app, o.machine);
   app.add_flag("--list-machines", o.list_machines, "List the presets and exit");
   o.print_machine =
-      app.add_option("--print-machine", o.printed_machine,
-                     "Print the machine (default: that of --machine) as TOML and exit")
-          ->option_text("[NAME|FILE]")
-          ->expected(0, 1);
+      &app.add_option("--print-machine", o.printed_machine,
+                      "Print the machine (default: that of --machine) as TOML and exit")
+           .option_text("[NAME|FILE]")
+           .expected(0, 1);
   app.add_flag("--check", o.check, "Compare every result with the reference evaluation");
   app.add_option("--expect", o.expect, "Compare a result with an array in a file (repeatable)")
-      ->option_text("NAME=FILE")
-      ->allow_extra_args(false);
+      .option_text("NAME=FILE")
+      .one_a_use();
   app.add_option("--tolerance", o.tolerance,
                  "Largest error that passes, relative to the largest value (default: 1e-4)")
-      ->option_text("X")
-      ->check(number_from(0));
+      .option_text("X")
+      .number_from(0);
   app.add_option("--dump", o.dump, "Write a result to FILE (.npy, .mtx, .tns; repeatable)")
-      ->option_text("NAME=FILE")
-      ->allow_extra_args(false);
-  app.add_option("--nodes", o.nodes_file, "Write a CSV row for every node")->option_text("FILE");
+      .option_text("NAME=FILE")
+      .one_a_use();
+  app.add_option("--nodes", o.nodes_file, "Write a CSV row for every node").option_text("FILE");
   app.add_option("--streams", o.streams_file, "Write a CSV row for every stream")
-      ->option_text("FILE");
+      .option_text("FILE");
   app.add_option("--actions", o.actions_file,
                  "Write how often each action happens, as Accelergy 0.4 reads it (YAML)")
-      ->option_text("FILE");
+      .option_text("FILE");
   app.add_option("--trace", o.trace_file, "Write a timeline for Perfetto, 1 cycle = 1 us")
-      ->option_text("FILE");
+      .option_text("FILE");
   app.add_option("--dram-trace", o.dram_trace_file,
                  "Write every burst that memory serves, as fuseflow-dram reads it")
-      ->option_text("FILE");
+      .option_text("FILE");
   add_threads_option(app, o.run.threads);
   app.add_option("--max-cycles", o.run.max_cycles, "End with status 4 after N cycles")
-      ->option_text("N")
-      ->check(number_above(0));
+      .option_text("N")
+      .number_above(0);
   app.add_option("--max-seconds", o.run.max_seconds, "End with status 4 after S seconds")
-      ->option_text("S")
-      ->check(number_above(0));
+      .option_text("S")
+      .number_above(0);
   app.add_option("--max-memory", o.max_memory_mib, "End with status 4 beyond N MiB of buffers")
-      ->option_text("N")
-      ->check(number_above(0));
-  app.add_option("--executor", o.run.executor, "fast or naive")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Executor>{{"fast", Executor::fast}, {"naive", Executor::naive}}))
-      ->group("");
+      .option_text("N")
+      .number_above(0);
+  app.add_option("--executor", o.executor, "fast or naive").among({"fast", "naive"}).hidden();
   app.add_flag("-v,--verbose", o.verbose, "Print bottlenecks and the roofline to standard error");
 }
 
@@ -431,7 +428,7 @@ ExitCode run_sim(SimOptions& options) {
   }
   if (!options.printed_machine.empty()) options.machine.name = options.printed_machine;
   const Machine machine = options.machine.load();
-  if (options.print_machine->count() > 0) {
+  if (options.print_machine->given()) {
     write_output(options.filter.output, print_machine(machine, MachineText::explained));
     return ExitCode::ok;
   }
@@ -440,6 +437,7 @@ ExitCode run_sim(SimOptions& options) {
   Program program = read_program(options.filter);
   const std::set<std::string> written = with_graph(program);
   options.started = std::chrono::steady_clock::now();
+  options.run.executor = options.executor == "naive" ? Executor::naive : Executor::fast;
   options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
   const InterruptScope scope;
   std::optional<StopScope> loading;
@@ -459,8 +457,8 @@ ExitCode run_sim(SimOptions& options) {
 }
 
 int tool_main(int argc, char** argv) {
-  CLI::App app("Simulates a program cycle by cycle and prints a CSV row for every region.",
-               "fuseflow-sim");
+  CommandLine app("Simulates a program cycle by cycle and prints a CSV row for every region.",
+                  "fuseflow-sim");
   SimOptions options;
   add_options(app, options);
   register_onnx_sources();

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,9 @@ std::string usage() {
     text += "  " + std::string(tool.name) + std::string(14 - tool.name.size(), ' ') +
             std::string(tool.does) + "\n";
   }
-  return text + "\nfuseflow TOOL --help (or fuseflow help TOOL) says more.\n";
+  return text +
+         "\nfuseflow TOOL --help (or fuseflow help TOOL) says more.\n"
+         "fuseflow examples prints the folder of the examples.\n";
 }
 
 int fail(ExitCode status, const std::string& message) {
@@ -81,6 +84,18 @@ int start(const std::string& name, std::vector<std::string> arguments) {
   return fail(ExitCode::io, program + " could not be started: " + std::strerror(errno));
 }
 
+/// They are where an installation has them, in a build tree too (cmake/package.cmake).
+int print_examples() {
+  std::error_code none;
+  const std::filesystem::path folder =
+      std::filesystem::path(own_folder()) / ".." / "share" / "doc" / "fuseflow" / "examples";
+  if (!std::filesystem::is_directory(folder, none)) {
+    return fail(ExitCode::io, "there are no examples at " + folder.lexically_normal().string() +
+                                  ", expected an installation or a build tree");
+  }
+  return print_text(folder.lexically_normal().string() + "\n");
+}
+
 int run(const std::vector<std::string>& given) {
   if (given.empty()) {
     std::fputs(usage().c_str(), stderr);
@@ -90,6 +105,7 @@ int run(const std::vector<std::string>& given) {
   if (name == "--version" || name == "-V") return print_text("fuseflow " FUSEFLOW_VERSION "\n");
   if (name == "help" && given.size() > 1) return start(given[1], {"--help"});
   if (name == "--help" || name == "-h" || name == "help") return print_text(usage());
+  if (name == "examples") return print_examples();
   return start(name, {given.begin() + 1, given.end()});
 }
 

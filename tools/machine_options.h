@@ -1,14 +1,13 @@
 // The options that say which machine a tool works for, the same in every tool that needs one.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 #include <vector>
 
 #include "machine/load.h"
 #include "resources/resources.h"
 #include "resources/shallower_buffers.h"
+#include "shell/command_line.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -23,16 +22,17 @@ struct MachineOptions {
 
 /// `used_by`: the option that the machine is for, with a colon, where it is not for the whole tool.
 /// `otherwise`: what is taken where none is given, if not the default of `o`.
-inline void add_machine_options(CLI::App& app, MachineOptions& o, const std::string& used_by = "",
+inline void add_machine_options(CommandLine& app, MachineOptions& o,
+                                const std::string& used_by = "",
                                 const std::string& otherwise = "") {
   const std::string article = used_by.empty() ? "Preset" : used_by + " preset";
   app.add_option("--machine", o.name,
                  article + " or TOML file, - is standard input (default: " +
                      (otherwise.empty() ? o.name : otherwise) + ")")
-      ->option_text("NAME|FILE");
+      .option_text("NAME|FILE");
   app.add_option("--machine-set", o.settings, "Set a constant of the machine (repeatable)")
-      ->option_text("KEY=VALUE")
-      ->allow_extra_args(false);  // else it would take the input file, too
+      .option_text("KEY=VALUE")
+      .one_a_use();  // else it would take the input file, too
 }
 
 /// On a machine of cores alone, streams run as if they cost nothing (ir-spec/machines.md).

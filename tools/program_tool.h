@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/files.h"
-#include "support/tool.h"
+#include "shell/tool.h"
 
 namespace fuseflow {
 

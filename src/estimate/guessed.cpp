@@ -27,7 +27,7 @@ std::optional<double> stated_entries(const Tensor& tensor) {
   return std::nullopt;
 }
 
-double level_extent(const Tensor& tensor, int level) {
+double extent_at_level(const Tensor& tensor, int level) {
   return static_cast<double>(tensor.level_extent(static_cast<size_t>(level)));
 }
 
@@ -40,7 +40,7 @@ TensorStatistics guessed_statistics(const Tensor& tensor) {
   double positions = 1;  // fibers of the level
   double above = 1;      // coordinates of the level and those around it, present or not
   for (int l = 0; l < tensor.format.rank(); ++l) {
-    const double extent = level_extent(tensor, l);
+    const double extent = extent_at_level(tensor, l);
     above *= extent;
     LevelStatistics stats;
     stats.fibers = positions;
@@ -72,7 +72,7 @@ std::string why_not_read(const Tensor& tensor) {
     return fmt::format("%{} has {:.0f} entries, more than are read for an estimate", tensor.name,
                        entries);
   }
-  if (tensor.source.kind != Source::Kind::file) return "";
+  if (tensor.source.kind != fuseflow::Source::Kind::file) return "";
   std::error_code missing;  // reading it says what is wrong
   const uintmax_t bytes = std::filesystem::file_size(tensor.source.path, missing);
   if (missing || bytes <= kMostFileBytes) return "";

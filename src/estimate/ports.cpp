@@ -11,7 +11,7 @@ namespace fuseflow::estimate {
 
 namespace {
 
-constexpr double kWord = 4;  // bytes of a position or coordinate
+constexpr double kPortWord = 4;  // bytes of a position or coordinate
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::vector<Port> Ports::of_reader(size_t n, const StoredArrays& arrays) const {
   const StoredArrays::Level& array = arrays.levels[level];
   std::vector<Port> ports;
   if (kind != LevelKind::singleton) {
-    ports.push_back(by_scattered(ref, count.present, kWord, array.positions));
+    ports.push_back(by_scattered(ref, count.present, kPortWord, array.positions));
   }
   ports.push_back(node.kind == NodeKind::scan ? of_scanned(n, kind, array.coordinates)
                                               : of_looked_up(n, kind, array.coordinates));
@@ -57,13 +57,14 @@ Ports::OfLevel Ports::of_galloped(size_t n, size_t which) const {
   const auto tensor = static_cast<size_t>(which == 0 ? node.tensor : node.other_tensor);
   const auto level = static_cast<size_t>(which == 0 ? node.level : node.other_level);
   const StoredArrays::Level& array = arrays_[tensor].levels[level];
-  const double words = burst_bytes_ / kWord;
+  const double words = burst_bytes_ / kPortWord;
   const double length = count.jumps > 0 ? count.passed / count.jumps : 0;
   const double each = length <= words ? length / words : 1 + 2 * std::log2(length / words);
   const double given = in_space(node.outputs[0]).elements;
   const bool one = array.coordinates <= burst_bytes_;
   OfLevel asked;
-  asked.positions = by_references(node.inputs[which].stream, count.present, kWord, array.positions);
+  asked.positions =
+      by_references(node.inputs[which].stream, count.present, kPortWord, array.positions);
   asked.heads = one ? std::min(1.0, count.looks) : std::min(count.present, count.looks);
   asked.others = one ? 0 : count.jumps / 2 * each + given / words;
   asked.array = &array;
@@ -99,7 +100,7 @@ Port Ports::of_scanned(size_t n, LevelKind kind, double bytes) const {
   }
   const double elements = in_space(s_.node(static_cast<NodeId>(n)).outputs[0]).elements;
   const double runs = std::max(1.0, count.present - count.successors);
-  port.bursts = by_jumps(runs, kWord * elements / runs, kWord, bytes);
+  port.bursts = by_jumps(runs, kPortWord * elements / runs, kPortWord, bytes);
   return port;
 }
 
@@ -118,13 +119,13 @@ Port Ports::of_looked_up(size_t n, LevelKind kind, double bytes) const {
     return port;
   }
   const double probes = count.probes / std::max(1.0, count.present);
-  const double apart = probes + 0.5 - std::log2(std::max(1.0, burst_bytes_ / kWord));
+  const double apart = probes + 0.5 - std::log2(std::max(1.0, burst_bytes_ / kPortWord));
   const bool search = kind == LevelKind::compressed && count.search_steps > 0 && apart > 1;
   // A short fiber is in one burst, which is asked for where another fiber begins.
   const Column column = s_.canonical[static_cast<size_t>(ref)];
   const double entered =
       std::min(count.present, counts_.space[static_cast<size_t>(s_.home(column))].elements);
-  port.bursts = by_jumps(search ? count.present * apart : entered, kWord, kWord, bytes);
+  port.bursts = by_jumps(search ? count.present * apart : entered, kPortWord, kPortWord, bytes);
   return port;
 }
 
@@ -278,7 +279,7 @@ Port Ports::by_scattered(StreamId ref, double present, double unit, double array
 }
 
 Pieces Ports::in_turn() const {
-  return {1, std::max(1.0, near_) * kWord};
+  return {1, std::max(1.0, near_) * kPortWord};
 }
 
 }  // namespace fuseflow::estimate

@@ -10,7 +10,7 @@ namespace fuseflow {
 
 namespace {
 
-[[noreturn]] void reject(const std::string& message) {
+[[noreturn]] void reject_tensor(const std::string& message) {
   throw Error(ExitCode::rejected, message);
 }
 
@@ -19,7 +19,7 @@ namespace {
 LevelKind level_kind_of(const std::string& format) {
   if (format == "compressed") return LevelKind::compressed;
   if (format == "dense") return LevelKind::dense;
-  reject(fmt::format("level format '{}', expected compressed or dense", printable(format)));
+  reject_tensor(fmt::format("level format '{}', expected compressed or dense", printable(format)));
 }
 
 void TensorTable::begin_graph(const comal::ComalGraph& graph) {
@@ -45,8 +45,8 @@ void TensorTable::apply_facts(Tensor& tensor, const std::string& name) const {
 TensorId TensorTable::declare(const std::string& name) {
   const std::string path = csf_path(folder_, name);
   if (folder_.empty()) {
-    reject(fmt::format("tensor {} needs data, expected --data DIR with {}", printable(name),
-                       printable(path)));
+    reject_tensor(fmt::format("tensor {} needs data, expected --data DIR with {}", printable(name),
+                              printable(path)));
   }
   Tensor tensor;
   tensor.name = name;
@@ -68,7 +68,7 @@ TensorId TensorTable::declare(const std::string& name) {
 }
 
 TensorId TensorTable::read(const std::string& name) {
-  if (name.empty()) reject("no tensor is named");
+  if (name.empty()) reject_tensor("no tensor is named");
   const auto found = known_.find(name);
   const TensorId id = found != known_.end() ? found->second : declare(name);
   known_[name] = id;
@@ -83,12 +83,13 @@ void TensorTable::set_level(TensorId id, size_t level, LevelKind kind) {
   std::vector<bool>& said = said_[id];
   const bool fixed = tensor.source.kind == Source::Kind::none || said[level];
   if (fixed && declared != kind) {
-    reject(fmt::format("level {} of tensor {} is {} here and {} elsewhere", level,
-                       printable(tensor.name), level_name(kind), level_name(declared)));
+    reject_tensor(fmt::format("level {} of tensor {} is {} here and {} elsewhere", level,
+                              printable(tensor.name), level_name(kind), level_name(declared)));
   }
   if (kind == LevelKind::compressed && declared == LevelKind::dense) {
-    reject(fmt::format("level {} of tensor {} is compressed, but the data have no positions of it",
-                       level, printable(tensor.name)));
+    reject_tensor(
+        fmt::format("level {} of tensor {} is compressed, but the data have no positions of it",
+                    level, printable(tensor.name)));
   }
   declared = kind;
   if (!fixed) said[level] = true;
@@ -98,8 +99,8 @@ TensorId TensorTable::read_level(const std::string& name, uint64_t level,
                                  const std::string& format) {
   const TensorId id = read(name);
   if (level >= tensor(id).shape.size()) {
-    reject(fmt::format("tensor {} has {} levels, but level {} is read", printable(name),
-                       tensor(id).shape.size(), level));
+    reject_tensor(fmt::format("tensor {} has {} levels, but level {} is read", printable(name),
+                              tensor(id).shape.size(), level));
   }
   if (!format.empty()) set_level(id, level, level_kind_of(format));
   return id;
@@ -117,7 +118,7 @@ TensorId TensorTable::add_result(const std::string& name, std::vector<LevelKind>
   const auto id = static_cast<TensorId>(program_.tensors.size());
   program_.tensors.push_back(std::move(tensor));
   if (!written_.try_emplace(name, id).second) {
-    reject(fmt::format("tensor {} is written twice", printable(name)));
+    reject_tensor(fmt::format("tensor {} is written twice", printable(name)));
   }
   return id;
 }

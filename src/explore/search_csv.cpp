@@ -9,7 +9,7 @@ namespace fuseflow {
 
 namespace {
 
-std::string copies_text(const Point& point) {
+std::string copies_cell(const Point& point) {
   std::vector<std::string> parts;
   for (const Parallel& p : point.parallel) {
     parts.push_back(fmt::format("{}={}{}", p.index, p.factor, p.contiguous ? " contiguous" : ""));
@@ -41,7 +41,7 @@ std::string row(const Trial& t) {
       count(t.result.scratchpad_bytes),
       t.best ? "yes" : "",
       csv_field(t.note),
-      csv_field(copies_text(t.point)),
+      csv_field(copies_cell(t.point)),
       csv_field(t.point.seed),
       t.block == 1 ? "" : fmt::format("{}", t.block),
       number(estimated, t.expected.energy_pj),

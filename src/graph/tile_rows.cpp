@@ -9,7 +9,7 @@
 namespace fuseflow {
 namespace {
 
-const std::vector<int>& dims_of(const Graph& graph, StreamId s) {
+const std::vector<int>& dims_of_stream(const Graph& graph, StreamId s) {
   return graph.streams[static_cast<size_t>(s)].block;
 }
 
@@ -126,7 +126,7 @@ void give_buffers(const Graph& graph, RowsShape& shape) {
   shape.buffer_of.assign(graph.nodes.size(), -1);
   for (const NodeId n : shape.loads) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
-    const std::vector<int>& dims = dims_of(graph, load.outputs[0]);
+    const std::vector<int>& dims = dims_of_stream(graph, load.outputs[0]);
     RowsBufferSize wanted{std::min(load.capacity, rows_load_tiles(graph, load)), 1,
                           moved_bytes(graph, load), false};
     for (const int dim : dims) wanted.elements *= graph.indices[static_cast<size_t>(dim)].block;
@@ -159,7 +159,7 @@ RowsShape rows_shape(const Graph& graph) {
 }
 
 int rows_width(const Graph& graph, StreamId stream) {
-  for (const int dim : dims_of(graph, stream)) {
+  for (const int dim : dims_of_stream(graph, stream)) {
     if (dim >= kRowsWidths) return dim;
   }
   return -1;
@@ -180,7 +180,8 @@ int64_t rows_tiles(const Graph& graph) {
 
 std::vector<bool> rows_varies_along(const Graph& graph, const Node& load) {
   std::vector<bool> varies(graph.indices.size(), false);
-  for (const int dim : dims_of(graph, load.outputs[0])) varies[static_cast<size_t>(dim)] = true;
+  for (const int dim : dims_of_stream(graph, load.outputs[0]))
+    varies[static_cast<size_t>(dim)] = true;
   if (reads_along(graph, load, kRowsG)) varies[kRowsG] = true;
   return varies;
 }

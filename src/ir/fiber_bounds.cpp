@@ -13,7 +13,7 @@ namespace fuseflow {
 
 namespace {
 
-constexpr float kNone = -std::numeric_limits<float>::infinity();
+constexpr float kNoBound = -std::numeric_limits<float>::infinity();
 
 /// The larger of two bounds; NaN is none.
 float better(float a, float b) {
@@ -22,8 +22,8 @@ float better(float a, float b) {
 
 /// What a type makes of the bound of a value.
 float stored(float bound, ElementType type) {
-  if (type == ElementType::boolean) return bound > 0 ? 1.0F : kNone;
-  if (is_integer(type)) return kNone;  // of NaN it makes 0
+  if (type == ElementType::boolean) return bound > 0 ? 1.0F : kNoBound;
+  if (is_integer(type)) return kNoBound;  // of NaN it makes 0
   return rounded(bound, type);
 }
 
@@ -40,9 +40,9 @@ float FiberBounds::reduce(const Frame& frame, const Expr& node, Over over) {
   const auto body = node.children[0];
   const bool sum =
       node.reduction == Reduction::sum && frame.nodes[static_cast<size_t>(body)].facts.least >= 0;
-  if (!sum && node.reduction != Reduction::max) return kNone;
+  if (!sum && node.reduction != Reduction::max) return kNoBound;
   for (const IndexId index : node.over) {
-    if (frame.statement.indices[static_cast<size_t>(index)].extent <= 0) return kNone;
+    if (frame.statement.indices[static_cast<size_t>(index)].extent <= 0) return kNoBound;
     over[static_cast<size_t>(index)] = true;
   }
   return at(frame, body, over);
@@ -80,10 +80,10 @@ float FiberBounds::apply(const Frame& frame, const Expr& node, const Over& over)
       if (reaches_maximum(frame, node, over)) return 0;
       return bound(0) - facts(1).largest;
     case Op::mul:
-      if (!(facts(0).least >= 0 && facts(1).least >= 0)) return kNone;
+      if (!(facts(0).least >= 0 && facts(1).least >= 0)) return kNoBound;
       return one_of_two([](float x, float y) { return x * y; });
     case Op::div:
-      if (!(facts(0).least >= 0 && facts(1).least > 0)) return kNone;
+      if (!(facts(0).least >= 0 && facts(1).least > 0)) return kNoBound;
       return bound(0) / facts(1).largest;
     case Op::max:
       return better(bound(0), bound(1));
@@ -97,12 +97,12 @@ float FiberBounds::apply(const Frame& frame, const Expr& node, const Over& over)
     case Op::exp:  // of the library, which may be wrong by a few units in the last place
       return std::exp(bound(0)) * (1 - 1e-6F);
     case Op::where:  // NaN is not 0 and chooses the same
-      return bound(0) > 0 ? facts(1).least : kNone;
+      return bound(0) > 0 ? facts(1).least : kNoBound;
     case Op::gt:  // NaN is larger than nothing
-      if (!facts(0).no_nan || !facts(1).no_nan) return kNone;
-      return bound(0) > facts(1).largest ? 1.0F : kNone;
+      if (!facts(0).no_nan || !facts(1).no_nan) return kNoBound;
+      return bound(0) > facts(1).largest ? 1.0F : kNoBound;
     default:
-      return kNone;
+      return kNoBound;
   }
 }
 
@@ -111,15 +111,15 @@ float FiberBounds::access(const Frame& frame, const Expr& node, const Over& over
   std::vector<bool> along;
   std::vector<bool> seen(over.size(), false);
   for (size_t d = 0; d < node.subscripts.size(); ++d) {
-    if (!node.subscripts[d].is_plain()) return kNone;
+    if (!node.subscripts[d].is_plain()) return kNoBound;
     const auto index = static_cast<size_t>(node.subscripts[d].plain());
     const int64_t extent = frame.statement.indices[index].extent;
-    if (seen[index] || extent < 0 || extent != tensor.shape[d].value) return kNone;
+    if (seen[index] || extent < 0 || extent != tensor.shape[d].value) return kNoBound;
     seen[index] = true;
     along.push_back(over[index]);
   }
-  if (std::find(along.begin(), along.end(), true) == along.end()) return kNone;
-  if (tensor.given()) return data_(node.tensor, along).value_or(kNone);
+  if (std::find(along.begin(), along.end(), true) == along.end()) return kNoBound;
+  if (tensor.given()) return data_(node.tensor, along).value_or(kNoBound);
   return stored(computed(node.tensor, along), tensor.type);
 }
 
@@ -163,7 +163,7 @@ bool FiberBounds::reaches_maximum(const Frame& frame, const Expr& difference,
 
 float FiberBounds::computed(TensorId tensor, const std::vector<bool>& along) {
   const Statement* definition = definition_(tensor);
-  if (definition == nullptr) return kNone;
+  if (definition == nullptr) return kNoBound;
   const auto [found, fresh] = analysed_.try_emplace(tensor);
   if (fresh) found->second = analyse(p_, *definition);
   Over over(definition->indices.size(), false);

@@ -255,12 +255,12 @@ class ExpressionBuilder {
 
 /// Below an apply node, without entering reductions: the reductions, and the compressed levels'
 /// indices of the views.
-struct Reach {
+struct SubscriptReach {
   std::set<int> reductions;
   std::map<int, TensorId> sparse;  // index -> a view with a compressed level there
 };
 
-void reach(const Program& program, const Expressions& expressions, int node, Reach& result,
+void reach(const Program& program, const Expressions& expressions, int node, SubscriptReach& result,
            std::set<int>& seen) {
   if (!seen.insert(node).second) return;
   const ExprNode& expr = expressions.nodes[node];
@@ -277,7 +277,7 @@ void reach(const Program& program, const Expressions& expressions, int node, Rea
     }
   }
   if (expr.kind == Kind::filtered && !expr.by_structure) {  // it visits more than its views have
-    Reach inside;
+    SubscriptReach inside;
     std::set<int> seen_inside;
     reach(program, expressions, expr.children[0], inside, seen_inside);
     result.reductions.insert(inside.reductions.begin(), inside.reductions.end());
@@ -298,7 +298,7 @@ std::vector<OrderEdge> mask_preferences(const Program& program, const Expression
   int group = 0;
   for (const ExprNode& node : expressions.nodes) {
     if (node.kind != Kind::apply || !node.fill || node.children.size() < 2) continue;
-    std::vector<Reach> reaches;
+    std::vector<SubscriptReach> reaches;
     for (const int child : node.children) {
       std::set<int> seen;
       reaches.emplace_back();

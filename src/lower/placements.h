@@ -11,6 +11,9 @@
 
 namespace fuseflow {
 
+/// PlacementOptions::max_recompute of what tools choose by themselves.
+inline constexpr double kAutoRecompute = 1.5;
+
 struct PlacementOptions {
   double max_recompute = 64;      ///< FLOPs of the region over the unfused ones
   bool recompute_always = false;  ///< store only what cannot be lowered otherwise

@@ -13,7 +13,7 @@
 namespace fuseflow {
 namespace {
 
-constexpr int64_t kMostCopies = int64_t{1} << 16;  ///< of a load: all of its tiles, perhaps
+constexpr int64_t kMostRowCopies = int64_t{1} << 16;  ///< of a load: all of its tiles, perhaps
 constexpr int64_t kMostAccumulators = 16;
 
 class RowsVerifier : private TileVerifier {
@@ -90,7 +90,7 @@ class RowsVerifier : private TileVerifier {
     const Node& at = node(n);
     switch (at.kind) {
       case NodeKind::tile_load:
-        check_load(n, kMostCopies);
+        check_load(n, kMostRowCopies);
         return sound_ ? check_digits(n, dims_of(at.outputs[0])) : void();
       case NodeKind::map:
         expect_ports(n, static_cast<size_t>(op_info(at.op).arity), 1);

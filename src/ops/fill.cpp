@@ -24,7 +24,7 @@ Facts known(const Operand& operand) {
   return operand.constant ? facts_of_constant(*operand.constant) : operand.facts;
 }
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
 /// x absorbs y in a product: 0 * y = 0 for finite y. (-0 and 0 are equal.)
 std::optional<float> absorbing_product(const Operand& x, const Operand& y) {
@@ -37,7 +37,7 @@ bool below_inf(const Operand& y) {
 }
 
 bool above_minus_inf(const Facts& y) {
-  return y.no_nan && y.least > -kInf;
+  return y.no_nan && y.least > -kInfinite;
 }
 
 bool above_minus_inf(const Operand& y) {
@@ -62,20 +62,22 @@ bool negative(const Operand& y) {
 
 /// An infinity absorbs what is not the other one.
 std::optional<float> constant_sum(const Operand& x, const Operand& y) {
-  if (is(x, -kInf) && below_inf(y)) return -kInf;
-  if (is(x, kInf) && above_minus_inf(y)) return kInf;
+  if (is(x, -kInfinite) && below_inf(y)) return -kInfinite;
+  if (is(x, kInfinite) && above_minus_inf(y)) return kInfinite;
   return std::nullopt;
 }
 
 std::optional<float> constant_difference(const Operand& x, const Operand& y) {
-  if ((is(x, kInf) && below_inf(y)) || (is(y, -kInf) && above_minus_inf(x))) return kInf;
-  if ((is(x, -kInf) && above_minus_inf(y)) || (is(y, kInf) && below_inf(x))) return -kInf;
+  if ((is(x, kInfinite) && below_inf(y)) || (is(y, -kInfinite) && above_minus_inf(x)))
+    return kInfinite;
+  if ((is(x, -kInfinite) && above_minus_inf(y)) || (is(y, kInfinite) && below_inf(x)))
+    return -kInfinite;
   return std::nullopt;
 }
 
 /// An infinity times or over y, which has a sign.
 std::optional<float> signed_infinity(const Operand& x, const Operand& y) {
-  if (!is(x, kInf) && !is(x, -kInf)) return std::nullopt;
+  if (!is(x, kInfinite) && !is(x, -kInfinite)) return std::nullopt;
   if (positive(y)) return *x.constant;
   if (negative(y)) return -*x.constant;
   return std::nullopt;
@@ -83,7 +85,7 @@ std::optional<float> signed_infinity(const Operand& x, const Operand& y) {
 
 std::optional<float> constant_quotient(const Operand& x, const Operand& y) {
   if (is(x, 0) && known(y).nonzero && known(y).no_nan) return 0.0F;
-  if ((is(y, kInf) || is(y, -kInf)) && known(x).finite) return 0.0F;
+  if ((is(y, kInfinite) || is(y, -kInfinite)) && known(x).finite) return 0.0F;
   return known(y).finite ? signed_infinity(x, y) : std::nullopt;
 }
 
@@ -226,9 +228,13 @@ Facts binary_facts(Op op, const Facts& x, const Facts& y) {
 
 Facts facts_of_constant(float value) {
   const bool nan = std::isnan(value);
-  return {
-      std::isfinite(value), !nan, value >= 0, value != 0, !nan && value < kInf, nan ? kInf : value,
-      nan ? -kInf : value};
+  return {std::isfinite(value),
+          !nan,
+          value >= 0,
+          value != 0,
+          !nan && value < kInfinite,
+          nan ? kInfinite : value,
+          nan ? -kInfinite : value};
 }
 
 Facts both(const Facts& a, const Facts& b) {
@@ -251,8 +257,8 @@ Facts closed(Facts facts) {
   if (facts.nonnegative) facts.least = std::max(facts.least, 0.0F);
   facts.nonzero = facts.nonzero || facts.least > 0 || facts.largest < 0;
   if (!facts.no_nan) return facts;
-  facts.below_inf = facts.largest < kInf;
-  facts.finite = facts.below_inf && facts.least > -kInf;
+  facts.below_inf = facts.largest < kInfinite;
+  facts.finite = facts.below_inf && facts.least > -kInfinite;
   facts.nonnegative = facts.least >= 0;
   return facts;
 }
@@ -268,7 +274,7 @@ bool satisfies(float value, const Facts& facts) {
     return !facts.finite && !facts.no_nan && !facts.nonnegative && !facts.below_inf;
   }
   return (!facts.finite || std::isfinite(value)) && (!facts.nonnegative || value >= 0) &&
-         (!facts.nonzero || value != 0) && (!facts.below_inf || value < kInf) &&
+         (!facts.nonzero || value != 0) && (!facts.below_inf || value < kInfinite) &&
          value >= facts.least && value <= facts.largest;
 }
 

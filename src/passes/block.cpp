@@ -143,7 +143,7 @@ int64_t parse_extent(std::string_view text, const std::string& option) {
 }
 
 /// `T=16x16`
-std::pair<std::string, std::vector<int64_t>> parse_request(const std::string& text) {
+std::pair<std::string, std::vector<int64_t>> parse_block_request(const std::string& text) {
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
     throw Error(ExitCode::usage, fmt::format("--block '{}' is malformed, expected a tensor and an "
@@ -177,7 +177,7 @@ std::map<int, int64_t> requested(const Program& program, const Dimensions& dimen
                                  const std::vector<std::string>& texts) {
   std::map<int, int64_t> blocks;
   for (const std::string& text : texts) {
-    const auto [name, extents] = parse_request(text);
+    const auto [name, extents] = parse_block_request(text);
     const TensorId tensor = find_requested(program, name);
     if (extents.size() != program.tensors[tensor].shape.size()) {
       throw Error(ExitCode::rejected,
@@ -224,7 +224,8 @@ void check_block(const PassArguments& arguments) {
   if (!arguments.has("block") && !arguments.has("block-all")) {
     throw Error(ExitCode::usage, "expected --block TENSOR=BxC or --block-all B");
   }
-  for (const std::string& text : arguments.all("block")) static_cast<void>(parse_request(text));
+  for (const std::string& text : arguments.all("block"))
+    static_cast<void>(parse_block_request(text));
   if (arguments.has("block-all")) {
     static_cast<void>(parse_extent(arguments.get("block-all"), "--block-all"));
   }

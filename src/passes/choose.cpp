@@ -11,7 +11,7 @@ namespace fuseflow {
 namespace {
 
 /// Gains that are worth a change: of cycles, beyond rounding; of bytes at no more cycles.
-constexpr double kGain = 0.999;
+constexpr double kChoiceGain = 0.999;
 constexpr double kByteGain = 0.95;
 
 }  // namespace
@@ -19,7 +19,7 @@ constexpr double kByteGain = 0.95;
 bool better(const std::optional<Cost>& a, const std::optional<Cost>& b) {
   if (!a || !std::isfinite(a->cycles)) return false;
   if (!b) return false;
-  if (a->cycles < kGain * b->cycles) return true;
+  if (a->cycles < kChoiceGain * b->cycles) return true;
   return a->cycles <= b->cycles && a->dram_bytes < kByteGain * b->dram_bytes;
 }
 

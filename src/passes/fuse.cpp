@@ -27,9 +27,6 @@ namespace fuseflow {
 
 namespace {
 
-/// Of `auto`: the FLOPs of a region, over those without recomputation, beyond which it stores.
-constexpr double kAutoRecompute = 1.5;
-
 /// `name: s1, s2`: splits at the first colon after the (possibly quoted) name, then at commas.
 struct RegionRequest {
   std::string name;
@@ -64,7 +61,7 @@ std::string read_name(const std::string& text, size_t& at, std::string_view stop
   return name;
 }
 
-RegionRequest parse_request(const std::string& text) {
+RegionRequest parse_region_request(const std::string& text) {
   RegionRequest request;
   size_t at = 0;
   request.name = read_name(text, at, ":");
@@ -113,7 +110,7 @@ std::vector<Group> requested_groups(const Program& program, const std::vector<st
   std::vector<Group> groups;
   std::vector<int> taken(d.nodes.size(), -1);
   for (const std::string& text : texts) {
-    const RegionRequest request = parse_request(text);
+    const RegionRequest request = parse_region_request(text);
     Group group{request.name, {}};
     for (const std::string& member : request.members) {
       for (const int s : find_members(program, d, member)) {
@@ -176,13 +173,13 @@ Program without_graphs(const Program& program) {
   return result;
 }
 
-struct Request {
+struct FuseRequest {
   std::string strategy;
   Machine machine;
   PlacementOptions placement;
 };
 
-void complete(Request& request) {
+void complete(FuseRequest& request) {
   request.placement.scratchpad_bytes = request.machine.scratchpad.bytes;
   // Unless the fewest regions are requested, storing is preferred to computing again.
   if (request.strategy == "auto") request.placement.max_recompute = kAutoRecompute;
@@ -198,8 +195,8 @@ void refuse_value(std::string_view option, const std::string& value,
                   near.empty() ? "" : ", did you mean '" + near + "'?", fmt::join(known, ", ")));
 }
 
-Request parse_arguments(const PassArguments& arguments) {
-  Request request;
+FuseRequest parse_arguments(const PassArguments& arguments) {
+  FuseRequest request;
   request.strategy = arguments.get("strategy", arguments.has("region") ? "none" : "auto");
   refuse_value("strategy", request.strategy, {"none", "layer", "full", "auto"});
   if (request.strategy != "none" && arguments.has("region")) {
@@ -217,7 +214,7 @@ Request parse_arguments(const PassArguments& arguments) {
 }
 
 /// Gives every region that is not one of the given ones its placements.
-Program place_intermediates(const Program& given, Program program, const Request& request,
+Program place_intermediates(const Program& given, Program program, const FuseRequest& request,
                             PassLog& log) {
   std::set<std::pair<std::string, size_t>> old;
   for (const Region& region : given.regions) old.emplace(region.name, region.statements.size());
@@ -235,7 +232,8 @@ Program place_intermediates(const Program& given, Program program, const Request
 /// Of `auto`: makes regions of as many kernels, in program order, as fit the machine together.
 class Splitter {
  public:
-  Splitter(const Program& program, const Request& request) : program_(program), request_(request) {}
+  Splitter(const Program& program, const FuseRequest& request)
+      : program_(program), request_(request) {}
 
   /// The groups, and why the first one that was cut does not fit as a whole.
   std::vector<Group> run(std::string& why) {
@@ -290,10 +288,10 @@ class Splitter {
   }
 
   const Program& program_;
-  const Request& request_;
+  const FuseRequest& request_;
 };
 
-std::vector<Group> auto_groups(const Program& program, const Request& request, PassLog& log) {
+std::vector<Group> auto_groups(const Program& program, const FuseRequest& request, PassLog& log) {
   std::vector<Group> whole = full_group(program);
   if (!is_limited(request.machine) || whole.empty()) return whole;
   std::string why;
@@ -304,7 +302,8 @@ std::vector<Group> auto_groups(const Program& program, const Request& request, P
 
 /// Of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer. Then what stays in the scratchpad.
-Program best_regions(const Program& given, const Request& request, CostModel& costs, PassLog& log) {
+Program best_regions(const Program& given, const FuseRequest& request, CostModel& costs,
+                     PassLog& log) {
   Program program = given;
   drop_residents(program);  // other regions pass on other tensors
   PassLog unused;
@@ -347,7 +346,8 @@ void replace(Candidate& best, Candidate other, CostModel& costs) {
 
 /// The best regions for a program's formats; then other formats for them, where that pays once
 /// joins are chosen.
-Candidate fused_by_cost(Candidate given, const Request& request, CostModel& costs, bool verbose) {
+Candidate fused_by_cost(Candidate given, const FuseRequest& request, CostModel& costs,
+                        bool verbose) {
   PassLog& log = given.log;
   const Program fused = best_regions(given.program, request, costs, log);
   PassLog stored_log = log;
@@ -362,8 +362,8 @@ Candidate fused_by_cost(Candidate given, const Request& request, CostModel& cost
 }
 
 /// Of `auto`: for the formats as given and, if others pay for the kernels alone, for these.
-Program best_by_cost(const Program& program, const Request& request, CostModel& costs, bool verbose,
-                     PassLog& log) {
+Program best_by_cost(const Program& program, const FuseRequest& request, CostModel& costs,
+                     bool verbose, PassLog& log) {
   Candidate best = fused_by_cost({program, {}}, request, costs, verbose);
   PassLog stored_log;
   if (std::optional<Program> stored =
@@ -376,7 +376,7 @@ Program best_by_cost(const Program& program, const Request& request, CostModel& 
 }
 
 Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
-  const Request request = parse_arguments(arguments);
+  const FuseRequest request = parse_arguments(arguments);
   Program program = without_graphs(given);
   std::vector<Group> groups;
   PassLog notes;
@@ -420,13 +420,14 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
 
 void check_fuse(const PassArguments& arguments) {
   static_cast<void>(parse_arguments(arguments));
-  for (const std::string& text : arguments.all("region")) static_cast<void>(parse_request(text));
+  for (const std::string& text : arguments.all("region"))
+    static_cast<void>(parse_region_request(text));
 }
 
 }  // namespace
 
 Program fuse_by_cost(const Program& program, const Machine& machine, CostModel& costs) {
-  Request request{"auto", machine, {}};
+  FuseRequest request{"auto", machine, {}};
   complete(request);
   PassLog unused;
   return best_by_cost(without_graphs(program), request, costs, false, unused);

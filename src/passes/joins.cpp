@@ -86,7 +86,7 @@ class JoinSearch {
   int tried_ = 0;
 };
 
-struct Request {
+struct JoinRequest {
   std::string region;
   std::string index;
   JoinForm form = JoinForm::merge;
@@ -94,7 +94,7 @@ struct Request {
 };
 
 /// `region:j=locate:b,c`; the region's name may hold colons.
-Request parse_request(const std::string& text) {
+JoinRequest parse_join_request(const std::string& text) {
   const size_t equals = text.find('=');
   const size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
   if (colon == std::string::npos || colon == 0 || colon + 1 == equals) {
@@ -103,7 +103,7 @@ Request parse_request(const std::string& text) {
                             "form, e.g. --join x:j=locate:b",
                             text));
   }
-  Request request{text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), {}, {}};
+  JoinRequest request{text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), {}, {}};
   if (request.region.front() == '@') request.region.erase(0, 1);
   const std::string value = text.substr(equals + 1);
   const size_t end = std::min(value.size(), value.find(':'));
@@ -142,7 +142,7 @@ std::vector<JoinPlace> places_of(const Program& program, size_t region) {
   }
 }
 
-Join resolve(const Program& program, const Request& request) {
+Join resolve_join(const Program& program, const JoinRequest& request) {
   Join join{request.index, request.form, {}};
   for (const std::string& name : request.tensors) {
     const TensorId tensor = find_tensor(program, name);
@@ -160,10 +160,10 @@ Join resolve(const Program& program, const Request& request) {
   return join;
 }
 
-void apply(Program& program, const Request& request, PassLog& log) {
+void apply(Program& program, const JoinRequest& request, PassLog& log) {
   const size_t r = find_regions(program, {request.region})[0];
   Region& region = program.regions[r];
-  const Join join = resolve(program, request);
+  const Join join = resolve_join(program, request);
   region.graph.reset();
   set_join(region.schedule, join);
   const std::vector<JoinPlace> places = lower_region_traced(program, r).join_places;
@@ -215,14 +215,15 @@ Program run_join(const Program& given, const PassArguments& arguments, PassLog& 
     program = choose_joins(given, *costs, arguments.has("verbose"), log);
     program = not_slower(std::move(program), given, *costs, log);
   }
-  for (const std::string& text : arguments.all("join")) apply(program, parse_request(text), log);
+  for (const std::string& text : arguments.all("join"))
+    apply(program, parse_join_request(text), log);
   if (arguments.has("list")) log.list(joins_csv(program));
   return program;
 }
 
 void check_join(const PassArguments& arguments) {
   static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
-  for (const std::string& text : arguments.all("join")) static_cast<void>(parse_request(text));
+  for (const std::string& text : arguments.all("join")) static_cast<void>(parse_join_request(text));
 }
 
 }  // namespace

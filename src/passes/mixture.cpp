@@ -18,16 +18,16 @@ namespace {
 
 /// Effort of a search beyond the kernels themselves and what was suggested; about a fifth of a
 /// second.
-constexpr double kMostEffort = 12000;
+constexpr double kMixtureEffort = 12000;
 /// FLOPs of a region over those without recomputation: few, or as many as `--strategy=full` takes.
 constexpr double kRecompute[] = {1.5, 64};
 /// What fusing must gain, and computing much again instead of storing: an estimate is not exact,
 /// the less the longer the paths that meet again are.
-constexpr double kGain = 0.99;
+constexpr double kMixtureGain = 0.99;
 constexpr double kRecomputeGain = 0.9;
 /// What another partition may take, of the best one's cycles, to be searched, too: sets and orders
 /// that are searched for its regions may make it the best.
-constexpr double kNearlyAsGood = 1.05;
+constexpr double kMixtureNearlyAsGood = 1.05;
 /// Effort of these searches, over that of one for all statements.
 constexpr double kSearches = 3;
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -85,7 +85,7 @@ class PartSearch {
     for (const std::vector<Part>& parts : suggested) {
       for (const Part& part : parts) add(part);
     }
-    most_effort_ = costs_.effort() + kMostEffort;
+    most_effort_ = costs_.effort() + kMixtureEffort;
     std::vector<Part> best = partition();
     for (size_t length = 2; length <= n_ && has_time(); ++length) {
       if (length > kFew) best = join_neighbours(std::move(best));
@@ -162,7 +162,7 @@ class PartSearch {
   double cycles_of(const Program& program, const Part& part) {
     const std::optional<Cost> cost = costs_.of_region(program, part.first);
     if (!cost) return kNever;
-    return part.is_kernel() ? cost->cycles : cost->cycles / kGain;
+    return part.is_kernel() ? cost->cycles : cost->cycles / kMixtureGain;
   }
 
   /// Searches placements and orders for the region of a run that was judged.
@@ -218,7 +218,7 @@ class PartSearch {
   /// first, if they take hardly more.
   std::vector<std::vector<Part>> near(const std::vector<Part>& best) {
     std::vector<std::pair<double, std::vector<Part>>> all;
-    const double most = kNearlyAsGood * total_of(best);
+    const double most = kMixtureNearlyAsGood * total_of(best);
     const auto offer = [&](std::vector<Part> parts) {
       const double total = total_of(parts);
       if (total <= most) all.emplace_back(total, std::move(parts));

@@ -11,7 +11,7 @@ namespace fuseflow {
 namespace {
 
 /// Of the expected steps or cycles: what a move must gain.
-constexpr double kGain = 0.995;
+constexpr double kMoveGain = 0.995;
 /// A graph without buffers, not estimated, against one that is judged.
 constexpr double kEffort = 0.5;
 
@@ -135,7 +135,7 @@ bool OrderClimb::improve(const std::vector<bool>& among, std::vector<int>& order
       moved.insert(moved.begin() + static_cast<std::ptrdiff_t>(to), order[from]);
       if (why_illegal(indices_, moved)) continue;
       const std::optional<double> other = cost_of(moved);
-      if (!other || *other >= kGain * cost) continue;
+      if (!other || *other >= kMoveGain * cost) continue;
       cost = *other;
       order = std::move(moved);
       any = true;

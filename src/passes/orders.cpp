@@ -70,7 +70,7 @@ struct OrderRequest {
   std::vector<std::string> indices;
 };
 
-OrderRequest parse_request(const std::string& text) {
+OrderRequest parse_order_request(const std::string& text) {
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     throw Error(
@@ -349,14 +349,15 @@ Program choose_orders(const Program& given, const PassArguments& arguments, Pass
 Program run_order(const Program& given, const PassArguments& arguments, PassLog& log) {
   Program program = arguments.has("auto") ? choose_orders(given, arguments, log) : given;
   for (const std::string& text : arguments.all("order")) {
-    set_order(program, parse_request(text), log);
+    set_order(program, parse_order_request(text), log);
   }
   return program;
 }
 
 void check_order(const PassArguments& arguments) {
   static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
-  for (const std::string& text : arguments.all("order")) static_cast<void>(parse_request(text));
+  for (const std::string& text : arguments.all("order"))
+    static_cast<void>(parse_order_request(text));
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ namespace fuseflow {
 namespace {
 
 /// One --index with its --factor.
-struct Request {
+struct CopiesRequest {
   std::string region;
   std::string index;
   int64_t factor = 1;
 };
 
 /// `region:i`; the region's name may hold colons.
-Request parse_index(const std::string& text) {
+CopiesRequest parse_index(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
     throw Error(ExitCode::usage,
@@ -30,7 +30,7 @@ Request parse_index(const std::string& text) {
                             "e.g. --index attention:i",
                             text));
   }
-  Request request{text.substr(0, colon), text.substr(colon + 1), 1};
+  CopiesRequest request{text.substr(0, colon), text.substr(colon + 1), 1};
   if (request.region.front() == '@') request.region.erase(0, 1);
   return request;
 }
@@ -45,7 +45,7 @@ int64_t parse_factor(const std::string& text) {
   return factor;
 }
 
-std::vector<Request> parse_requests(const PassArguments& arguments) {
+std::vector<CopiesRequest> parse_requests(const PassArguments& arguments) {
   const std::vector<std::string>& indices = arguments.all("index");
   const std::vector<std::string>& factors = arguments.all("factor");
   if (indices.empty()) {
@@ -56,7 +56,7 @@ std::vector<Request> parse_requests(const PassArguments& arguments) {
                                              "factor for each index, or one for all",
                                              indices.size(), factors.size()));
   }
-  std::vector<Request> requests;
+  std::vector<CopiesRequest> requests;
   for (size_t i = 0; i < indices.size(); ++i) {
     requests.push_back(parse_index(indices[i]));
     requests.back().factor = parse_factor(factors[factors.size() == 1 ? 0 : i]);
@@ -77,7 +77,7 @@ Region& find_region(Program& program, const std::string& name) {
 }
 
 /// A factor of 1 takes an entry away.
-void set_entry(Schedule& schedule, const Request& request, bool contiguous) {
+void set_entry(Schedule& schedule, const CopiesRequest& request, bool contiguous) {
   std::vector<Parallel>& entries = schedule.parallel;
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const Parallel& entry) {
     return entry.index == request.index;
@@ -89,7 +89,7 @@ void set_entry(Schedule& schedule, const Request& request, bool contiguous) {
 Program run_parallelize(const Program& given, const PassArguments& arguments, PassLog& log) {
   Program program = given;
   std::vector<std::string> touched;
-  for (const Request& request : parse_requests(arguments)) {
+  for (const CopiesRequest& request : parse_requests(arguments)) {
     Region& region = find_region(program, request.region);
     at_region(region, [&] {
       const RegionIndices indices =

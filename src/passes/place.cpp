@@ -25,14 +25,11 @@ namespace fuseflow {
 
 namespace {
 
-/// Of `--auto`: the FLOPs of a region, over those without recomputation, beyond which it stores.
-constexpr double kAutoRecompute = 1.5;
-
 std::string tensor_text(const Program& program, TensorId tensor) {
   return "%" + quote_if_needed(program.tensors[tensor].name);
 }
 
-struct Request {
+struct PlaceRequest {
   TensorId tensor = -1;
   TensorId consumer = -1;
   Placement placement = Placement::memory;
@@ -84,8 +81,8 @@ std::pair<std::string, Placement> split_request(const std::string& text) {
 
 /// `t=scratchpad` or `t@consumer=recompute`. Names may hold both signs: the last ones count, unless
 /// the whole left side is a tensor.
-Request parse_request(const Program& program, const std::string& text) {
-  Request request;
+PlaceRequest parse_place_request(const Program& program, const std::string& text) {
+  PlaceRequest request;
   const auto [left, placement] = split_request(text);
   request.placement = placement;
   const size_t at = left.rfind('@');
@@ -103,7 +100,7 @@ class Placer {
   Placer(Program program, const Machine& machine, PassLog& log)
       : p_(std::move(program)), machine_(machine), log_(log), d_(dependences(p_)) {}
 
-  void place(const Request& request) {
+  void place(const PlaceRequest& request) {
     const int definer = d_.definer[request.tensor];
     if (request.consumer >= 0) return place_use(request);
     if (p_.tensors[request.tensor].given()) return place_input(request);
@@ -241,7 +238,7 @@ class Placer {
   }
 
   /// From its region to the last one that reads it.
-  void stay(const Request& request) {
+  void stay(const PlaceRequest& request) {
     const std::vector<Resident> passed = passed_on(p_);
     const auto found = std::find_if(passed.begin(), passed.end(), [&](const Resident& resident) {
       return resident.tensor == request.tensor;
@@ -253,7 +250,7 @@ class Placer {
                           p_.regions[found->last].name));
   }
 
-  [[noreturn]] void refuse(const Request& request, const std::string& why,
+  [[noreturn]] void refuse(const PlaceRequest& request, const std::string& why,
                            const std::string& instead) const {
     const std::string use = request.consumer < 0 ? "" : " in " + tensor_text(p_, request.consumer);
     throw Error(ExitCode::rejected,
@@ -262,7 +259,7 @@ class Placer {
                             why, instead));
   }
 
-  void place_input(const Request& request) {
+  void place_input(const PlaceRequest& request) {
     if (request.placement != Placement::memory && request.placement != Placement::scratchpad) {
       refuse(request, "it is not computed", "memory or scratchpad");
     }
@@ -276,7 +273,7 @@ class Placer {
                           placement_name(request.placement)));
   }
 
-  void place_use(const Request& request) {
+  void place_use(const PlaceRequest& request) {
     const int consumer = d_.definer[request.consumer];
     if (consumer < 0)
       refuse(request, "no statement defines the consumer", "a tensor that is computed");
@@ -317,7 +314,7 @@ class Placer {
   }
 
   /// The region must be lowered with the placement; else the first other one that works is named.
-  void check(size_t region, const Request& request) {
+  void check(size_t region, const PlaceRequest& request) {
     p_.regions[region].graph.reset();
     const std::string why = failure(region);
     if (why.empty()) {
@@ -382,7 +379,8 @@ Program run_place(const Program& given, const PassArguments& arguments, PassLog&
     }
   }
   Placer placer(start, machine, log);
-  for (const std::string& text : arguments.all("place")) placer.place(parse_request(start, text));
+  for (const std::string& text : arguments.all("place"))
+    placer.place(parse_place_request(start, text));
   placer.check_capacity();
   return placer.take();
 }

@@ -75,9 +75,9 @@ void place_on_chip(Region& region, TensorId tensor) {
 }
 
 /// Keeps inputs of one region, those first that save most reads.
-class Keeper {
+class InputKeeper {
  public:
-  Keeper(const Program& program, size_t region, const Machine& machine)
+  InputKeeper(const Program& program, size_t region, const Machine& machine)
       : program_(program), region_(region), machine_(machine) {
     Program lowered = program;  // maybe with copies of tensors
     std::vector<std::string> notes;
@@ -142,7 +142,7 @@ class Keeper {
 
 void keep_reused_inputs(Program& program, size_t region, const Machine& machine, CostModel* costs,
                         std::optional<Cost>& cost, PassLog& log) {
-  const Keeper keeper(program, region, machine);
+  const InputKeeper keeper(program, region, machine);
   if (keeper.empty()) return;
   PassLog notes;
   Program best = keeper.keep(costs, cost, notes);

@@ -14,14 +14,14 @@ namespace fuseflow {
 
 namespace {
 
-struct Request {
+struct StorageRequest {
   std::string tensor;
   std::string region;  ///< empty: all
   std::string format;
 };
 
 /// `a=dense,compressed@1,0` or `a@region=..`; a tensor's name may hold `@`, its region's too.
-Request parse_request(const std::string& text) {
+StorageRequest parse_storage_request(const std::string& text) {
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     throw Error(ExitCode::usage,
@@ -29,7 +29,7 @@ Request parse_request(const std::string& text) {
                             "format, e.g. --store 'a@y=dense,compressed@1,0'",
                             text));
   }
-  Request request{text.substr(0, equals), "", text.substr(equals + 1)};
+  StorageRequest request{text.substr(0, equals), "", text.substr(equals + 1)};
   if (request.tensor.front() == '%') request.tensor.erase(0, 1);
   try {
     static_cast<void>(parse_format(request.format));
@@ -40,7 +40,7 @@ Request parse_request(const std::string& text) {
 }
 
 /// The tensor, and the region after the last `@` where the whole is no tensor's name.
-TensorId resolve(const Program& program, Request& request) {
+TensorId resolve_storage(const Program& program, StorageRequest& request) {
   TensorId tensor = find_tensor(program, request.tensor);
   const size_t at = request.tensor.rfind('@');
   if (tensor < 0 && at != std::string::npos) {
@@ -57,7 +57,7 @@ TensorId resolve(const Program& program, Request& request) {
                           near.empty() ? "" : ", did you mean %" + quote_if_needed(near) + "?"));
 }
 
-Format format_for(const Tensor& tensor, const Request& request) {
+Format format_for(const Tensor& tensor, const StorageRequest& request) {
   const std::string name = quote_if_needed(tensor.name);
   if (tensor.source.kind == Source::Kind::none && tensor.role != Role::temporary) {
     throw Error(ExitCode::rejected,
@@ -104,7 +104,7 @@ std::optional<std::string> kept_by(const Program& program, TensorId tensor) {
 }
 
 /// An intermediate is stored once, for all readers.
-void store_intermediate(Program& program, TensorId tensor, const Request& request,
+void store_intermediate(Program& program, TensorId tensor, const StorageRequest& request,
                         const Format& format, PassLog& log) {
   const std::string name = quote_if_needed(request.tensor);
   if (!request.region.empty()) {
@@ -136,8 +136,8 @@ void store_intermediate(Program& program, TensorId tensor, const Request& reques
 }  // namespace
 
 void store_by_hand(Program& program, const std::string& text, PassLog& log) {
-  Request request = parse_request(text);
-  const TensorId tensor = resolve(program, request);
+  StorageRequest request = parse_storage_request(text);
+  const TensorId tensor = resolve_storage(program, request);
   const Format format = format_for(program.tensors[static_cast<size_t>(tensor)], request);
   if (program.tensors[static_cast<size_t>(tensor)].role == Role::temporary) {
     return store_intermediate(program, tensor, request, format, log);
@@ -170,7 +170,7 @@ void store_by_hand(Program& program, const std::string& text, PassLog& log) {
 }
 
 void check_store_request(const std::string& text) {
-  static_cast<void>(parse_request(text));
+  static_cast<void>(parse_storage_request(text));
 }
 
 }  // namespace fuseflow

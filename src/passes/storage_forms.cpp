@@ -18,7 +18,7 @@ constexpr double kMostListed = 0.5;
 /// Emptier tensors are not stored dense.
 constexpr double kLeastDense = 0.01;
 /// Elements of the dense levels of a candidate.
-constexpr double kMostElements = 1 << 24;
+constexpr double kMostFormElements = 1 << 24;
 /// Ranks up to which all mode orders are tried.
 constexpr int kAllOrders = 3;
 
@@ -82,7 +82,8 @@ class FormList {
   void add(Format form) {
     const bool known =
         form == tensor_.format || std::find(forms_.begin(), forms_.end(), form) != forms_.end();
-    if (!known && dense_elements(tensor_, form) <= kMostElements) forms_.push_back(std::move(form));
+    if (!known && dense_elements(tensor_, form) <= kMostFormElements)
+      forms_.push_back(std::move(form));
   }
 
   void add_listed() {

@@ -32,7 +32,7 @@ constexpr double kPairsShare = 0.4;
 constexpr double kModelShare = 0.2;
 constexpr double kModelOrderShare = 0.05;
 /// Of the cycles of the best: what a set may take before it has an order by the model.
-constexpr double kNearlyAsGood = 1.05;
+constexpr double kSetNearlyAsGood = 1.05;
 /// Cycles and bytes that are as few, and FLOPs that are fewer.
 constexpr double kAsFast = 1.001;
 constexpr double kLessWork = 0.99;
@@ -274,7 +274,7 @@ class Search {
   /// Whether a state that is lowered takes hardly more cycles than the best.
   bool is_near(const State& state) {
     const std::optional<Cost> cost = model_->of_region(state.program, region_);
-    return cost && cost->cycles <= kNearlyAsGood * least_;
+    return cost && cost->cycles <= kSetNearlyAsGood * least_;
   }
 
   /// Lowers as asked; where that has no order, stores what must be stored.

@@ -39,7 +39,7 @@ double cycles_moved(const PairChanges& one) {
 }
 
 /// `blocks.0`, `conv1 + conv2`, `blocks.0 .. blocks.11 (12)`.
-std::string layers_text(const std::vector<std::string>& layers) {
+std::string layers_cell(const std::vector<std::string>& layers) {
   if (layers[0].empty()) return "(none)";
   if (layers.size() > 3) {
     return fmt::format("{} .. {} ({})", layers.front(), layers.back(), layers.size());
@@ -50,7 +50,7 @@ std::string layers_text(const std::vector<std::string>& layers) {
 /// The region's name in `b`. `y (4 regions in a)` where the other run has several for it, `y (only
 /// a)` where the other has none, `y +1 (2 in a)` where both have several.
 std::string name_of(const RegionPair& pair) {
-  if (!pair.layers.empty()) return layers_text(pair.layers);
+  if (!pair.layers.empty()) return layers_cell(pair.layers);
   if (pair.b.empty()) return pair.a[0] + " (only a)";
   if (pair.a.empty()) return pair.b[0] + " (only b)";
   const bool whole_in_a = pair.a.size() == 1 && pair.b.size() > 1;

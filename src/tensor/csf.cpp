@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kBegin = "tensor_";
 constexpr std::string_view kEnd = "_mode_shape";
-constexpr size_t kMaxRank = 16;
 
 /// A sibling of the shape's file: `what` is "vals", "0_seg", ..
 std::string sibling(const std::string& path, const std::string& what) {

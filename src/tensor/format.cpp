@@ -10,6 +10,7 @@
 
 #include "support/ceil_div.h"
 #include "support/error.h"
+#include "tensor/limits.h"
 
 namespace fuseflow {
 
@@ -17,7 +18,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kLevelNames = {"dense", "compressed", "singleton",
                                                          "bitvector"};
-constexpr int kMaxRank = 16;
 
 std::string_view trim(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t'; };
@@ -172,7 +172,7 @@ Format parse_format(std::string_view text) {
   } else {
     for (const std::string_view part : split(rest.substr(at + 1), ',')) {
       const int64_t mode = parse_number(text, part, "a dimension");
-      format.mode_order.push_back(static_cast<int>(std::min<int64_t>(mode, kMaxRank)));
+      format.mode_order.push_back(static_cast<int>(std::min(mode, int64_t{kMaxRank})));
     }
   }
   if (const std::string fault = format_fault(format); !fault.empty()) bad_format(text, fault);

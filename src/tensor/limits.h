@@ -11,6 +11,8 @@
 
 namespace fuseflow {
 
+constexpr size_t kMaxRank = 16;  ///< levels of a tensor, extents in a file
+
 /// Throws Error(rejected) if `count` exceeds kMaxStored; `what` names what is counted.
 void require_countable(uint64_t count, std::string_view what);
 

@@ -25,7 +25,7 @@ OnnxLoader& onnx_loader() {
   return loader;
 }
 
-using Shape = std::optional<std::vector<int64_t>>;
+using DeclaredShape = std::optional<std::vector<int64_t>>;
 
 std::string resolve(const std::string& path, const LoadOptions& options) {
   const std::filesystem::path given(path);
@@ -33,7 +33,7 @@ std::string resolve(const std::string& path, const LoadOptions& options) {
   return (std::filesystem::path(options.base_dir) / given).string();
 }
 
-RawTensor read_file(const Source& source, const Shape& shape, const LoadOptions& options) {
+RawTensor read_file(const Source& source, const DeclaredShape& shape, const LoadOptions& options) {
   const std::string path = resolve(source.path, options);
   const auto [file, member] = split_member(path);
   if (file.ends_with(".npz")) return read_npz(file, member);
@@ -65,7 +65,7 @@ RawTensor read_onnx(const Source& source, const LoadOptions& options) {
   return onnx_loader()(source, resolve(source.path, options), options);
 }
 
-RawTensor read_inline(const Source& source, const Shape& shape) {
+RawTensor read_inline(const Source& source, const DeclaredShape& shape) {
   RawTensor raw;
   const auto count = static_cast<int64_t>(source.values.size());
   raw.shape = shape.value_or(std::vector<int64_t>{count});
@@ -105,7 +105,7 @@ std::optional<std::vector<int64_t>> own_shape(const Source& source) {
 
 /// A tensor may be declared with other dimensions than its data has, of as many elements in
 /// row-major order: a constant of a model, or a source that says its own shape.
-void reshape_view(RawTensor& raw, const Source& source, const Shape& shape) {
+void reshape_view(RawTensor& raw, const Source& source, const DeclaredShape& shape) {
   const bool declared = source.kind == Source::Kind::onnx || own_shape(source).has_value();
   if (!declared || !shape || raw.shape == *shape) return;
   if (std::count(shape->begin(), shape->end(), -1) > 0) return;
@@ -114,7 +114,7 @@ void reshape_view(RawTensor& raw, const Source& source, const Shape& shape) {
   raw.shape = *shape;
 }
 
-void check_against(const RawTensor& raw, const Source& source, const Shape& shape) {
+void check_against(const RawTensor& raw, const Source& source, const DeclaredShape& shape) {
   const auto reject = [&](const std::string& message) {
     throw Error(ExitCode::rejected, Location{raw.origin}, message);
   };
@@ -160,9 +160,9 @@ void register_onnx_loader(OnnxLoader loader) {
   onnx_loader() = std::move(loader);
 }
 
-RawTensor read_raw(const Source& source, const Shape& shape, const LoadOptions& options) {
+RawTensor read_raw(const Source& source, const DeclaredShape& shape, const LoadOptions& options) {
   RawTensor raw;
-  const Shape own = own_shape(source);
+  const DeclaredShape own = own_shape(source);
   switch (source.kind) {
     case Source::Kind::none:
       throw Error(ExitCode::internal, "a tensor without a source was loaded");
@@ -209,7 +209,7 @@ Storage to_storage(RawTensor raw, const Format& format, float fill) {
   }
 }
 
-Storage load(const Source& source, const Shape& shape, const Format& format, float fill,
+Storage load(const Source& source, const DeclaredShape& shape, const Format& format, float fill,
              const LoadOptions& options) {
   Storage storage = to_storage(read_raw(source, shape, options), format, fill);
   round_values(storage, options.element);
@@ -237,7 +237,7 @@ bool can_convert(const Storage& storage, float fill) {
 
 }  // namespace
 
-std::shared_ptr<const Storage> load_shared(const Source& source, const Shape& shape,
+std::shared_ptr<const Storage> load_shared(const Source& source, const DeclaredShape& shape,
                                            const Format& format, float fill,
                                            const LoadOptions& options) {
   const std::string key = fmt::format("{}\n{}\n{}\n{}", options.base_dir, to_string(source),

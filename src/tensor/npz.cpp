@@ -15,7 +15,7 @@ namespace fuseflow {
 
 namespace {
 
-[[noreturn]] void reject(const std::string& path, const std::string& message) {
+[[noreturn]] void reject_npz(const std::string& path, const std::string& message) {
   throw Error(ExitCode::rejected, Location{path}, message);
 }
 
@@ -27,18 +27,19 @@ class SparseReader {
   RawTensor read() {
     const std::string format = text("format.npy");
     if (format != "coo" && format != "csr" && format != "csc") {
-      reject(path_, fmt::format("a sparse matrix of format {} is not read, expected csr, csc or "
-                                "coo: save it with .tocsr()",
-                                format.substr(0, 20)));
+      reject_npz(path_,
+                 fmt::format("a sparse matrix of format {} is not read, expected csr, csc or "
+                             "coo: save it with .tocsr()",
+                             format.substr(0, 20)));
     }
     const std::vector<int64_t> shape = integers("shape.npy");
     if (shape.size() != 2 || shape[0] < 0 || shape[1] < 0 || shape[0] > kMaxStored ||
         shape[1] > kMaxStored) {
-      reject(path_, fmt::format("shape [{}], expected a matrix of extents up to {}",
-                                fmt::join(shape, ","), kMaxStored));
+      reject_npz(path_, fmt::format("shape [{}], expected a matrix of extents up to {}",
+                                    fmt::join(shape, ","), kMaxStored));
     }
     RawTensor values = parse_npy(zip_.read("data.npy"), path_ + ":data");
-    if (values.shape.size() != 1) reject(path_, "data has several dimensions, expected one");
+    if (values.shape.size() != 1) reject_npz(path_, "data has several dimensions, expected one");
     Coo entries{shape, {}, std::get<Buffer<float>>(values.data).to_vector()};
     if (format == "coo") {
       entries.coords = {coordinates("row.npy", entries, 0), coordinates("col.npy", entries, 1)};
@@ -65,11 +66,11 @@ class SparseReader {
 
   std::vector<int64_t> integers(const std::string& member) const {
     if (!zip_.has(member))
-      reject(path_, fmt::format("no member '{}', which its format needs", member));
+      reject_npz(path_, fmt::format("no member '{}', which its format needs", member));
     RawTensor raw = parse_npy(zip_.read(member), path_ + ":" + member);
     const bool whole = raw.element == ElementType::i32 || raw.element == ElementType::i64;
     if (raw.shape.size() != 1 || !whole)
-      reject(path_, fmt::format("member '{}' is not a list of integers", member));
+      reject_npz(path_, fmt::format("member '{}' is not a list of integers", member));
     return std::move(raw.integers);
   }
 
@@ -77,15 +78,15 @@ class SparseReader {
                                     size_t dim) const {
     const std::vector<int64_t> given = integers(member);
     if (given.size() != entries.values.size()) {
-      reject(path_, fmt::format("{} values, but {} entries in member '{}'", entries.values.size(),
-                                given.size(), member));
+      reject_npz(path_, fmt::format("{} values, but {} entries in member '{}'",
+                                    entries.values.size(), given.size(), member));
     }
     std::vector<uint32_t> result;
     result.reserve(given.size());
     for (size_t e = 0; e < given.size(); ++e) {
       if (given[e] < 0 || given[e] >= entries.shape[dim]) {
-        reject(path_, fmt::format("entry {} of member '{}' is {}, expected 0 to {}", e, member,
-                                  given[e], entries.shape[dim] - 1));
+        reject_npz(path_, fmt::format("entry {} of member '{}' is {}, expected 0 to {}", e, member,
+                                      given[e], entries.shape[dim] - 1));
       }
       result.push_back(static_cast<uint32_t>(given[e]));
     }
@@ -103,9 +104,9 @@ class SparseReader {
                        starts.front() == 0 && starts.back() == count &&
                        std::is_sorted(starts.begin(), starts.end());
     if (!sound) {
-      reject(path_, fmt::format("indptr does not divide {} entries among {} rows or columns: "
-                                "expected {} ascending numbers from 0 to {}",
-                                count, entries.shape[outer], entries.shape[outer] + 1, count));
+      reject_npz(path_, fmt::format("indptr does not divide {} entries among {} rows or columns: "
+                                    "expected {} ascending numbers from 0 to {}",
+                                    count, entries.shape[outer], entries.shape[outer] + 1, count));
     }
     std::vector<uint32_t>& coords = entries.coords[outer];
     coords.reserve(entries.values.size());
@@ -125,9 +126,10 @@ class SparseReader {
     if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
     const auto twice = std::adjacent_find(keys.begin(), keys.end());
     if (twice == keys.end()) return;
-    reject(path_, fmt::format("coordinate [{},{}] (counted from 0) occurs twice, expected every "
-                              "coordinate at most once: save it after .sum_duplicates()",
-                              *twice >> 32, *twice & 0xffffffffU));
+    reject_npz(path_,
+               fmt::format("coordinate [{},{}] (counted from 0) occurs twice, expected every "
+                           "coordinate at most once: save it after .sum_duplicates()",
+                           *twice >> 32, *twice & 0xffffffffU));
   }
 
   const ZipFile& zip_;
@@ -155,18 +157,18 @@ std::string listed(std::vector<std::string> names) {
 RawTensor read_npz(const std::string& file, const std::string& member) {
   const ZipFile zip(file);
   const std::vector<std::string> names = array_names(zip);
-  if (names.empty()) reject(file, "no arrays in the archive, expected members NAME.npy");
+  if (names.empty()) reject_npz(file, "no arrays in the archive, expected members NAME.npy");
   const auto is_there = [&](const char* name) { return zip.has(std::string(name) + ".npy"); };
   if (member.empty() && is_there("format") && is_there("shape") && is_there("data"))
     return SparseReader(zip, file).read();
   if (member.empty() && names.size() > 1) {
-    reject(file, fmt::format("{} arrays in the archive, expected FILE.npz:NAME with one of {}",
-                             names.size(), listed(names)));
+    reject_npz(file, fmt::format("{} arrays in the archive, expected FILE.npz:NAME with one of {}",
+                                 names.size(), listed(names)));
   }
   const std::string name = member.empty() ? names.front() : member;
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    reject(file,
-           fmt::format("no array '{}' in the archive, expected one of {}", name, listed(names)));
+    reject_npz(
+        file, fmt::format("no array '{}' in the archive, expected one of {}", name, listed(names)));
   }
   return parse_npy(zip.read(name + ".npy"), file + ":" + name);
 }

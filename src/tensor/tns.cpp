@@ -12,8 +12,6 @@ namespace fuseflow {
 
 namespace {
 
-constexpr size_t kMaxRank = 16;
-
 /// Number of blank-separated words on the line at the cursor, up to a comment.
 size_t words_on_line(TextCursor cursor) {
   const std::string_view line = cursor.rest_of_line().substr(0, 4096);

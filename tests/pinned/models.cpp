@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
@@ -26,6 +25,9 @@
 #include "estimate/pass_costs.h"
 #include "import/import.h"
 #include "import_options.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
 #include "lower/lower.h"
 #include "machine/load.h"
 #include "pass_tool.h"
@@ -337,9 +339,9 @@ ExitCode run(Options options) {
 }
 
 int pinned_main(int argc, char** argv) {
-  CLI::App app("Counts of the exported models, as tables", "pinned_models");
+  CommandLine app("Counts of the exported models, as tables", "pinned_models");
   Options options;
-  app.add_option("--out", options.out, "Folder of the tables")->required();
+  app.add_option("--out", options.out, "Folder of the tables").required();
   app.add_option("--filter", options.prefixes, "Only models that begin so (repeatable)");
   app.add_option("--table", options.tables, "Only these tables (repeatable)");
   app.add_option("--variant", options.variants,

@@ -5,7 +5,6 @@
 // its estimates. Values are in none of them: mathematical functions differ between processors.
 //   pinned_random --out DIR [--count N]     writes DIR/random.csv
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <string>
 #include <vector>
@@ -139,12 +138,12 @@ std::string row_of_seed(uint64_t seed, const std::vector<NamedMachine>& all) {
 }
 
 int pinned_main(int argc, char** argv) {
-  CLI::App app("What is said of random programs, as hashes", "pinned_random");
+  CommandLine app("What is said of random programs, as hashes", "pinned_random");
   std::string out;
   std::string odd;
   uint64_t count = 150;
-  app.add_option("--out", out, "Folder of the table")->required();
-  app.add_option("--odd", odd, "File of a machine with unlike constants")->required();
+  app.add_option("--out", out, "Folder of the table").required();
+  app.add_option("--odd", odd, "File of a machine with unlike constants").required();
   app.add_option("--count", count, "Programs");
   return run_tool(argc, argv, app, [&] {
     const auto all = machines(odd);

@@ -2,7 +2,6 @@
 // what the reference gives, on both executors and on a random machine with its memory, and do no
 // more than with dense intermediates. `filters_property --count N --seed S [--broken RULE]`.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <string>
@@ -10,6 +9,7 @@
 #include "check.h"
 #include "filtered_codes.h"
 #include "machine_case.h"
+#include "shell/tool.h"
 #include "support/guarded_main.h"
 
 namespace fuseflow::testing {
@@ -75,14 +75,14 @@ int run(uint64_t seed, uint64_t count) {
 }
 
 int property_main(int argc, char** argv) {
-  CLI::App app("Filters in streams against the reference evaluation.", "filters_property");
+  CommandLine app("Filters in streams against the reference evaluation.", "filters_property");
   uint64_t seed = 1;
   uint64_t count = 300;
   app.add_option("--seed", seed, "The first program (default: 1)");
   app.add_option("--count", count, "How many programs (default: 300)");
   app.add_option("--broken", broken_rule,
                  "Break a rule (10, 11; ir-spec/lowering.md): succeeds if that is noticed");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto ended = read_arguments(argc, argv, app)) return *ended;
   return run(seed, count);
 }
 

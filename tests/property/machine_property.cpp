@@ -1,7 +1,6 @@
 // The property test of machines: random programs on random machines. By hand:
 //   machine_property --count 10000 --seed 7        more of them
 //   machine_property --only PROGRAM MACHINE        one pair, with the program printed
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 
@@ -9,6 +8,7 @@
 #include "machine/load.h"
 #include "machine_case.h"
 #include "recipe.h"
+#include "shell/tool.h"
 #include "shrink.h"
 #include "support/guarded_main.h"
 
@@ -38,14 +38,14 @@ int run_many(uint64_t seed, uint64_t count) {
 }
 
 int property_main(int argc, char** argv) {
-  CLI::App app("Random programs on random machines.", "machine_property");
+  CommandLine app("Random programs on random machines.", "machine_property");
   uint64_t seed = 1;
   uint64_t count = 300;
   std::vector<uint64_t> only;
   app.add_option("--seed", seed, "The first program and machine (default: 1)");
   app.add_option("--count", count, "How many (default: 300)");
-  app.add_option("--only", only, "Seeds of a program and of a machine")->expected(2);
-  CLI11_PARSE(app, argc, argv);
+  app.add_option("--only", only, "Seeds of a program and of a machine").expected(2);
+  if (const auto ended = read_arguments(argc, argv, app)) return *ended;
   return only.empty() ? run_many(seed, count) : run_one(only[0], only[1]);
 }
 

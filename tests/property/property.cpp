@@ -4,7 +4,6 @@
 //   lower_property --seed 7 --only                one program, printed
 //   lower_property --types                        tensors of random element types
 //   broken_rules_property --broken N              shows that a broken rule is noticed
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <string>
@@ -12,6 +11,7 @@
 #include "check.h"
 #include "lower/placements.h"
 #include "recipe.h"
+#include "shell/tool.h"
 #include "shrink.h"
 #include "support/guarded_main.h"
 #include "types.h"
@@ -27,7 +27,7 @@ struct Arguments {
   bool types = false;
 };
 
-void add_options(CLI::App& app, Arguments& a) {
+void add_options(CommandLine& app, Arguments& a) {
   app.add_option("--seed", a.seed, "The first program (default: 1)");
   app.add_option("--count", a.count, "How many programs (default: 1000)");
   app.add_flag("--only", a.only, "One program, printed before and after lowering");
@@ -35,7 +35,7 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_flag("--types", a.types, "Tensors of random element types");
   app.add_option("--broken", broken_rule,
                  "Break a rule (1 .. 9, ir-spec/lowering.md): succeeds if that is noticed")
-      ->transform(CLI::Range(1, 9));
+      .between(1, 9);
 }
 
 /// Text, for a failure: what went wrong, the program before lowering.
@@ -86,11 +86,11 @@ int run(Arguments arguments) {
 }
 
 int property_main(int argc, char** argv) {
-  CLI::App app("Random programs, lowered and simulated, against the reference evaluation.",
-               "lower_property");
+  CommandLine app("Random programs, lowered and simulated, against the reference evaluation.",
+                  "lower_property");
   Arguments arguments;
   add_options(app, arguments);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto ended = read_arguments(argc, argv, app)) return *ended;
   return run(arguments);
 }
 

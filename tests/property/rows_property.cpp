@@ -3,7 +3,6 @@
 // of random tiles and clusters, give what the statements give, print as they parse, and keep the
 // laws of conservation. By hand: rows_property --count 5000 --seed 7
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <string>
@@ -17,6 +16,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "machine/load.h"
+#include "shell/tool.h"
 #include "sim/program_run.h"
 #include "sim/report/check.h"
 #include "sim/tiles/rows_counts.h"
@@ -229,10 +229,10 @@ std::string check(uint64_t seed, Seen& seen) {
 
 int property_main(int argc, char** argv) {
   uint64_t count = 200, seed = 1;
-  CLI::App app{"Random kernels of rows against the reference."};
+  CommandLine app("Random kernels of rows against the reference.", "rows_property");
   app.add_option("--count", count);
   app.add_option("--seed", seed);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto ended = read_arguments(argc, argv, app)) return *ended;
   Seen seen;
   for (uint64_t i = 0; i < count; ++i) {
     std::string wrong;

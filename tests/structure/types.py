@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that no two files define a type of one name in one namespace.
+"""Checks that no two files define a type of one name in one namespace, and no two of a folder one name for themselves.
 
-The compiler does not see it, and the linker keeps the code of one of them for both. Types of a file's own belong into
-its unnamed namespace.
+The compiler does not see the first, and the linker keeps the code of one of them for both. Types of a file's own belong
+into its unnamed namespace. The second: sources of a folder are compiled together (cmake/first_build.cmake), so that
+their unnamed namespaces are one. Functions may be overloaded there.
 """
 
 import collections
@@ -15,6 +16,21 @@ FOLDERS = ("src", "tools", "tests")
 OPENED = re.compile(r"(?:inline )?namespace\s*([\w:]*)\s*\{$")
 CLOSED = re.compile(r"\}  // namespace")
 TYPE = re.compile(r"(?:struct|class|union|enum(?: class)?)\s+(?:alignas\([^)]*\)\s+)?(\w+)\b(?!::)(?![\w\s:<>,]*;)")
+
+
+OWN = re.compile(r"(?:using\s+(\w+)\s*=|(?:inline |static )*constexpr\s+[\w:<>\s,]+?[\s*&](\w+)\s*(?:=|\{|\[))")
+
+
+def own_names(path):
+    """Types and constants of a file's own unnamed namespace."""
+    spaces = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if opened := OPENED.match(line):
+            spaces.append(opened[1])
+        elif CLOSED.match(line):
+            spaces.pop()
+        elif spaces and spaces[-1] == "" and (found := TYPE.match(line) or OWN.match(line)):
+            yield "::".join([*spaces[:-1], next(name for name in found.groups() if name)])
 
 
 def types_of(path):
@@ -37,6 +53,12 @@ def main():
         for name in types_of(path):
             defined[name].add(path.relative_to(root).as_posix())
     twice = {name: sorted(paths) for name, paths in defined.items() if len(paths) > 1}
+    own = collections.defaultdict(set)
+    for path in files:
+        if path.suffix == ".cpp" and path.is_relative_to(root / "src"):
+            for name in own_names(path):
+                own[path.parent, name].add(path.relative_to(root).as_posix())
+    twice.update((f"{name} (unnamed)", sorted(paths)) for (_, name), paths in own.items() if len(paths) > 1)
     for name, paths in sorted(twice.items()):
         print(f"types: {name} is defined in {' and '.join(paths)}, expected one of them under another name")
     print(f"types: {len(defined)} types of {len(files)} files, {len(twice)} defined twice")

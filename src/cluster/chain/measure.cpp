@@ -11,7 +11,7 @@
 namespace fuseflow::cluster {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 26;
+constexpr size_t kMostMeasuredBytes = size_t{1} << 26;
 
 }  // namespace
 
@@ -155,7 +155,7 @@ void try_even_tiles(MeasuredPlan& best, const Chain& chain, const Machine& machi
 
 MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holding,
                        const Effort& effort, const ChainForm* form) {
-  static Memo<MeasuredPlan> memo(kMostBytes);
+  static Memo<MeasuredPlan> memo(kMostMeasuredBytes);
   Key key = search_key(chain, machine, effort);
   key.number(static_cast<int64_t>(holding));
   key.number(form != nullptr ? 1 : 0);

@@ -12,10 +12,10 @@
 namespace fuseflow::cluster {
 namespace {
 
-constexpr size_t kMostSimulated = 16;
-constexpr int64_t kMostSteps = int64_t{1} << 18;               ///< of all tiles
-constexpr int64_t kLeastElements = 32, kMostElements = 16384;  ///< of a tile
-constexpr int64_t kLeastWidth = 8;                             ///< ... along its rows
+constexpr size_t kMostRowsSimulated = 16;
+constexpr int64_t kMostRowSteps = int64_t{1} << 18;               ///< of all tiles
+constexpr int64_t kLeastElements = 32, kMostRowElements = 16384;  ///< of a tile
+constexpr int64_t kLeastWidth = 8;                                ///< ... along its rows
 
 /// Cycles of the slowest core, roughly: of each step the longest of what its port, its lanes and
 /// its scratchpad take, and of the way of its loads over their copies.
@@ -106,7 +106,7 @@ std::vector<KernelSizes> blocks_of(const KernelForm& form) {
   const KernelDim along = size[kKernelK] > 1 ? kKernelK : kKernelN;
   std::vector<KernelSizes> all;
   std::set<KernelSizes> known;
-  for (int64_t elements = kLeastElements; elements <= kMostElements; elements *= 2) {
+  for (int64_t elements = kLeastElements; elements <= kMostRowElements; elements *= 2) {
     for (int64_t width = kLeastWidth; width <= elements; width *= 2) {
       KernelSizes block{1, 1, 1, 1};
       block[along] = even_block(size[along], width);
@@ -130,10 +130,10 @@ double steps_of(const KernelForm& form, const KernelSizes& block) {
 std::optional<RowKernelPlan> fastest_row_kernel(const KernelForm& form, const Machine& machine) {
   std::vector<Candidate<KernelSizes>> all;
   for (const KernelSizes& block : blocks_of(form)) {
-    if (steps_of(form, block) > static_cast<double>(kMostSteps)) continue;
+    if (steps_of(form, block) > static_cast<double>(kMostRowSteps)) continue;
     if (auto candidate = fitting(form, block, machine)) all.push_back(std::move(*candidate));
   }
-  return fastest_of(std::move(all), kMostSimulated, 0, machine);
+  return fastest_of(std::move(all), kMostRowsSimulated, 0, machine);
 }
 
 }  // namespace fuseflow::cluster

@@ -18,9 +18,9 @@ Digits both(const Digits& a, const Digits& b) {
   return all;
 }
 
-class Builder {
+class SecondProductBuilder {
  public:
-  Builder(const StatementTable& statements, const std::set<TensorId>& members)
+  SecondProductBuilder(const StatementTable& statements, const std::set<TensorId>& members)
       : builder_(
             statements.program(),
             [&statements, &members](TensorId tensor) {
@@ -166,7 +166,7 @@ std::optional<KernelForm> second_product_form(const StatementTable& statements,
                                               const Statement& root,
                                               const std::set<TensorId>& members, std::string& why) {
   try {
-    return Builder(statements, members).build(root);
+    return SecondProductBuilder(statements, members).build(root);
   } catch (const NoKernel& refused) {
     why = refused.why;
     return std::nullopt;

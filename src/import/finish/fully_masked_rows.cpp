@@ -15,7 +15,7 @@ namespace fuseflow {
 
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 /// The statements of one softmax: reads of its scores, and what is made of them.
@@ -168,10 +168,10 @@ ConstantPtr entries_of(const RowScan& scan, const std::vector<IndexId>& indices,
   return bits(positions, shape);
 }
 
-using Conditions = std::vector<MaskCondition>;
+using RowConditions = std::vector<MaskCondition>;
 
-/// Conditions over dimensions of the scores, as conditions over the indices of the maximum.
-bool over_maximum(const Statement& maximum, Conditions& conditions) {
+/// RowConditions over dimensions of the scores, as conditions over the indices of the maximum.
+bool over_maximum(const Statement& maximum, RowConditions& conditions) {
   for (MaskCondition& c : conditions) {
     for (IndexId& index : c.indices) {
       if (index < 0) return false;
@@ -184,9 +184,9 @@ bool over_maximum(const Statement& maximum, Conditions& conditions) {
 }
 
 /// The conditions under which all masks are open, over dimensions of the scores.
-std::optional<Conditions> all_open(const DraftProgram& draft,
-                                   const std::vector<FiniteMask>& masks) {
-  Conditions all;
+std::optional<RowConditions> all_open(const DraftProgram& draft,
+                                      const std::vector<FiniteMask>& masks) {
+  RowConditions all;
   for (const FiniteMask& mask : masks) {
     for (const DraftStatement& made : draft.statements) {
       if (made.statement.result != mask.value) continue;
@@ -336,7 +336,7 @@ bool guard_fully_masked_rows(const Program& program, DraftProgram& draft, size_t
       fully_masked_rows_of(draft, draft.statements[softmax->maximum].statement.result);
   if (found == nullptr) return false;
   const Tensor& scores = program.tensors[static_cast<size_t>(softmax->scores)];
-  const bool sparse = !scores.format.all_dense() && scores.fill == -kInf;
+  const bool sparse = !scores.format.all_dense() && scores.fill == -kInfinite;
   Draft& known = draft.tensors[static_cast<size_t>(softmax->scores)];
   const bool finite = std::any_of(draft.finite_masks.begin(), draft.finite_masks.end(),
                                   [&](const FiniteMask& m) { return m.maximum == found->maximum; });

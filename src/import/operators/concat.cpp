@@ -118,14 +118,14 @@ void concat(NodeImport& node) {
   node.join_output(0, std::move(origin));
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kConcatRows[] = {
     {"Concat", concat},
 };
 
 }  // namespace
 
 std::span<const OperatorRow> concat_operators() {
-  return kRows;
+  return kConcatRows;
 }
 
 }  // namespace fuseflow

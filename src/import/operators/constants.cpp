@@ -123,7 +123,7 @@ void non_zero(NodeImport& node) {
   node.output_constant(0, constant_ints(std::move(values), {static_cast<int64_t>(rank), count}));
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kConstantsRows[] = {
     {"Constant", constant, "string values"},
     {"ConstantOfShape", constant_of_shape},
     {"NonZero", non_zero, "of a tensor that is not constant: its shape depends on values"},
@@ -135,7 +135,7 @@ constexpr OperatorRow kRows[] = {
 }  // namespace
 
 std::span<const OperatorRow> constant_operators() {
-  return kRows;
+  return kConstantsRows;
 }
 
 }  // namespace fuseflow

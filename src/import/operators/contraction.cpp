@@ -213,7 +213,7 @@ void einsum(NodeImport& node) {
   node.define(0, k.result(positive(output), root, node.input(0).type));
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kContractionRows[] = {
     {"Einsum", einsum},
     {"Gemm", gemm},
     {"MatMul", matmul},
@@ -222,7 +222,7 @@ constexpr OperatorRow kRows[] = {
 }  // namespace
 
 std::span<const OperatorRow> contraction_operators() {
-  return kRows;
+  return kContractionRows;
 }
 
 }  // namespace fuseflow

@@ -234,7 +234,7 @@ void trilu(NodeImport& node) {
   node.define(0, k.result(all_labels(x.rank()), root, x.type));
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kElementwiseRows[] = {
     {"Abs", unary<Op::abs>},
     {"Add", binary<Op::add>},
     {"And", binary<Op::logical_and, true>},
@@ -290,7 +290,7 @@ constexpr OperatorRow kRows[] = {
 }  // namespace
 
 std::span<const OperatorRow> elementwise_operators() {
-  return kRows;
+  return kElementwiseRows;
 }
 
 }  // namespace fuseflow

@@ -144,7 +144,7 @@ void gather_elements(NodeImport& node) {
   node.define(0, chosen_sum(node, chosen, labels, source, axis));
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kGatherRows[] = {
     {"Gather", gather, "indices that are not constant"},
     {"GatherElements", gather_elements, "indices that are neither constant nor of a TopK"},
 };
@@ -161,7 +161,7 @@ View select_elements(NodeImport& node, const View& data, const std::vector<int64
 }
 
 std::span<const OperatorRow> gather_operators() {
-  return kRows;
+  return kGatherRows;
 }
 
 }  // namespace fuseflow

@@ -325,7 +325,7 @@ void cast_like(NodeImport& node) {
   cast_to(node, node.input(1).type);
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kMovementRows[] = {
     {"Cast", cast, "strings"},
     {"CastLike", cast_like, "strings"},
     {"DepthToSpace", depth_to_space},
@@ -346,7 +346,7 @@ constexpr OperatorRow kRows[] = {
 }  // namespace
 
 std::span<const OperatorRow> movement_operators() {
-  return kRows;
+  return kMovementRows;
 }
 
 }  // namespace fuseflow

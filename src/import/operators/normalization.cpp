@@ -147,7 +147,7 @@ void instance_normalization(NodeImport& node) {
   node.define(0, scaled(node, centered, inverse, &scale, &bias));
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kNormalizationRows[] = {
     {"BatchNormalization", batch_normalization, "training"},
     {"InstanceNormalization", instance_normalization},
     {"LayerNormalization", layer_normalization},
@@ -158,7 +158,7 @@ constexpr OperatorRow kRows[] = {
 }  // namespace
 
 std::span<const OperatorRow> normalization_operators() {
-  return kRows;
+  return kNormalizationRows;
 }
 
 }  // namespace fuseflow

@@ -240,7 +240,7 @@ void dynamic_quantize_linear(NodeImport& node) {
   define_whole(node, 0, quantised(node, x, scale, &point, ElementType::u8), ElementType::u8);
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kQuantisationRows[] = {
     {"DequantizeLinear", dequantize_linear, "blocks; types other than i8, u8 and i32"},
     {"DynamicQuantizeLinear", dynamic_quantize_linear},
     {"MatMulInteger", matmul_integer, "zero points of stacked rows"},
@@ -251,7 +251,7 @@ constexpr OperatorRow kRows[] = {
 }  // namespace
 
 std::span<const OperatorRow> quantisation_operators() {
-  return kRows;
+  return kQuantisationRows;
 }
 
 }  // namespace fuseflow

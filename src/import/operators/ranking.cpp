@@ -167,14 +167,14 @@ bool scatter_ranked(NodeImport& node, bool add) {
 
 namespace {
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kRankingRows[] = {
     {"TopK", top_k, "k that is not constant; axes longer than 8192; an order among NaN"},
 };
 
 }  // namespace
 
 std::span<const OperatorRow> ranking_operators() {
-  return kRows;
+  return kRankingRows;
 }
 
 }  // namespace fuseflow

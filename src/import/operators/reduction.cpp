@@ -125,7 +125,7 @@ void cum_sum(NodeImport& node) {
   node.define(0, chosen_sum(node, triangle, {axis, kSource}, x, axis));
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kReductionRows[] = {
     {"CumSum", cum_sum, "axes longer than 8192 of tensors that are not constant"},
     {"ReduceL1", reduce<Reduction::sum, Before::absolute>},
     {"ReduceL2", reduce<Reduction::sum, Before::square, Op::sqrt>},
@@ -142,7 +142,7 @@ constexpr OperatorRow kRows[] = {
 }  // namespace
 
 std::span<const OperatorRow> reduction_operators() {
-  return kRows;
+  return kReductionRows;
 }
 
 }  // namespace fuseflow

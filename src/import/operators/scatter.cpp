@@ -323,7 +323,7 @@ void scatter_nd(NodeImport& node) {
   scatter_rows(node, 0, {tuples, data.extent(0), add}, node.reshaped(node.input(2), shape));
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kScatterRows[] = {
     {"Scatter", scatter_elements, "indices that are neither constant nor of a TopK"},
     {"ScatterElements", scatter_elements,
      "indices that are neither constant nor of a TopK; reductions mul, min, max"},
@@ -334,7 +334,7 @@ constexpr OperatorRow kRows[] = {
 }  // namespace
 
 std::span<const OperatorRow> scatter_operators() {
-  return kRows;
+  return kScatterRows;
 }
 
 }  // namespace fuseflow

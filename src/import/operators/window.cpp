@@ -354,7 +354,7 @@ void pad(NodeImport& node) {
   node.output(0, result);
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kWindowRows[] = {
     {"AveragePool", pooling<Pool::average>},
     {"Conv", conv},
     {"GlobalAveragePool", global_pool<Reduction::mean>},
@@ -366,7 +366,7 @@ constexpr OperatorRow kRows[] = {
 }  // namespace
 
 std::span<const OperatorRow> window_operators() {
-  return kRows;
+  return kWindowRows;
 }
 
 }  // namespace fuseflow

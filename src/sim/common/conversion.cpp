@@ -18,7 +18,7 @@ struct ConversionPass {
   double chip_write_bytes = 0;
 };
 
-constexpr double kWord = 4;  // bytes of a coordinate, position or counter
+constexpr double kConversionWord = 4;  // bytes of a coordinate, position or counter
 
 bool levels_are_dense(const Format& format) {
   return std::all_of(format.levels.begin(), format.levels.end(),
@@ -38,7 +38,7 @@ double steps_of_value(const Format& format, const Machine& machine) {
 
 /// Entries of a sort as it leaves them for the next one: all coordinates and the value.
 double tuple_bytes(const ConversionSide& from) {
-  return kWord * from.tensor.format.rank() + stored_value_bytes(from.tensor);
+  return kConversionWord * from.tensor.format.rank() + stored_value_bytes(from.tensor);
 }
 
 /// Stable counting sorts, the first by the innermost dimension that is out of order.
@@ -53,12 +53,12 @@ class Sorts {
     const double times = ranges(keys);
     const double steps = times * entries_ * steps_of_value(from_.tensor.format, machine_);
     const double tuples = entries_ * tuple_bytes(from_);
-    const double touched = kWord * entries_;  // a counter an entry
+    const double touched = kConversionWord * entries_;  // a counter an entry
     const double read = first ? from_.arrays.total() : tuples;
     const double key_bytes = first ? bytes_of_level(dimension) : touched;
     const double written = last ? to_.arrays.total() : tuples;
     passes.push_back({steps, times * key_bytes, 0, touched, touched});
-    passes.push_back({keys, 0, 0, kWord * keys, kWord * keys});
+    passes.push_back({keys, 0, 0, kConversionWord * keys, kConversionWord * keys});
     passes.push_back({steps, times * read, written, touched, touched});
   }
 
@@ -68,7 +68,7 @@ class Sorts {
   double ranges(double keys) const {
     if (machine_.scratchpad.bytes == 0) return 1;
     const auto burst = static_cast<double>(machine_.dram.burst_bytes);
-    const double bytes = keys * (kWord + 2 * burst);
+    const double bytes = keys * (kConversionWord + 2 * burst);
     return std::max(1.0, std::ceil(bytes / static_cast<double>(machine_.scratchpad.bytes)));
   }
 

@@ -1,0 +1,80 @@
+#include "pass_tool.h"
+
+#include "estimate/pass_costs.h"
+#include "import/import.h"
+#include "ir/data_facts.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "support/outputs.h"
+
+namespace fuseflow {
+
+namespace {
+
+void print_log(const Pass& pass, const PassLog& log) {
+  for (const std::string& line : log.lines()) {
+    report(Severity::note, std::string(pass.name) + ": " + line);
+  }
+}
+
+}  // namespace
+
+void add_pass_options(CommandLine& app, const Pass& pass, PassArguments& arguments) {
+  for (const PassOption& option : pass.options) {
+    const std::string name(option.name);
+    const std::string flags = name == "verbose" ? "-v,--verbose" : "--" + name;
+    const std::string description(option.description);
+    if (option.value.empty()) {
+      app.on_flag(
+          flags, [&arguments, name] { arguments.add(name, "true"); }, description);
+      continue;
+    }
+    const auto take = [&arguments, name](const std::string& value) { arguments.add(name, value); };
+    app.on_value(flags, take, description).option_text(std::string(option.value));
+  }
+}
+
+std::string run_pass(const Pass& pass, const SourceText& source, const PassArguments& arguments,
+                     PassLog& log) {
+  Program program = parse_program(source);
+  const DataRead read = find_data_facts(program);  // held, so that costs are not read again
+  const Program result = run_pass(pass, program, arguments, log);
+  verify(result);
+  return print_program(result);
+}
+
+ExitCode run_filter(const Pass& pass, const FilterOptions& filter, const PassArguments& arguments,
+                    const std::function<void(const Program&)>& write) {
+  PassLog log;
+  check_outputs({{"-o", filter.output}});
+  Program program = read_program(filter);
+  const DataRead read = find_data_facts(program);  // held, so that costs are not read again
+  const Program result = run_pass(pass, program, arguments, log);
+  verify(result);
+  if (arguments.has("list")) {
+    write_output(filter.output, log.listed());
+  } else {
+    write(result);
+  }
+  print_log(pass, log);
+  return ExitCode::ok;
+}
+
+int run_pass_tool(std::string_view name, int argc, char** argv) {
+  const Pass& pass = find_pass(name);
+  CommandLine app(std::string(pass.description), "fuseflow-" + std::string(name));
+  FilterOptions filter;
+  PassArguments arguments;
+  arguments.costs = estimated_costs();
+  add_filter_options(app, filter);
+  add_pass_options(app, pass, arguments);
+  register_onnx_sources();
+  return run_tool(argc, argv, app, [&] {
+    pass.check(arguments);
+    return run_filter(pass, filter, arguments,
+                      [&](const Program& result) { write_program(filter.output, result); });
+  });
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,222 @@
+#include "shell/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include <sstream>
+
+namespace fuseflow {
+
+namespace {
+
+constexpr size_t kNameColumn = 34;  // where descriptions begin in --help
+
+/// CLI11's own validators of numbers name the largest number of the type in their messages, which
+/// for a double has 309 digits.
+template <typename Number>
+CLI::Validator number_of(Number least, bool included) {
+  const std::string expected =
+      fmt::format("expected a {} {} {}", std::is_integral_v<Number> ? "whole number" : "number",
+                  included ? "from" : "above", least);
+  return CLI::Validator(
+      [=](const std::string& text) {
+        Number value = 0;
+        const bool number = CLI::detail::lexical_cast(text, value);
+        const bool fits = number && (included ? value >= least : value > least);
+        return fits ? std::string() : fmt::format("`{}` is unusable, {}", text, expected);
+      },
+      "");
+}
+
+void let_last_win(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const bool list = option->get_items_expected_max() >= CLI::detail::expected_max_vector_size;
+    const bool decided = option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw;
+    if (!list && !decided && !option->get_positional()) option->take_last();
+  }
+}
+
+}  // namespace
+
+Option& Option::option_text(const std::string& text) {
+  option_->option_text(text);
+  return *this;
+}
+Option& Option::description(const std::string& text) {
+  option_->description(text);
+  return *this;
+}
+Option& Option::hidden() {
+  option_->group("");
+  return *this;
+}
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+Option& Option::expected(int count) {
+  option_->expected(count);
+  return *this;
+}
+Option& Option::expected(int least, int most) {
+  option_->expected(least, most);
+  return *this;
+}
+Option& Option::default_str(const std::string& value) {
+  option_->default_str(value);
+  return *this;
+}
+Option& Option::one_a_use() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+Option& Option::all_uses() {
+  option_->expected(1)->allow_extra_args(false)->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeAll);
+  return *this;
+}
+Option& Option::delimiter(char separator) {
+  option_->delimiter(separator);
+  return *this;
+}
+Option& Option::without_value() {
+  option_->disable_flag_override();
+  return *this;
+}
+Option& Option::among(const std::vector<std::string>& values) {
+  option_->check(CLI::IsMember(values));
+  return *this;
+}
+Option& Option::between(int64_t least, int64_t most) {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+Option& Option::number_from(double least) {
+  option_->check(number_of(least, true));
+  return *this;
+}
+Option& Option::number_above(double least) {
+  option_->check(number_of(least, false));
+  return *this;
+}
+Option& Option::whole_from(int64_t least) {
+  option_->check(number_of(least, true));
+  return *this;
+}
+Option& Option::whole_above(int64_t least) {
+  option_->check(number_of(least, false));
+  return *this;
+}
+Option& Option::needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+bool Option::given() const {
+  return option_->count() > 0;
+}
+
+CommandLine::CommandLine(const std::string& description, const std::string& tool)
+    : owned_(std::make_unique<CLI::App>(description, tool)), app_(owned_.get()), tool_(tool) {
+  app_->get_formatter()->column_width(kNameColumn);
+}
+CommandLine::CommandLine(CLI::App* app, const std::string& tool) : app_(app), tool_(tool) {
+  app_->get_formatter()->column_width(kNameColumn);
+}
+CommandLine::~CommandLine() = default;
+
+Option& CommandLine::keep(CLI::Option* option) {
+  return options_.emplace_back(option);
+}
+
+template <typename Value>
+Option& CommandLine::add_option(const std::string& names, Value& value,
+                                const std::string& description) {
+  return keep(app_->add_option(names, value, description));
+}
+template Option& CommandLine::add_option(const std::string&, std::string&, const std::string&);
+template Option& CommandLine::add_option(const std::string&, int&, const std::string&);
+template Option& CommandLine::add_option(const std::string&, int64_t&, const std::string&);
+template Option& CommandLine::add_option(const std::string&, uint64_t&, const std::string&);
+template Option& CommandLine::add_option(const std::string&, double&, const std::string&);
+template Option& CommandLine::add_option(const std::string&, std::vector<std::string>&,
+                                         const std::string&);
+template Option& CommandLine::add_option(const std::string&, std::vector<int64_t>&,
+                                         const std::string&);
+template Option& CommandLine::add_option(const std::string&, std::vector<uint64_t>&,
+                                         const std::string&);
+
+Option& CommandLine::add_flag(const std::string& names, bool& value,
+                              const std::string& description) {
+  return keep(app_->add_flag(names, value, description));
+}
+
+Option& CommandLine::on_value(const std::string& names,
+                              std::function<void(const std::string&)> take,
+                              const std::string& description) {
+  return keep(app_->add_option_function<std::string>(names, std::move(take), description)
+                  ->trigger_on_parse());
+}
+
+Option& CommandLine::on_flag(const std::string& names, std::function<void()> take,
+                             const std::string& description) {
+  return keep(app_->add_flag_function(
+      names, [take = std::move(take)](int64_t) { take(); }, description));
+}
+
+Option& CommandLine::option(const std::string& name) {
+  CLI::Option* found = app_->get_option_no_throw(name);
+  for (const auto& choice : choices_) {
+    if (found == nullptr) found = choice->app_->get_option_no_throw(name);
+  }
+  if (found == nullptr) throw std::logic_error(tool_ + " has no option " + name);
+  return keep(found);
+}
+
+CommandLine& CommandLine::add_choice(const std::string& name, const std::string& description) {
+  CLI::App* group = app_->add_option_group(name, description);
+  group->require_option(0, 1);
+  return *choices_.emplace_back(new CommandLine(group, tool_));
+}
+
+CommandLine& CommandLine::add_command(const std::string& name, const std::string& description) {
+  if (commands_.empty()) {
+    app_->require_subcommand(1);
+    app_->fallthrough();
+    // Completion and man pages are made from a tool's own help, which says what its commands take.
+    app_->set_help_flag();
+    app_->set_help_all_flag("-h,--help", "Print this help message and exit");
+  }
+  CLI::App* command = app_->add_subcommand(name, description);
+  command->fallthrough();
+  return *commands_.emplace_back(new CommandLine(command, tool_));
+}
+
+bool CommandLine::commanded() const {
+  return app_->parsed();
+}
+
+void CommandLine::set_version(const std::string& text) {
+  app_->set_version_flag("-V,--version", text);
+}
+
+ParsedLine CommandLine::parse(int argc, char** argv) {
+  let_last_win(*app_);
+  for (const auto& command : commands_) let_last_win(*command->app_);
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::Success& request) {  // --help, --version
+    std::ostringstream text;
+    app_->exit(request, text, text);
+    return {false, text.str(), ""};
+  } catch (const CLI::ParseError& wrong) {
+    return {false, "", wrong.what()};
+  }
+  return {true, "", ""};
+}
+
+}  // namespace fuseflow
