@@ -1,5 +1,5 @@
 // Errors as data: where, what, what was expected. One formatter turns them into text; one place
-// (support/tool.h) turns them into an exit status. Library code throws Error, never exits.
+// (tools/shell/tool.h) turns them into an exit status. Library code throws Error, never exits.
 #pragma once
 
 #include <exception>

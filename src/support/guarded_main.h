@@ -9,7 +9,7 @@
 
 namespace fuseflow {
 
-/// The status of `body`. Tools map their errors to statuses themselves (support/tool.h); what
+/// The status of `body`. Tools map their errors to statuses themselves (tools/shell/tool.h); what
 /// escapes them, e.g. while the options are declared, is a defect: ExitCode::internal.
 inline int guarded_main(int argc, char** argv, int (*body)(int, char**)) noexcept {
   try {
