@@ -14,8 +14,11 @@
 #include "support/diagnostics.h"
 #include "support/guarded_main.h"
 #include "support/heap.h"
+#include "support/inputs.h"
 #include "support/io.h"
+#include "support/standard_streams.h"
 #include "support/terminal.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -38,7 +41,8 @@ inline void add_filter_options(CLI::App& app, FilterOptions& options) {
 }
 
 /// What every tool has, whatever it does.
-inline void add_common_options(CLI::App& app, bool& quiet) {
+inline void add_common_options(CLI::App& app, bool& quiet, bool& force) {
+  app.add_flag("--force", force, "Let outputs replace files that the tool reads");
   app.add_flag("-q,--quiet", quiet, "Print errors only: no notes, warnings, summaries or progress");
   app.set_version_flag("-V,--version", std::string("fuseflow ") + FUSEFLOW_VERSION);
   app.get_formatter()->column_width(34);
@@ -57,9 +61,9 @@ inline void let_last_win(CLI::App& app) {
 /// The outcome of `body` as an exit status, with a message where it is not ok.
 inline int exit_status_of(const std::string& tool, const std::function<ExitCode()>& body) {
   try {
-    return static_cast<int>(body());
-  } catch (const ClosedPipe&) {
-    return static_cast<int>(ExitCode::ok);
+    const ExitCode code = body();
+    finish_standard_output();
+    return static_cast<int>(code);
   } catch (const Error& error) {
     print(error.diagnostics());
     return static_cast<int>(error.code());
@@ -68,7 +72,7 @@ inline int exit_status_of(const std::string& tool, const std::function<ExitCode(
     return static_cast<int>(ExitCode::unfinished);
   } catch (const std::exception& bug) {
     std::fprintf(stderr, "internal error: %s\nThis is a defect of %s; please report the input.\n",
-                 bug.what(), tool.c_str());
+                 printable(bug.what()).c_str(), tool.c_str());
     return static_cast<int>(ExitCode::internal);
   }
 }
@@ -77,9 +81,11 @@ inline int exit_status_of(const std::string& tool, const std::function<ExitCode(
 /// status than ok when it has already said why (the simulator's failed checks). Whatever is wrong
 /// with the options is to be found out (Error(usage)) before `body` reads any input.
 inline int run_tool(int argc, char** argv, CLI::App& app, const std::function<ExitCode()>& body) {
+  // A pipe that is closed and a file that may not grow are errors of write().
   std::signal(SIGPIPE, SIG_IGN);
-  bool quiet = false;
-  add_common_options(app, quiet);
+  std::signal(SIGXFSZ, SIG_IGN);
+  bool quiet = false, force = false;
+  add_common_options(app, quiet, force);
   let_last_win(app);
   try {
     app.parse(argc, argv);
@@ -96,6 +102,7 @@ inline int run_tool(int argc, char** argv, CLI::App& app, const std::function<Ex
     return static_cast<int>(ExitCode::usage);
   }
   if (quiet) be_quiet();
+  if (!force) keep_inputs();
   prepare_heap();
   return exit_status_of(app.get_name(), body);
 }
