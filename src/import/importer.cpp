@@ -17,6 +17,7 @@
 #include "support/diagnostics.h"
 #include "support/error.h"
 #include "support/text.h"
+#include "tensor/extents.h"
 
 namespace fuseflow {
 
@@ -295,10 +296,7 @@ ConstantPtr host_entries(const Coo& entries) {
 
 RawTensor Importer::read_input(const OnnxPort& port, const Source& source) const {
   std::optional<std::vector<int64_t>> expected;
-  const bool told =
-      source.kind == Source::Kind::generator || source.kind == Source::Kind::inline_values;
-  if (port.shape &&
-      told) {  // only these need the shape; what a file holds is compared by agreed_shape
+  if (port.shape && !says_extents(source)) {  // others are compared by agreed_shape
     expected.emplace();
     for (const OnnxDim& dim : *port.shape) {
       const auto symbol = symbols_.find(dim.symbol);
@@ -336,7 +334,9 @@ void Importer::bind_input(const OnnxPort& port) {
     raw.data = Coo{raw.shape, {}, {}};
   } else {
     draft.tensor.source = options_.bindings.at(port.name);
-    raw = read_input(port, draft.tensor.source);
+    const auto known = read_first_.find(port.name);
+    raw = known == read_first_.end() ? read_input(port, draft.tensor.source)
+                                     : std::move(known->second);
   }
   draft.shape = agreed_shape(port, raw.shape);
   draft.bound_shape = draft.shape;
@@ -351,6 +351,9 @@ void Importer::bind_input(const OnnxPort& port) {
   } else if (raw.sparse()) {
     draft.tensor.source.nnz = raw.present();
     draft.values = host_entries(std::get<Coo>(raw.data));
+    if (static_cast<int64_t>(draft.values->entries().positions.size()) < raw.present()) {
+      static_cast<void>(to_storage(raw, draft.tensor.format));  // says which coordinate is twice
+    }
     draft.tensor.facts = facts_of(*draft.values);
   } else {
     const Buffer<float>& floats = std::get<Buffer<float>>(raw.data);
@@ -407,8 +410,29 @@ void Importer::check_bindings() const {
   if (!wrong.empty()) throw Error(ExitCode::rejected, std::move(wrong));
 }
 
+/// Inputs whose data say their extents come before those whose data take them from the model: a
+/// dimension's name is known then, whatever the order of the inputs.
+void Importer::read_extents_first() {
+  const auto source_of = [&](const OnnxPort& port) -> const Source* {
+    const auto bound = options_.bindings.find(port.name);
+    return bound == options_.bindings.end() ? nullptr : &bound->second;
+  };
+  const bool needed =
+      std::any_of(model_.inputs.begin(), model_.inputs.end(), [&](const OnnxPort& port) {
+        return source_of(port) != nullptr && !says_extents(*source_of(port));
+      });
+  for (const OnnxPort& port : model_.inputs) {
+    const Source* source = source_of(port);
+    if (!needed || source == nullptr || !says_extents(*source)) continue;
+    RawTensor raw = read_input(port, *source);
+    agreed_shape(port, raw.shape);
+    read_first_.emplace(port.name, std::move(raw));
+  }
+}
+
 void Importer::bind_inputs() {
   check_bindings();
+  read_extents_first();
   for (const OnnxPort& port : model_.inputs) bind_input(port);
   for (const auto& [name, data] : model_.initializers) {
     if (!options_.bindings.contains(name) && !options_.shapes.contains(name)) {
