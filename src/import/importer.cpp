@@ -334,9 +334,7 @@ void Importer::bind_input(const OnnxPort& port) {
     raw.data = Coo{raw.shape, {}, {}};
   } else {
     draft.tensor.source = options_.bindings.at(port.name);
-    const auto known = read_first_.find(port.name);
-    raw = known == read_first_.end() ? read_input(port, draft.tensor.source)
-                                     : std::move(known->second);
+    raw = read_input(port, draft.tensor.source);
   }
   draft.shape = agreed_shape(port, raw.shape);
   draft.bound_shape = draft.shape;
@@ -410,29 +408,28 @@ void Importer::check_bindings() const {
   if (!wrong.empty()) throw Error(ExitCode::rejected, std::move(wrong));
 }
 
-/// Inputs whose data say their extents come before those whose data take them from the model: a
-/// dimension's name is known then, whatever the order of the inputs.
-void Importer::read_extents_first() {
-  const auto source_of = [&](const OnnxPort& port) -> const Source* {
-    const auto bound = options_.bindings.find(port.name);
-    return bound == options_.bindings.end() ? nullptr : &bound->second;
-  };
-  const bool needed =
-      std::any_of(model_.inputs.begin(), model_.inputs.end(), [&](const OnnxPort& port) {
-        return source_of(port) != nullptr && !says_extents(*source_of(port));
-      });
-  for (const OnnxPort& port : model_.inputs) {
-    const Source* source = source_of(port);
-    if (!needed || source == nullptr || !says_extents(*source)) continue;
-    RawTensor raw = read_input(port, *source);
-    agreed_shape(port, raw.shape);
-    read_first_.emplace(port.name, std::move(raw));
-  }
+namespace {
+
+bool has_unknown(const std::vector<OnnxDim>& shape, const std::map<std::string, int64_t>& symbols) {
+  return std::any_of(shape.begin(), shape.end(), [&](const OnnxDim& dim) {
+    return dim.value < 0 && !symbols.contains(dim.symbol);
+  });
 }
+
+}  // namespace
 
 void Importer::bind_inputs() {
   check_bindings();
-  read_extents_first();
+  // Data that do not say their extents take them from those that do, whatever the inputs' order.
+  bool waits = false;
+  for (const OnnxPort& port : model_.inputs) {
+    const auto bound = options_.bindings.find(port.name);
+    if (bound == options_.bindings.end()) continue;
+    const Source& source = bound->second;
+    const bool says = says_extents(source);
+    if (says && waits) agreed_shape(port, read_input(port, source).shape);
+    waits |= !says && port.shape && has_unknown(*port.shape, symbols_);
+  }
   for (const OnnxPort& port : model_.inputs) bind_input(port);
   for (const auto& [name, data] : model_.initializers) {
     if (!options_.bindings.contains(name) && !options_.shapes.contains(name)) {

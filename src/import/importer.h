@@ -66,7 +66,6 @@ class Importer {
 
  private:
   void bind_inputs();
-  void read_extents_first();
   void bind_input(const OnnxPort& port);
   /// Refuses data with a fraction for an integer input.
   void check_integers(const OnnxPort& port, const RawTensor& raw) const;
@@ -85,12 +84,11 @@ class Importer {
   std::map<std::string, Draft> known_;  ///< inputs and constants of the finished program
   std::map<std::string, View> values_;
   std::map<std::string, int64_t> symbols_;
-  std::map<std::string, RawTensor> read_first_;  ///< by input, until it is bound
-  std::map<std::string, int> names_;             ///< taken tensor names
-  int64_t folded_elements_ = 0;  ///< of all constants but initializers: bounds the memory
-  int64_t folded_steps_ = 0;     ///< of all folded values: bounds the time
-  std::vector<int> groups_;      ///< by node (see groups.h)
-  ModelNode current_;            ///< the node that is being converted
+  std::map<std::string, int> names_;  ///< taken tensor names
+  int64_t folded_elements_ = 0;       ///< of all constants but initializers: bounds the memory
+  int64_t folded_steps_ = 0;          ///< of all folded values: bounds the time
+  std::vector<int> groups_;           ///< by node (see groups.h)
+  ModelNode current_;                 ///< the node that is being converted
 };
 
 /// One node as an operator sees it.

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -18,6 +17,7 @@
 #include "support/error.h"
 #include "support/inputs.h"
 #include "support/path_hints.h"
+#include "support/standard_streams.h"
 #include "support/write_file.h"
 
 namespace fuseflow {
@@ -77,9 +77,6 @@ std::string read_standard_input() {
   return read_all(STDIN_FILENO, "<stdin>");
 }
 
-/// Whether somebody still reads what standard output gives.
-std::atomic<bool> standard_output_read = true;
-
 }  // namespace
 
 void add_path_hint(const std::string& path, std::string hint) {
@@ -114,11 +111,7 @@ void write_output(const std::string& path, std::string_view text) {
   const bool is_standard = destination.descriptor == STDOUT_FILENO;
   if (is_standard && !standard_output_is_read()) return;
   const bool read = write_destination(destination, text, path == "-" ? "<stdout>" : path);
-  if (is_standard && !read) standard_output_read = false;
-}
-
-bool standard_output_is_read() {
-  return standard_output_read;
+  if (is_standard && !read) standard_output_has_no_reader();
 }
 
 namespace {

@@ -33,9 +33,6 @@ void require_regular_or_open(const std::string& path, std::string_view expected)
 /// tells what its checks found.
 void write_output(const std::string& path, std::string_view text);
 
-/// False once the pipe that standard output is has been closed: more output is of no use.
-bool standard_output_is_read();
-
 /// A regular file ("-": standard input) in memory; empty files give an empty view. Throws as
 /// read_source() and require_regular().
 class MappedFile {

@@ -4,12 +4,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
 #include "support/error.h"
 
 namespace fuseflow {
+namespace {
+
+std::atomic<bool> has_reader = true;
+
+}  // namespace
 
 void open_missing_streams() {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
@@ -26,6 +32,14 @@ void finish_standard_output() {
   if (copy < 0 || ::close(copy) == 0 || errno == EINTR) return;
   throw Error(ExitCode::io, Location{"<stdout>"},
               fmt::format("cannot write: {}", std::strerror(errno)));
+}
+
+bool standard_output_is_read() {
+  return has_reader;
+}
+
+void standard_output_has_no_reader() {
+  has_reader = false;
 }
 
 }  // namespace fuseflow

@@ -12,4 +12,9 @@ void open_missing_streams();
 /// For the end of a tool; standard output stays open.
 void finish_standard_output();
 
+/// False once the pipe that standard output is has been closed: more output is of no use.
+bool standard_output_is_read();
+/// Said by the one who found out.
+void standard_output_has_no_reader();
+
 }  // namespace fuseflow
