@@ -50,17 +50,20 @@ std::optional<FileId> id_of(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? id_of(info) : std::nullopt;
 }
 
+constexpr const char* kStandardInput = "standard input";
+
 /// `option` may be empty.
 [[noreturn]] void refuse_replacing(const std::string& option, const std::string& path,
                                    const std::string& input) {
-  const std::string output = path.empty() || path == "-" ? "standard output" : "`" + path + "`";
-  const std::string who = option.empty() ? output : fmt::format("{} {}", option, output);
-  const std::string which =
-      path == input ? "an input of this run" : fmt::format("which is the input `{}`", input);
-  throw Error(ExitCode::usage,
-              fmt::format("{} would be written over, {}; expected another file for the output, or "
-                          "--force to replace the input",
-                          who, which));
+  const bool to_standard = path.empty() || path == "-";
+  std::string who = option.empty() ? "the output" : option;
+  if (path != input) who += to_standard ? " (standard output)" : fmt::format(" `{}`", path);
+  const std::string what = input == kStandardInput
+                               ? "the file that is standard input"
+                               : fmt::format("`{}`, an input of this run", input);
+  throw Error(ExitCode::usage, fmt::format("{} would replace {}; expected another file, or --force "
+                                           "to replace it",
+                                           who, what));
 }
 
 void note_input(const std::optional<FileId>& id, const std::string& name) {
@@ -80,8 +83,19 @@ void keep_inputs() {
   noted_files().kept = true;
 }
 
+void forget_inputs() {
+  const std::lock_guard lock(noted_files().mutex);
+  noted_files().kept = false;
+  noted_files().inputs.clear();
+  noted_files().outputs.clear();
+}
+
 void note_input(int descriptor, const std::string& name) {
   note_input(id_of(descriptor), name);
+}
+
+void note_standard_input() {
+  note_input(id_of(STDIN_FILENO), kStandardInput);
 }
 
 void note_input(const std::string& path) {

@@ -16,12 +16,17 @@
 
 namespace fuseflow {
 
-/// From now on, until the process ends.
+/// From now on, for the rest of the process.
 void keep_inputs();
+/// As if the process had just started: for tests.
+void forget_inputs();
 
 /// `descriptor` was opened, as `name`, to be read. Throws Error(usage) if a declared output is the
 /// same file. May be called from any thread.
 void note_input(int descriptor, const std::string& name);
+
+/// The same for what standard input reads.
+void note_standard_input();
 
 /// The same for a file that is named, read or not; nothing where no file is.
 void note_input(const std::string& path);

@@ -73,7 +73,7 @@ std::string read_standard_input() {
                 "one of them");
   }
   was_read = true;
-  note_input(STDIN_FILENO, "standard input");
+  note_standard_input();
   return read_all(STDIN_FILENO, "<stdin>");
 }
 

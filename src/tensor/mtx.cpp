@@ -147,6 +147,9 @@ class CoordinateReader {
           "column, or `real` in the header");
     }
     if (words == 2 && !pattern) {
+      TextCursor numbers = cursor_;  // which may be what is wrong
+      numbers.coordinate(entries_.shape[0], 1, "row");
+      numbers.coordinate(entries_.shape[1], 1, "column");
       cursor_.fail(
           fmt::format("an entry without a value, but the header says `{}`; expected a row, "
                       "a column and a value, or `pattern` in the header",

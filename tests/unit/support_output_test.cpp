@@ -36,12 +36,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Output : public ::testing::Test {
+class OutputFile : public ::testing::Test {
  protected:
-  Output() : folder_(fs::path(::testing::TempDir()) / ("output_" + std::to_string(::getpid()))) {
+  OutputFile()
+      : folder_(fs::path(::testing::TempDir()) / ("output_" + std::to_string(::getpid()))) {
     fs::create_directories(folder_);
   }
-  ~Output() override {
+  ~OutputFile() override {
     close_fails = false;
     fs::remove_all(folder_);
   }
@@ -53,7 +54,7 @@ class Output : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(Output, WhatCloseLosesDoesNotReplaceWhatIsThere) {
+TEST_F(OutputFile, WhatCloseLosesDoesNotReplaceWhatIsThere) {
   write_output(path("a"), "old");
   close_fails = true;
   EXPECT_THROW(write_output(path("a"), "new, and longer"), Error);
@@ -62,22 +63,21 @@ TEST_F(Output, WhatCloseLosesDoesNotReplaceWhatIsThere) {
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(Output, PermissionsStay) {
+TEST_F(OutputFile, PermissionsStay) {
   write_output(path("a"), "old");
   ::chmod(path("a").c_str(), 0640);
   write_output(path("a"), "new");
   EXPECT_EQ(fs::status(path("a")).permissions(), static_cast<fs::perms>(0640));
 }
 
-TEST_F(Output, ALinkThatLeadsNowhereGetsItsFile) {
+TEST_F(OutputFile, ALinkThatLeadsNowhereGetsItsFile) {
   fs::create_symlink("b", path("a"));
   write_output(path("a"), "text");
   EXPECT_TRUE(fs::is_symlink(fs::symlink_status(path("a"))));
   EXPECT_EQ(read_source(path("b")).text, "text");
 }
 
-/// The last test: from then on what this process reads is kept.
-TEST_F(Output, ZInputsAreNotReplacedWhicheverIsKnownFirst) {
+TEST_F(OutputFile, InputsAreNotReplacedWhicheverIsKnownFirst) {
   for (const char* name : {"read", "declared", "named", "free"}) write_output(path(name), name);
   fs::create_symlink("read", path("link"));
   keep_inputs();
@@ -96,6 +96,7 @@ TEST_F(Output, ZInputsAreNotReplacedWhicheverIsKnownFirst) {
     file >> text;
     EXPECT_EQ(text, name);
   }
+  forget_inputs();
 }
 
 }  // namespace
