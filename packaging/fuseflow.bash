@@ -4,6 +4,17 @@ _fuseflow_tools() {
   { compgen -c fuseflow- | sed 's/^fuseflow-//'; echo help; } | sort -u
 }
 
+# Offers those of the lines of standard input that begin with $1. Not with `compgen -W`, which expands each of them: a
+# machine's file may be called `$(..).toml`. What is offered is quoted, since the shell reads it as it stands.
+_fuseflow_offer() {
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    [[ -n $line && $line == "$1"* ]] && COMPREPLY+=("$(printf %q "$line")")
+  done
+  ((${#COMPREPLY[@]} > 0))
+}
+
 _fuseflow_options() {
   "$1" --help 2>/dev/null | grep -oE -- '^ +(-[A-Za-z],)?--?[A-Za-z][A-Za-z-]*' | tr ', ' '\n\n' | grep . | sort -u
 }
@@ -16,6 +27,7 @@ _fuseflow_value() {
 # The words that may stand there; nothing where it is a file or a name.
 _fuseflow_values() {
   local value word
+  [[ $2 =~ ^-[A-Za-z-]+$ ]] || return 0
   value=$(_fuseflow_value "$1" "$2")
   [[ $2 == --machine || $2 == --print-machine ]] && fuseflow-sim --list-machines 2>/dev/null | cut -d' ' -f1
   [[ $value == *'|'* ]] || return 0
@@ -35,30 +47,30 @@ _fuseflow() {
   COMPREPLY=()
   if [[ ${tool##*/} == fuseflow ]]; then
     if ((COMP_CWORD == 1)) || [[ ${COMP_WORDS[1]} == help ]]; then
-      mapfile -t COMPREPLY < <(compgen -W "$(_fuseflow_tools)" -- "$word")
+      _fuseflow_offer "$word" < <(_fuseflow_tools)
       return
     fi
+    [[ ${COMP_WORDS[1]} =~ ^[a-z]+$ ]] || return
     tool=${tool}-${COMP_WORDS[1]}
   fi
   # --option=value comes as three words.
   [[ $word == = ]] && word=
   [[ $option == = ]] && option=${COMP_WORDS[COMP_CWORD - 2]}
   if [[ $option == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$(_fuseflow_values "$tool" "$option")" -- "$word")
-    ((${#COMPREPLY[@]} > 0)) && return
+    _fuseflow_offer "$word" < <(_fuseflow_values "$tool" "$option") && return
   fi
   if [[ $word == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$(_fuseflow_options "$tool")" -- "$word")
+    _fuseflow_offer "$word" < <(_fuseflow_options "$tool")
   else
-    mapfile -t COMPREPLY < <(compgen -W "$(_fuseflow_commands "$tool")" -- "$word")
+    _fuseflow_offer "$word" < <(_fuseflow_commands "$tool")
   fi
 }
 
 _fuseflow_register() {
   local tool
-  for tool in fuseflow $(compgen -c fuseflow-); do
+  while IFS= read -r tool; do
     complete -o default -o bashdefault -F _fuseflow "$tool"
-  done
+  done < <(echo fuseflow; compgen -c fuseflow-)
 }
 _fuseflow_register
 unset -f _fuseflow_register

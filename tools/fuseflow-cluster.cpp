@@ -155,7 +155,7 @@ bool plan_found(const Options& o, const Machine& machine, const FoundChain& foun
                   measured.cycles, beside, measured.bytes.global(), choice->separate.bytes.global(),
                   choice->folded.bytes.global(), loses ? ": fusion loses here" : ""));
   if (o.verbose) {
-    std::fputs(plan_text(covered, machine, *choice).c_str(), stderr);
+    say(plan_text(covered, machine, *choice));
   }
   return true;
 }

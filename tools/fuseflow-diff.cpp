@@ -17,6 +17,7 @@
 #include "shell/tool.h"
 #include "support/input_kind.h"
 #include "support/outputs.h"
+#include "support/text.h"
 
 namespace fuseflow {
 namespace {
@@ -146,19 +147,26 @@ std::string schedule_text(const Side& a, const Side& b, const std::vector<Region
   return out;
 }
 
-ExitCode judge(const std::vector<Guard>& guards, const RunDiff& diff) {
-  ExitCode status = ExitCode::ok;
+/// Says what each guard finds. A run without the metric leaves nothing to compare: that is no pass.
+ExitCode judge(const std::vector<Guard>& guards, const RunTable& a, const RunTable& b) {
+  bool worse = false, lacking = false;
   for (const Guard& guard : guards) {
-    for (const Change& change : diff.total) {
-      if (change.metric != guard.metric || !change.a || !change.b) continue;
-      if (*change.b <= *change.a * (1 + guard.percent / 100)) continue;
-      report(Severity::error,
-             fmt::format("{} grew from {} to {}, by more than {:g}%", guard.metric->name,
-                         exact_number(*change.a), exact_number(*change.b), guard.percent));
-      status = ExitCode::worse;
+    const std::string_view name = guard.metric->name;
+    for (const RunTable* run : {&a, &b}) {
+      if (value_of(*guard.metric, run->total)) continue;
+      report(
+          Severity::error,
+          fmt::format("--fail-above: {} says no {}, expected a report that does", run->file, name));
+      lacking = true;
     }
+    const std::optional<double> before = value_of(*guard.metric, a.total);
+    const std::optional<double> now = value_of(*guard.metric, b.total);
+    if (!before || !now || *now <= *before * (1 + guard.percent / 100)) continue;
+    report(Severity::error, fmt::format("{} grew from {} to {}, by more than {:g}%", name,
+                                        exact_number(*before), exact_number(*now), guard.percent));
+    worse = true;
   }
-  return status;
+  return worse ? ExitCode::worse : lacking ? ExitCode::rejected : ExitCode::ok;
 }
 
 ExitCode diff_main(const DiffOptions& o) {
@@ -176,10 +184,11 @@ ExitCode diff_main(const DiffOptions& o) {
       by_statements ? pair_by_layers(*a.program, *b.program) : std::vector<RegionPair>{};
   const RunDiff diff = diff_runs(a.run, b.run, pairs, layers);
   note_what_else_differs(a.run, b.run);
-  write_output(o.output, o.csv
-                             ? diff_csv(diff)
-                             : diff_table(a.run, b.run, diff, o.most) + schedule_text(a, b, pairs));
-  return judge(guards, diff);
+  write_output(
+      o.output,
+      o.csv ? diff_csv(diff)
+            : printable(diff_table(a.run, b.run, diff, o.most) + schedule_text(a, b, pairs), "\n"));
+  return judge(guards, a.run, b.run);
 }
 
 int tool_main(int argc, char** argv) {

@@ -22,7 +22,6 @@ int run(int argc, char** argv) {
   return run_tool(argc, argv, app, [&] {
     options.legend = !bare;
     check_outputs({{"-o", filter.output}});
-    keep_input({{"-o", filter.output}}, filter.input);
     write_output(filter.output, print_dot(read_program(filter), options));
     return ExitCode::ok;
   });

@@ -39,7 +39,6 @@ void warn_of_shortages(const Program& program, const Machine& machine) {
 ExitCode estimate_main(const EstimateOptions& o) {
   const Machine machine = o.machine.load();
   check_outputs({{"-o", o.filter.output}});
-  keep_input({{"-o", o.filter.output}}, o.filter.input);
   Program given = read_program(o.filter);
   const DataRead read = find_data_facts(given);  // held until the estimate has loaded them
   const Program program = lower_program(std::move(given));

@@ -271,8 +271,7 @@ void check_options(const ExploreOptions& o) {
   check_outputs({{"-o", o.filter.output},
                  {"--best", o.best},
                  {"--pareto", o.pareto},
-                 {"--resume", o.search.journal, true}});
-  keep_input({{"-o", o.filter.output}, {"--pareto", o.pareto}}, o.filter.input);
+                 {"--resume", o.search.journal, "fuseflow-explore journal "}});
 }
 
 /// The programs of --seed, as regions of `kernels`.

@@ -64,7 +64,7 @@ void list_orders(const Program& program, const Options& o) {
         line += (i > 0 ? "," : "") + orders.indices.indices[order[i]].name;
       }
       lines.add(line + "\n");
-      return --left > 0;
+      return --left > 0 && standard_output_is_read();
     });
   }
   lines.flush();

@@ -122,13 +122,35 @@ void note_extensions(const std::map<std::string, int>& extensions, const WriteOp
                                      options.format, list));
 }
 
-/// NN_REGION.bin in a folder, which is made.
-std::string file_in(const std::string& folder, size_t number, const Region& region,
-                    const WriteOptions& options) {
+/// The file of each region: that of -o, or NN_REGION.bin in that folder, which is made.
+std::vector<std::string> graph_files(const std::vector<const Region*>& regions,
+                                     const WriteOptions& options) {
+  const std::string& output = options.filter.output;
+  if (regions.size() == 1) return {output};
   std::error_code ignored;
-  std::filesystem::create_directories(folder, ignored);
+  std::filesystem::create_directories(output, ignored);
   const char* kind = options.format == "sam" ? "gv" : options.text ? "txtpb" : "bin";
-  return fmt::format("{}/{:02}_{}.{}", folder, number, file_name(region.name), kind);
+  std::vector<std::string> files;
+  for (size_t i = 0; i < regions.size(); ++i) {
+    files.push_back(
+        fmt::format("{}/{:02}_{}.{}", output, i + 1, file_name(regions[i]->name), kind));
+  }
+  return files;
+}
+
+/// All files together, before the first is written.
+void check_written(const Program& program, const std::vector<const Region*>& regions,
+                   const std::vector<std::string>& graphs, const WriteOptions& options) {
+  std::vector<NamedOutput> outputs;
+  for (const std::string& file : graphs) outputs.push_back({"-o", file});
+  if (!options.data.empty()) {
+    std::error_code ignored;
+    std::filesystem::create_directories(options.data, ignored);
+    for (const std::string& file : data_files(program, regions, options.data)) {
+      outputs.push_back({"--data", file});
+    }
+  }
+  check_outputs(outputs);
 }
 
 ExitCode write(const WriteOptions& options) {
@@ -142,11 +164,10 @@ ExitCode write(const WriteOptions& options) {
     for (const auto& [kind, count] : written.back().extensions) extensions[kind] += count;
   }
   note_extensions(extensions, options);
+  const std::vector<std::string> files = graph_files(regions, options);
+  check_written(program, regions, files, options);
   for (size_t i = 0; i < regions.size(); ++i) {
-    const std::string& output = options.filter.output;
-    const bool single = regions.size() == 1;
-    const std::string path = single ? output : file_in(output, i + 1, *regions[i], options);
-    write_output(path, bytes_of(written[i], options, path));
+    write_output(files[i], bytes_of(written[i], options, files[i]));
   }
   if (!options.data.empty()) write_data(program, regions, options.data);
   return ExitCode::ok;

@@ -389,7 +389,7 @@ ExitCode report_run(const Program& program, const Machine& machine, const SimOpt
   }
   write_figures(program, machine, options, run, unwritten);
   if (options.verbose) {
-    std::fputs(bottleneck_summary(program, machine, run).c_str(), stderr);
+    say(bottleneck_summary(program, machine, run));
   }
   write_output(options.filter.output,
                region_csv(program, machine, run, checks.tensors, checks.complete()));
@@ -418,7 +418,6 @@ void check_options(const SimOptions& options) {
     static_cast<void>(parse_binding(name_and_file("--expect", text).second));
   }
   check_outputs(outputs);
-  keep_input(outputs, options.filter.input);
 }
 
 ExitCode run_sim(SimOptions& options) {

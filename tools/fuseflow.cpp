@@ -79,7 +79,7 @@ int start(const std::string& name, std::vector<std::string> arguments) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   const std::string beside = own_folder() + program;
-  execv(beside.c_str(), pointers.data());
+  if (beside != program) execv(beside.c_str(), pointers.data());  // not of the current folder
   execvp(program.c_str(), pointers.data());
   return fail(ExitCode::io, program + " could not be started: " + std::strerror(errno));
 }

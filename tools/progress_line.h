@@ -6,6 +6,7 @@
 #include <string>
 
 #include "support/terminal.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -31,7 +32,7 @@ class ProgressLine {
   }
   /// Cut to the terminal's width: what is wrapped cannot be redrawn.
   void draw(const std::string& text) {
-    std::fprintf(stderr, "\r%s\x1b[K", text.substr(0, stderr_columns() - 1).c_str());
+    std::fprintf(stderr, "\r%s\x1b[K", printable(text).substr(0, stderr_columns() - 1).c_str());
     drawn_ = true;
   }
   void clear() {

@@ -32,10 +32,17 @@ std::vector<std::string> file_names(const Program& program) {
   return names;
 }
 
-void write_data(const Program& program, const std::vector<const Region*>& regions,
-                const std::string& folder) {
-  std::error_code ignored;
-  std::filesystem::create_directories(folder, ignored);
+namespace {
+
+/// A given tensor that a graph reads, and the file that stands for it (tensor/csf.h).
+struct WrittenTensor {
+  const Tensor* tensor;
+  std::string path;
+};
+
+std::vector<WrittenTensor> written_tensors(const Program& program,
+                                           const std::vector<const Region*>& regions,
+                                           const std::string& folder) {
   std::set<TensorId> used;
   for (const Region* region : regions) {
     for (const Node& node : region->graph->nodes) {
@@ -43,6 +50,7 @@ void write_data(const Program& program, const std::vector<const Region*>& region
     }
   }
   const std::vector<std::string> names = file_names(program);
+  std::vector<WrittenTensor> written;
   for (const TensorId id : used) {
     const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
     if (!tensor.given()) continue;
@@ -50,9 +58,31 @@ void write_data(const Program& program, const std::vector<const Region*>& region
       throw Error(ExitCode::rejected,
                   fmt::format("tensor %{} has no data yet, expected a source", tensor.name));
     }
-    write_csf(csf_path(folder, names[static_cast<size_t>(id)]),
-              load(tensor.source, known_shape(tensor), tensor.format, tensor.fill,
-                   {.element = tensor.type}));
+    written.push_back({&tensor, csf_path(folder, names[static_cast<size_t>(id)])});
+  }
+  return written;
+}
+
+}  // namespace
+
+std::vector<std::string> data_files(const Program& program,
+                                    const std::vector<const Region*>& regions,
+                                    const std::string& folder) {
+  std::vector<std::string> files;
+  for (const WrittenTensor& written : written_tensors(program, regions, folder)) {
+    for (std::string& file : csf_files(written.path)) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+void write_data(const Program& program, const std::vector<const Region*>& regions,
+                const std::string& folder) {
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  for (const WrittenTensor& written : written_tensors(program, regions, folder)) {
+    const Tensor& tensor = *written.tensor;
+    write_csf(written.path, load(tensor.source, known_shape(tensor), tensor.format, tensor.fill,
+                                 {.element = tensor.type}));
   }
 }
 

@@ -17,6 +17,7 @@
 #include "support/diagnostics.h"
 #include "support/error.h"
 #include "support/text.h"
+#include "tensor/extents.h"
 
 namespace fuseflow {
 
@@ -295,10 +296,7 @@ ConstantPtr host_entries(const Coo& entries) {
 
 RawTensor Importer::read_input(const OnnxPort& port, const Source& source) const {
   std::optional<std::vector<int64_t>> expected;
-  const bool told =
-      source.kind == Source::Kind::generator || source.kind == Source::Kind::inline_values;
-  if (port.shape &&
-      told) {  // only these need the shape; what a file holds is compared by agreed_shape
+  if (port.shape && !says_extents(source)) {  // others are compared by agreed_shape
     expected.emplace();
     for (const OnnxDim& dim : *port.shape) {
       const auto symbol = symbols_.find(dim.symbol);
@@ -351,6 +349,9 @@ void Importer::bind_input(const OnnxPort& port) {
   } else if (raw.sparse()) {
     draft.tensor.source.nnz = raw.present();
     draft.values = host_entries(std::get<Coo>(raw.data));
+    if (static_cast<int64_t>(draft.values->entries().positions.size()) < raw.present()) {
+      static_cast<void>(to_storage(raw, draft.tensor.format));  // says which coordinate is twice
+    }
     draft.tensor.facts = facts_of(*draft.values);
   } else {
     const Buffer<float>& floats = std::get<Buffer<float>>(raw.data);
@@ -407,8 +408,28 @@ void Importer::check_bindings() const {
   if (!wrong.empty()) throw Error(ExitCode::rejected, std::move(wrong));
 }
 
+namespace {
+
+bool has_unknown(const std::vector<OnnxDim>& shape, const std::map<std::string, int64_t>& symbols) {
+  return std::any_of(shape.begin(), shape.end(), [&](const OnnxDim& dim) {
+    return dim.value < 0 && !symbols.contains(dim.symbol);
+  });
+}
+
+}  // namespace
+
 void Importer::bind_inputs() {
   check_bindings();
+  // Data that do not say their extents take them from those that do, whatever the inputs' order.
+  bool waits = false;
+  for (const OnnxPort& port : model_.inputs) {
+    const auto bound = options_.bindings.find(port.name);
+    if (bound == options_.bindings.end()) continue;
+    const Source& source = bound->second;
+    const bool says = says_extents(source);
+    if (says && waits) agreed_shape(port, read_input(port, source).shape);
+    waits |= !says && port.shape && has_unknown(*port.shape, symbols_);
+  }
   for (const OnnxPort& port : model_.inputs) bind_input(port);
   for (const auto& [name, data] : model_.initializers) {
     if (!options_.bindings.contains(name) && !options_.shapes.contains(name)) {

@@ -8,6 +8,7 @@
 #include "import/operators/registry.h"
 #include "support/error.h"
 #include "support/json.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -146,7 +147,7 @@ std::string inspect_text(const std::string& path, const ImportOptions& options) 
     text += fmt::format("  {:9} {} {}[{}] {}{}\n", t.role, t.name, t.type, fmt::join(t.shape, ","),
                         t.format, density);
   }
-  return text;
+  return printable(text, "\n");
 }
 
 std::string inspect_json(const std::string& path, const ImportOptions& options) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "nodes/rule.h"
+#include "support/text.h"
 
 namespace fuseflow {
 namespace {
@@ -26,9 +27,9 @@ std::string shortened(const std::string& text) {
 
 std::string dot_escaped(const std::string& text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (c == '"' || c == '\\') result += '\\';
-    result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    result += c;
   }
   return result;
 }

@@ -8,8 +8,10 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "support/error.h"
+#include "support/inputs.h"
 #include "support/io.h"
 #include "support/path_hints.h"
+#include "tensor/csf.h"
 #include "tensor/derived.h"
 #include "tensor/source.h"
 
@@ -106,6 +108,12 @@ Diagnostic only_in_current_folder(const Tensor& tensor, const std::string& path,
       ""};
 }
 
+/// Data of a program are inputs of the tool, whether it reads them or not.
+void note_data_file(const std::string& path) {
+  const auto files = is_csf_path(path) ? csf_files(path) : std::vector{split_member(path).first};
+  for (const std::string& file : files) note_input(file);
+}
+
 }  // namespace
 
 Program read_program(const std::string& path, const std::string& directory) {
@@ -121,6 +129,7 @@ Program read_program(const std::string& path, const std::string& directory) {
                     "relative paths of a program on standard input start at the current folder: "
                     "give -C DIR to start at DIR");
     }
+    note_data_file(found);
     if (directory.empty() && found != given && !is_there(found) && is_there(given)) {
       misplaced.push_back(only_in_current_folder(tensor, given, folder));
     }
@@ -131,6 +140,10 @@ Program read_program(const std::string& path, const std::string& directory) {
 }
 
 void write_program(const std::string& path, Program program) {
+  replace_paths(program, [](const std::string& given, const Tensor&) {
+    note_data_file(given);
+    return given;
+  });
   const std::string folder = folder_of(path);
   if (!folder.empty()) {
     replace_paths(program, [&](const std::string& given, const Tensor&) {

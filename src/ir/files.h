@@ -19,7 +19,8 @@ Program read_program(const std::string& path, const std::string& directory = "")
 
 /// Writes the program to the file `path`, its relative data paths as seen from that file's
 /// folder; to standard output when "-" (or no regular file): as seen from the current folder.
-/// Absolute paths stay. Throws what write_output() throws.
+/// Absolute paths stay. Throws what write_output() throws. The data files that a program names,
+/// read or written here, are inputs that no output may replace (support/inputs.h).
 void write_program(const std::string& path, Program program);
 
 }  // namespace fuseflow

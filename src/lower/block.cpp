@@ -1,6 +1,7 @@
 #include "lower/block.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -42,11 +43,19 @@ class LoopExtents {
         visit(statement.result, d, instance.map[statement.result_indices[d]]);
       }
     }
+    for (const Use& use : uses_) check(use);
     for (int64_t& extent : extents_) extent = std::max<int64_t>(extent, 1);
     return extents_;
   }
 
  private:
+  struct Use {
+    int index;
+    int64_t block;
+    TensorId tensor;
+    int dimension;  ///< -1: the index is not the whole subscript
+  };
+
   void visit(TensorId tensor, size_t dimension, const Affine& subscript) {
     const Tensor& t = program_.tensors[tensor];
     const int64_t block = t.format.block.empty() ? 1 : t.format.block[dimension];
@@ -57,7 +66,7 @@ class LoopExtents {
                         "plain index",
                         dimension, t.name, block));
       }
-      for (const auto& term : subscript.terms) say(term.first, 1, tensor);
+      for (const auto& term : subscript.terms) uses_.push_back({term.first, 1, tensor, -1});
       return;
     }
     const RegionIndex& index = indices_.indices[subscript.plain()];
@@ -67,20 +76,44 @@ class LoopExtents {
           "elements",
           dimension, t.name, block, index.name, index.extent, t.shape[dimension].value));
     }
-    say(subscript.plain(), block, tensor);
+    uses_.push_back({subscript.plain(), block, tensor, static_cast<int>(dimension)});
   }
 
-  void say(int index, int64_t block, TensorId tensor) {
-    if (extents_[index] == 0) {
-      extents_[index] = block;
-      said_by_[index] = tensor;
-    } else if (extents_[index] != block) {
+  void check(const Use& use) {
+    int64_t& extent = extents_[use.index];
+    if (extent == 0) {
+      extent = use.block;
+      said_by_[use.index] = use.tensor;
+    } else if (extent != use.block) {
       refuse(fmt::format(
           "index {} runs through blocks of {} in %{} and of {} in %{}, expected the "
-          "same (1: no blocks)",
-          indices_.indices[index].name, extents_[index], program_.tensors[said_by_[index]].name,
-          block, program_.tensors[tensor].name));
+          "same (1: no blocks){}",
+          indices_.indices[use.index].name, extent, program_.tensors[said_by_[use.index]].name,
+          use.block, program_.tensors[use.tensor].name, advice()));
     }
+  }
+
+  /// Which formats would fit: blocks as large as another tensor has them. Empty if that is no way:
+  /// the blocks of two differ, or an index is not the whole subscript.
+  std::string advice() const {
+    std::map<int, int64_t> wanted;
+    for (const Use& use : uses_) wanted[use.index] = std::max(wanted[use.index], use.block);
+    std::map<TensorId, Format> changed;
+    for (const Use& use : uses_) {
+      if (use.block == wanted[use.index]) continue;
+      if (use.block > 1 || use.dimension < 0) return "";
+      const Tensor& tensor = program_.tensors[use.tensor];
+      Format& format = changed.emplace(use.tensor, tensor.format).first->second;
+      if (format.block.empty()) format.block.assign(tensor.shape.size(), 1);
+      format.block[use.dimension] = wanted[use.index];
+    }
+    std::vector<std::string> declared;
+    declared.reserve(changed.size());
+    for (const auto& [tensor, format] : changed) {
+      declared.push_back(
+          fmt::format("%{} as {}", program_.tensors[tensor].name, to_string(format)));
+    }
+    return fmt::format("; declare {}", fmt::join(declared, ", "));
   }
 
   [[noreturn]] void refuse(const std::string& reason) const {
@@ -91,6 +124,7 @@ class LoopExtents {
   const Program& program_;
   const Region& region_;
   const RegionIndices& indices_;
+  std::vector<Use> uses_;
   std::vector<int64_t> extents_;  ///< by region index; 0: not said yet
   std::vector<TensorId> said_by_;
 };

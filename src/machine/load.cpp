@@ -17,6 +17,7 @@
 #include "support/input_kind.h"
 #include "support/install.h"
 #include "support/io.h"
+#include "support/text.h"
 
 namespace fuseflow {
 namespace {
@@ -326,7 +327,7 @@ std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       out += fmt::format("\\u{:04X}", static_cast<unsigned char>(c));
     } else {
       out += c;
@@ -422,7 +423,7 @@ std::string list_machines() {
   for (const InstalledFile& installed : installed_machines()) {
     text += fmt::format("{:<8}{}\n", installed.name, read_machine(installed.path).description);
   }
-  return text;
+  return printable(text, "\n");
 }
 
 }  // namespace fuseflow

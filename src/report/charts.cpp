@@ -54,11 +54,22 @@ std::string short_number(double value) {
 struct LogAxis {
   double low = 0, high = 1;  ///< exponents
   void cover(double value) {
+    if (!can_show(value)) return;
     const double exponent = std::log10(value);
     low = std::min(low, std::floor(exponent));
     high = std::max(high, std::ceil(exponent));
   }
+  /// Positive and finite: only these have a place.
+  static bool can_show(double value) { return std::isfinite(value) && value > 0; }
   double share(double value) const { return (std::log10(value) - low) / (high - low); }
+  /// The powers of ten that are labelled, so many that labels do not touch.
+  std::vector<double> ticks() const {
+    constexpr double kMost = 12;
+    const double step = std::max(1.0, std::ceil((high - low) / kMost));
+    std::vector<double> exponents;
+    for (double e = low; e <= high; e += step) exponents.push_back(e);
+    return exponents;
+  }
 };
 
 std::string axes(const std::string& x_label, const std::string& y_label) {
@@ -84,11 +95,11 @@ std::string point_at(double x, double y, const PlotPoint& point) {
 
 std::string log_ticks(const LogAxis& x, const LogAxis& y) {
   std::string out;
-  for (double e = x.low; e <= x.high; ++e) {
+  for (const double e : x.ticks()) {
     const double at = kLeft + kWidth * (e - x.low) / (x.high - x.low);
     out += text_at(at, kTop + kHeight + 18, "middle", fmt::format("{:g}", std::pow(10, e)), "soft");
   }
-  for (double e = y.low; e <= y.high; ++e) {
+  for (const double e : y.ticks()) {
     const double at = kTop + kHeight * (1 - (e - y.low) / (y.high - y.low));
     out += text_at(kLeft - 6, at + 4, "end", fmt::format("{:g}", std::pow(10, e)), "soft");
   }
@@ -173,6 +184,7 @@ std::string roofline_chart(const Roofline& roofline) {
                    fmt::format("compute: {:.3g} FLOP/cycle", top), "soft");
   }
   for (const PlotPoint& point : roofline.points) {
+    if (!LogAxis::can_show(point.x) || !LogAxis::can_show(point.y)) continue;
     const auto [px, py] = place(point.x, point.y);
     out += point_at(px, py, point);
   }

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "support/csv.h"
 
@@ -68,14 +70,33 @@ std::optional<double> CsvTable::number(size_t row, std::string_view column) cons
   double value = 0;
   const auto [stop, error] = std::from_chars(field.data(), end, value);
   if (field.empty() || error != std::errc() || stop != end) return std::nullopt;
-  return value;
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> CsvTable::measure(size_t row, std::string_view column) const {
+  const std::string& field = text(row, column);
+  if (field.empty()) return std::nullopt;
+  const std::optional<double> value = number(row, column);
+  if (value && *value >= 0 && *value <= kMostMeasured) return value;
+  throw rejected(row, fmt::format("`{}` in column `{}`, expected a number from 0 to {:g}", field,
+                                  column, kMostMeasured));
 }
 
 double CsvTable::required(size_t row, std::string_view column) const {
-  const std::optional<double> value = number(row, column);
+  const std::optional<double> value = measure(row, column);
   if (value) return *value;
   throw rejected(row,
                  fmt::format("`{}` in column `{}`, expected a number", text(row, column), column));
+}
+
+int64_t CsvTable::whole(size_t row, std::string_view column, int64_t least, int64_t most) const {
+  const std::string& field = text(row, column);
+  const char* end = field.data() + field.size();
+  int64_t value = 0;
+  const auto [stop, error] = std::from_chars(field.data(), end, value);
+  if (error == std::errc() && stop == end && value >= least && value <= most) return value;
+  throw rejected(row, fmt::format("`{}` in column `{}`, expected a whole number from {} to {}",
+                                  field, column, least, most));
 }
 
 Error CsvTable::rejected(size_t row, std::string message) const {

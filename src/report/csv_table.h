@@ -2,6 +2,7 @@
 // every access says which place of the file is wrong.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,9 @@
 #include "support/io.h"
 
 namespace fuseflow {
+
+/// More than any run gives; sums and products of such numbers are finite, too.
+inline constexpr double kMostMeasured = 1e30;
 
 class CsvTable {
  public:
@@ -27,10 +31,16 @@ class CsvTable {
   bool has(std::string_view column) const { return position(column) >= 0; }
   /// Empty if the file has no such column.
   const std::string& text(size_t row, std::string_view column) const;
-  /// Nothing where the field is no number or there is no such column.
+  /// Nothing where the field is no finite number or there is no such column.
   std::optional<double> number(size_t row, std::string_view column) const;
-  /// Throws Error(rejected) where `number` gives nothing.
+  /// What a run counts or takes: 0 to kMostMeasured. Nothing where the field is empty or there is
+  /// no such column; throws Error(rejected) for what no run gives: text, a negative or endless
+  /// number.
+  std::optional<double> measure(size_t row, std::string_view column) const;
+  /// Throws Error(rejected) where `measure` gives nothing, too.
   double required(size_t row, std::string_view column) const;
+  /// A whole number from `least` to `most`. Throws Error(rejected) for anything else.
+  int64_t whole(size_t row, std::string_view column, int64_t least, int64_t most) const;
   /// An error at a row.
   Error rejected(size_t row, std::string message) const;
 

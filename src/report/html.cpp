@@ -42,7 +42,7 @@ std::string html_text(const std::string& text) {
     if (length == 0) {
       out += '?';
     } else if (length > 1) {
-      out += text.substr(i, length);
+      out += is_control(text, i, length) ? " " : text.substr(i, length);
     } else if (c == '&') {
       out += "&amp;";
     } else if (c == '<') {

@@ -1,6 +1,7 @@
 #include "report/node_table.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "report/csv_table.h"
 
@@ -13,7 +14,7 @@ std::vector<NodeRow> parse_node_table(const SourceText& source) {
   for (size_t i = 0; i < rows.size(); ++i) {
     NodeRow& row = rows[i];
     row.region = csv.text(i, "region");
-    row.number = static_cast<int64_t>(csv.required(i, "node"));
+    row.number = csv.whole(i, "node", 0, INT32_MAX);
     row.kind = csv.text(i, "kind");
     row.function = csv.text(i, "function");
     row.tensor = csv.text(i, "tensor");

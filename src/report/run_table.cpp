@@ -3,16 +3,27 @@
 #include <algorithm>
 
 #include "report/csv_table.h"
+#include "report/metric.h"
 
 namespace fuseflow {
 namespace {
+
+/// Whether runs are compared, drawn and added up by the column.
+bool is_measured(const std::string& column) {
+  return column == "seconds" ||
+         std::any_of(metrics().begin(), metrics().end(), [&](const Metric& metric) {
+           return std::count(metric.columns.begin(), metric.columns.end(), column) > 0;
+         });
+}
 
 RunRow row_of(const CsvTable& csv, size_t number) {
   RunRow row;
   row.region = csv.text(number, "region");
   csv.required(number, "cycles");
   for (const std::string& column : csv.columns()) {
-    if (const std::optional<double> value = csv.number(number, column)) {
+    const std::optional<double> value =
+        is_measured(column) ? csv.measure(number, column) : csv.number(number, column);
+    if (value) {
       row.numbers[column] = *value;
     } else {
       row.texts[column] = csv.text(number, column);

@@ -8,6 +8,9 @@
 namespace fuseflow {
 namespace {
 
+/// More than a program has; the page has a number for each.
+constexpr int64_t kMostKernels = 1'000'000;
+
 PointStatus status_of(const CsvTable& csv, size_t row) {
   const std::string& name = csv.text(row, "status");
   if (const std::optional<PointStatus> status = find_point_status(name)) return *status;
@@ -37,10 +40,10 @@ SearchTable parse_search_table(const SourceText& source) {
     point.order = csv.text(i, "order");
     point.copies = csv.text(i, "copies");
     point.status = status_of(csv, i);
-    point.first_kernel = static_cast<int64_t>(csv.required(i, "first_kernel"));
-    point.last_kernel = static_cast<int64_t>(csv.required(i, "last_kernel"));
-    point.estimated_cycles = csv.number(i, "estimated_cycles").value_or(0);
-    point.cycles = csv.number(i, "cycles").value_or(0);
+    point.first_kernel = csv.whole(i, "first_kernel", 0, kMostKernels);
+    point.last_kernel = csv.whole(i, "last_kernel", point.first_kernel, kMostKernels);
+    point.estimated_cycles = csv.measure(i, "estimated_cycles").value_or(0);
+    point.cycles = csv.measure(i, "cycles").value_or(0);
     point.best = csv.text(i, "best") == "yes";
     ++table.statuses[point.status];
     table.points.push_back(std::move(point));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/text.h"
+
 namespace fuseflow {
 namespace {
 
@@ -13,6 +15,11 @@ size_t width_of(const std::string& text) {
 }
 
 }  // namespace
+
+void TextTable::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(cell);
+  rows_.push_back(std::move(cells));
+}
 
 std::string TextTable::text() const {
   std::vector<size_t> widths(rows_[0].size(), 0);

@@ -9,9 +9,9 @@ namespace fuseflow {
 class TextTable {
  public:
   /// The first column is aligned to the left, all others to the right.
-  explicit TextTable(std::vector<std::string> header) : rows_{std::move(header)} {}
-  /// As many cells as the header has.
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  explicit TextTable(std::vector<std::string> header) { add(std::move(header)); }
+  /// As many cells as the header has. Control characters are shown.
+  void add(std::vector<std::string> cells);
   std::string text() const;
 
  private:

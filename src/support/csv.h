@@ -10,9 +10,11 @@ namespace fuseflow {
 /// (ir-spec/csv.md).
 inline constexpr int kCsvSchema = 2;
 
-/// Quoted where it must be. Line ends become spaces: a row stays one line, for grep and sort.
+/// Quoted where it must be. Line ends become spaces: a row stays one line, for grep and sort. Other
+/// control characters (but tabs) and bytes that are not UTF-8 become \xHH, as in a program's names:
+/// no name gives orders to a terminal, and csv_fields() gives it back.
 std::string csv_field(const std::string& text);
-/// The fields of one line; quotes are taken off.
+/// The fields of one line; quotes and escapes are taken off.
 std::vector<std::string> csv_fields(const std::string& line);
 
 }  // namespace fuseflow

@@ -135,7 +135,7 @@ void print(const std::vector<Diagnostic>& diagnostics) {
 }
 
 void say(const std::string& text) {
-  if (!is_quiet()) std::fputs(text.c_str(), stderr);
+  if (!is_quiet()) std::fputs(printable(text, "\n\t").c_str(), stderr);
 }
 
 void report(Severity severity, std::string message) {

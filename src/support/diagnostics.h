@@ -23,7 +23,7 @@ std::string format(const std::vector<Diagnostic>& diagnostics, Colours colours =
 /// Prints them to standard error, in colours where that is a terminal (support/terminal.h).
 void print(const std::vector<Diagnostic>& diagnostics);
 
-/// Prints lines for people to standard error, unless -q was given.
+/// Prints lines for people to standard error, unless -q was given. Control characters are shown.
 void say(const std::string& text);
 
 }  // namespace fuseflow

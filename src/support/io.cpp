@@ -13,8 +13,12 @@
 #include <map>
 #include <new>
 
+#include "support/destination.h"
 #include "support/error.h"
+#include "support/inputs.h"
 #include "support/path_hints.h"
+#include "support/standard_streams.h"
+#include "support/write_file.h"
 
 namespace fuseflow {
 
@@ -69,17 +73,8 @@ std::string read_standard_input() {
                 "one of them");
   }
   was_read = true;
+  note_standard_input();
   return read_all(STDIN_FILENO, "<stdin>");
-}
-
-void write_all(int fd, std::string_view text, const std::string& name) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(fd, text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && errno == EPIPE) throw ClosedPipe{};
-    if (put < 0) io_error("cannot write", name);
-    text.remove_prefix(static_cast<size_t>(put));
-  }
 }
 
 }  // namespace
@@ -106,38 +101,17 @@ SourceText read_source(const std::string& path) {
   if (path.empty() || path == "-") return {"<stdin>", read_standard_input()};
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.fd < 0) io_error("cannot open", path);
+  note_input(file.fd, path);
   return {path, read_all(file.fd, path)};
 }
 
-bool is_written_directly(const std::string& path) {
-  std::error_code ignored;
-  const auto status = std::filesystem::symlink_status(path, ignored);
-  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
-}
-
 void write_output(const std::string& path, std::string_view text) {
-  if (path.empty() || path == "-") {
-    write_all(STDOUT_FILENO, text, "<stdout>");
-    return;
-  }
-  // Devices and pipes cannot be renamed over, links (/dev/stderr) must not be: written directly.
-  if (is_written_directly(path)) {
-    const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (file.fd < 0) io_error("cannot open for writing", path);
-    write_all(file.fd, text, path);
-    return;
-  }
-  const std::string temporary = fmt::format("{}.tmp.{}", path, ::getpid());
-  try {
-    const Descriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (file.fd < 0) io_error("cannot open for writing", path);
-    write_all(file.fd, text, path);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) io_error("cannot replace", path);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
+  require_no_input(path);
+  const Destination destination = destination_of(path);
+  const bool is_standard = destination.descriptor == STDOUT_FILENO;
+  if (is_standard && !standard_output_is_read()) return;
+  const bool read = write_destination(destination, text, path == "-" ? "<stdout>" : path);
+  if (is_standard && !read) standard_output_has_no_reader();
 }
 
 namespace {
@@ -163,6 +137,7 @@ MappedFile::MappedFile(const std::string& path) {
   require_regular(path, "a data file");
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.fd < 0) io_error("cannot open", path);
+  note_input(file.fd, path);
   struct stat info {};
   if (::fstat(file.fd, &info) != 0) io_error("cannot stat", path);
   size_ = static_cast<size_t>(info.st_size);

@@ -1,5 +1,6 @@
 // All reading and writing of texts and whole files. Nothing else opens a file for a tool's input or
-// output, so that exit statuses, `-`, closed pipes and half-written files are handled once.
+// output, so that exit statuses, `-`, closed pipes, half-written files and inputs that are kept are
+// handled once.
 #pragma once
 
 #include <cstddef>
@@ -25,16 +26,12 @@ void require_regular(const std::string& path, std::string_view expected);
 /// shell's `<(command)`.
 void require_regular_or_open(const std::string& path, std::string_view expected);
 
-/// Writes everything or nothing: to standard output when `path` is empty or "-", else to a
-/// temporary file beside `path` that is renamed over it. Throws Error(io); a closed pipe on
-/// standard output throws ClosedPipe, which ends a tool quietly.
+/// Writes everything or nothing (support/write_file.h): to standard output when `path` is empty or
+/// "-", else into the file, device or pipe that `path` leads to. Throws Error(usage) for a file
+/// that the tool reads (support/inputs.h), and Error(io). A pipe that nobody reads any more is no
+/// error: what is left to write there is dropped, so that a tool still writes its other files and
+/// tells what its checks found.
 void write_output(const std::string& path, std::string_view text);
-
-struct ClosedPipe {};
-
-/// Whether write_output() opens what is at `path` instead of renaming over it: a device, a pipe, a
-/// link. May be asked before anything is there.
-bool is_written_directly(const std::string& path);
 
 /// A regular file ("-": standard input) in memory; empty files give an empty view. Throws as
 /// read_source() and require_regular().

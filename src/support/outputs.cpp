@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
+#include "support/destination.h"
 #include "support/error.h"
-#include "support/io.h"
+#include "support/inputs.h"
 
 namespace fuseflow {
 
@@ -18,27 +21,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a link leads to, there or not.
-fs::path with_links_resolved(fs::path path) {
-  constexpr int kMostLinks = 40;
-  std::error_code failed;
-  for (int links = 0; links < kMostLinks && fs::is_symlink(path, failed); ++links) {
-    const fs::path target = fs::read_symlink(path, failed);
-    if (failed) break;
-    path = target.is_absolute() ? target : path.parent_path() / target;
-  }
-  return path;
-}
-
 /// The same for all names of a file, whether it is there or not; empty for what is no file.
 std::string file_of(const std::string& path) {
-  if (path.empty() || path == "-") return "";
+  if (path.empty()) return "";
+  const Destination destination = destination_of(path);
+  const bool open = destination.kind == Destination::Kind::descriptor;
+  const std::string named =
+      open ? fmt::format("/proc/self/fd/{}", destination.descriptor) : destination.path;
   std::error_code failed;
-  const fs::file_status status = fs::status(path, failed);
-  if (fs::exists(status) && !fs::is_regular_file(status)) return "";
-  const fs::path whole = with_links_resolved(fs::absolute(path, failed));
+  const fs::file_status status = fs::status(named, failed);
+  if (fs::exists(status) ? !fs::is_regular_file(status) : open) return "";
+  const fs::path whole = fs::absolute(named, failed);
   const fs::path real = fs::weakly_canonical(whole, failed);
   return (failed ? whole : real).string();
+}
+
+/// What one leaves, the other does not write over.
+bool may_share(const NamedOutput& a, const NamedOutput& b) {
+  const auto open = [](const NamedOutput& output) {
+    return destination_of(output.path).kind == Destination::Kind::descriptor;
+  };
+  return open(a) && open(b);
 }
 
 /// Why writing would fail, as a number of errno; 0: nothing is known against it.
@@ -48,9 +51,12 @@ int obstacle(const NamedOutput& output) {
   if (failed && failed.value() != ENOENT) return failed.value();
   if (fs::is_directory(status)) return EISDIR;
   if (fs::is_socket(status)) return ENXIO;  // as open() says
-  const bool opened = fs::exists(status) && (output.appended || is_written_directly(output.path));
-  const std::string folder = with_links_resolved(output.path).parent_path().string();
-  const std::string asked = opened ? output.path : folder.empty() ? "." : folder;
+  const Destination destination = destination_of(output.path);
+  if (destination.kind == Destination::Kind::descriptor) return 0;
+  const bool opened = destination.kind == Destination::Kind::special ||
+                      (fs::exists(status) && !output.appended_to.empty());
+  const std::string folder = fs::path(destination.path).parent_path().string();
+  const std::string asked = opened ? destination.path : folder.empty() ? "." : folder;
   const int mode = opened ? W_OK : W_OK | X_OK;
   return ::faccessat(AT_FDCWD, asked.c_str(), mode, AT_EACCESS) == 0 ? 0 : errno;
 }
@@ -63,6 +69,21 @@ void require_writable(const NamedOutput& output) {
               fmt::format("{}: cannot be written: {}", output.option, std::strerror(number)));
 }
 
+/// A file that is not what the option appends to, a text of somebody's, say, would be damaged.
+void require_appendable(const NamedOutput& output) {
+  if (output.appended_to.empty()) return;
+  std::ifstream file(output.path, std::ios::binary);
+  std::string begin(output.appended_to.size(), '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  if (output.appended_to.starts_with(begin)) return;  // the whole of it, or what was cut off
+  throw Error(
+      ExitCode::rejected, Location{output.path},
+      fmt::format("{}: this is no file that it appends to, which begins with `{}`; expected "
+                  "such a file, or none",
+                  output.option, output.appended_to));
+}
+
 }  // namespace
 
 void check_outputs(const std::vector<NamedOutput>& outputs) {
@@ -71,7 +92,7 @@ void check_outputs(const std::vector<NamedOutput>& outputs) {
     const std::string file = file_of(output.path);
     if (file.empty()) continue;
     const auto [at, fresh] = known.emplace(file, &output);
-    if (fresh) continue;
+    if (fresh || may_share(*at->second, output)) continue;
     const NamedOutput& first = *at->second;
     const std::string also =
         first.path == output.path ? "" : fmt::format(", the same file as `{}`", first.path);
@@ -81,17 +102,9 @@ void check_outputs(const std::vector<NamedOutput>& outputs) {
                             first.option, output.option, output.path, also));
   }
   for (const NamedOutput& output : outputs) require_writable(output);
-}
-
-void keep_input(const std::vector<NamedOutput>& outputs, const std::string& input) {
-  const std::string read = file_of(input);
-  if (read.empty()) return;
   for (const NamedOutput& output : outputs) {
-    if (file_of(output.path) != read) continue;
-    throw Error(ExitCode::usage,
-                fmt::format("{} would write over `{}`, the program that is read; expected another "
-                            "file",
-                            output.option, output.path));
+    require_appendable(output);
+    if (output.appended_to.empty() && !output.path.empty()) note_output(output.option, output.path);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fuseflow {
@@ -10,16 +11,17 @@ namespace fuseflow {
 struct NamedOutput {
   std::string option;
   std::string path;
-  bool appended = false;  ///< opened where it is; others as write_output() writes them
+  /// Not empty: the file may be there and begin so, and is appended to by the one who knows it;
+  /// others are written by write_output().
+  std::string_view appended_to = {};
 };
 
-/// For use before long work, whose result would be lost. Throws Error(usage) if two of them are one
-/// file, of which only what is written last would be left (standard output, devices and pipes hold
-/// whatever is written to them, in turn), and Error(io) if writing one is sure to fail: it is a
-/// folder, its folder is not there, permission lacks. Creates and changes nothing.
+/// For use before anything is read and before long work, whose result would be lost. Throws
+/// Error(usage) if two of them are one file, of which only what is written last would be left
+/// (standard output, devices and pipes hold whatever is written to them, in turn), or one is a file
+/// that the tool reads, be it before or after this call (support/inputs.h); Error(rejected) for a
+/// file that is not of the kind that is appended to; and Error(io) if writing one is sure to fail:
+/// it is a folder, its folder is not there, permission lacks. Creates and changes nothing.
 void check_outputs(const std::vector<NamedOutput>& outputs);
-
-/// Throws Error(usage) if one of them, none of which is a program, is the program that is read.
-void keep_input(const std::vector<NamedOutput>& outputs, const std::string& input);
 
 }  // namespace fuseflow

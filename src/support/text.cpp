@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace fuseflow {
 namespace {
 
@@ -68,12 +70,10 @@ std::string quoted_string(std::string_view text) {
     if (name != std::string_view::npos) {
       result += '\\';
       result += kNames[name];
-    } else if (length > 1 || (length == 1 && !is_control(text, at, 1))) {
-      result += text.substr(at, length);
     } else {
-      result += fmt::format("\\x{:02x}", byte_at(text, at));
+      result += printable(text.substr(at, std::max<size_t>(length, 1)));
     }
-    at += length == 0 ? 1 : length;
+    at += std::max<size_t>(length, 1);
   }
   return result + '"';
 }

@@ -19,8 +19,8 @@ bool is_control(std::string_view text, size_t at, size_t length);
 /// `kept` stay as they are.
 std::string printable(std::string_view text, std::string_view kept = "");
 
-/// The text in double quotes with \" \\ \n \t \r, and \xHH for other ASCII control characters and
-/// for bytes that are not UTF-8: strings of the IR's text, which is always UTF-8.
+/// The text in double quotes with \" \\ \n \t \r, and \xHH for other control characters and for
+/// bytes that are not UTF-8: strings of the IR's text, which is always UTF-8.
 std::string quoted_string(std::string_view text);
 
 /// A name out of a file as messages show it: of a long one, only its start.

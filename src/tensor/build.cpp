@@ -10,6 +10,7 @@
 
 #include "support/error.h"
 #include "tensor/limits.h"
+#include "tensor/repeated.h"
 #include "tensor/storage.h"
 
 namespace fuseflow {
@@ -143,10 +144,7 @@ Keyed keyed(Coo entries, const Format& format) {
       offset /= extent;
     }
   }
-  throw Error(ExitCode::rejected,
-              fmt::format("coordinate [{}] (counted from 0) occurs twice, expected every "
-                          "coordinate at most once",
-                          fmt::join(coords, ",")));
+  throw RepeatedCoordinate(std::move(coords));
 }
 
 /// Puts the entries in order; none may occur twice.

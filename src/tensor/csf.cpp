@@ -214,6 +214,15 @@ bool is_csf_path(const std::string& path) {
          file.ends_with(kEnd);
 }
 
+std::vector<std::string> csf_files(const std::string& path) {
+  std::vector<std::string> files = {path, sibling(path, "vals")};
+  for (size_t level = 0; level < kMaxRank; ++level) {
+    files.push_back(level_file(path, level, "seg"));
+    files.push_back(level_file(path, level, "crd"));
+  }
+  return files;
+}
+
 bool csf_level_is_stored(const std::string& path, int level) {
   std::error_code ignored;
   return fs::exists(level_file(path, static_cast<size_t>(level), "seg"), ignored);

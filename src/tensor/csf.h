@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tensor/storage.h"
 
@@ -18,6 +19,9 @@ std::string csf_path(const std::string& folder, const std::string& name);
 
 /// Whether a path is one that csf_path() makes.
 bool is_csf_path(const std::string& path);
+
+/// All names that files of the tensor may have, there or not.
+std::vector<std::string> csf_files(const std::string& path);
 
 /// Whether level `level` of the tensor has files of its own: it is compressed.
 bool csf_level_is_stored(const std::string& path, int level);

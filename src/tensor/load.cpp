@@ -10,10 +10,12 @@
 
 #include "support/error.h"
 #include "tensor/csf.h"
+#include "tensor/extents.h"
 #include "tensor/generate.h"
 #include "tensor/npy.h"
 #include "tensor/params.h"
 #include "tensor/readers.h"
+#include "tensor/repeated.h"
 #include "tensor/source.h"
 
 namespace fuseflow {
@@ -138,6 +140,11 @@ void check_against(const RawTensor& raw, const Source& source, const DeclaredSha
 
 }  // namespace
 
+bool says_extents(const Source& source) {
+  if (source.kind == Source::Kind::file) return !source.path.ends_with(".tns");
+  return source.kind == Source::Kind::onnx;
+}
+
 std::pair<std::string, std::string> split_member(const std::string& path) {
   constexpr std::string_view kMark = ".npz:";
   const size_t at = path.rfind(kMark);
@@ -200,6 +207,8 @@ Storage to_storage(RawTensor raw, const Format& format, float fill) {
     if (raw.sparse()) return from_coo(std::get<Coo>(std::move(raw.data)), format, fill);
     return from_dense(std::get<Buffer<float>>(std::move(raw.data)), std::move(raw.shape), format,
                       fill);
+  } catch (const RepeatedCoordinate& repeated) {
+    refuse_repeated(raw.origin, repeated);
   } catch (const Error& error) {
     std::vector<Diagnostic> diagnostics = error.diagnostics();
     for (Diagnostic& diagnostic : diagnostics) {

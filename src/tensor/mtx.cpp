@@ -10,6 +10,7 @@
 #include "tensor/inflate.h"
 #include "tensor/limits.h"
 #include "tensor/readers.h"
+#include "tensor/repeated.h"
 #include "tensor/text_cursor.h"
 
 namespace fuseflow {
@@ -105,6 +106,7 @@ class CoordinateReader {
       : cursor_(cursor), banner_(banner), entries_{{rows, columns}, {{}, {}}, {}} {}
 
   Coo read(int64_t count) {
+    require_announced_columns();
     // The shortest entry is "1 1\n", or "1 1 0\n" with a value; the last may lack its newline.
     const int64_t shortest = banner_.field == Field::pattern ? 4 : 6;
     const auto possible = static_cast<int64_t>(cursor_.remaining() + 1) / shortest;
@@ -134,6 +136,27 @@ class CoordinateReader {
   }
 
  private:
+  /// By the first entry: a header that says otherwise is wrong for all of them.
+  void require_announced_columns() {
+    cursor_.skip_lines('%');
+    const size_t words = cursor_.at_end() ? 0 : cursor_.words_left();
+    const bool pattern = banner_.field == Field::pattern;
+    if (words == 3 && pattern) {
+      cursor_.fail(
+          "an entry with a value, but the header says `pattern`; expected a row and a "
+          "column, or `real` in the header");
+    }
+    if (words == 2 && !pattern) {
+      TextCursor numbers = cursor_;  // which may be what is wrong
+      numbers.coordinate(entries_.shape[0], 1, "row");
+      numbers.coordinate(entries_.shape[1], 1, "column");
+      cursor_.fail(
+          fmt::format("an entry without a value, but the header says `{}`; expected a row, "
+                      "a column and a value, or `pattern` in the header",
+                      banner_.field == Field::integer ? "integer" : "real"));
+    }
+  }
+
   void entry() {
     const uint32_t i = cursor_.coordinate(entries_.shape[0], 1, "row");
     const uint32_t j = cursor_.coordinate(entries_.shape[1], 1, "column");
@@ -158,6 +181,27 @@ class CoordinateReader {
   const Banner& banner_;
   Coo entries_;
 };
+
+/// What such a file lists, for one that lists more.
+std::string surplus_values(const Banner& banner, int64_t rows, int64_t columns) {
+  const int64_t below = rows * (rows - 1) / 2;
+  switch (banner.symmetry) {
+    case Symmetry::general:
+      return fmt::format("more values follow than the {} x {} that the header declares", rows,
+                         columns);
+    case Symmetry::symmetric:
+      return fmt::format(
+          "more values follow than the {} of a symmetric array of {} x {}: its "
+          "diagonal and what is below; `general` in the header announces all values",
+          below + rows, rows, columns);
+    case Symmetry::skew:
+      return fmt::format(
+          "more values follow than the {} of a skew-symmetric array of {} x {}: what "
+          "is below its diagonal, which is 0 and not listed",
+          below, rows, columns);
+  }
+  return {};
+}
 
 /// The array form: all values column by column (of the lower triangle when symmetric).
 std::vector<float> read_array(TextCursor& cursor, const Banner& banner, int64_t rows,
@@ -191,7 +235,7 @@ std::vector<float> read_array(TextCursor& cursor, const Banner& banner, int64_t 
     }
   }
   cursor.skip_lines('%');
-  if (!cursor.at_end()) cursor.fail("more values follow than the header declares");
+  if (!cursor.at_end()) cursor.fail(surplus_values(banner, rows, columns));
   return values;
 }
 
@@ -256,6 +300,69 @@ RawTensor read_mtx_gz(const std::string& path) {
   return parse_mtx(
       gunzip(file.bytes(), path, [&](std::string_view head) { return most_bytes(head, path); }),
       path);
+}
+
+namespace {
+
+/// Entries of a whole file (`read_mtx` has accepted it) up to the second that gives a place.
+class RepeatFinder {
+ public:
+  RepeatFinder(TextCursor& cursor, const Banner& banner, uint64_t row, uint64_t column)
+      : cursor_(cursor), banner_(banner), row_(row), column_(column) {}
+
+  void run() {
+    for (cursor_.skip_lines('%'); !cursor_.at_end(); cursor_.skip_lines('%')) {
+      const TextCursor start = cursor_;
+      const uint64_t i = cursor_.coordinate(kMaxStored, 1, "row");
+      const uint64_t j = cursor_.coordinate(kMaxStored, 1, "column");
+      cursor_.rest_of_line();
+      const bool symmetric = banner_.symmetry != Symmetry::general;
+      const bool mirrored = symmetric && i == column_ && j == row_;
+      if (!mirrored && (i != row_ || j != column_)) continue;
+      if (line_ > 0) refuse(start, i, j);
+      first_row_ = i;
+      line_ = start.line();
+    }
+  }
+
+ private:
+  [[noreturn]] void refuse(const TextCursor& at, uint64_t i, uint64_t j) const {
+    if (i == first_row_) {
+      at.fail(
+          fmt::format("row {}, column {} is given again, after line {}; expected every entry "
+                      "once: add up those of one place first (scipy: .sum_duplicates())",
+                      i + 1, j + 1, line_));
+    }
+    at.fail(fmt::format(
+        "row {}, column {} is given, too, by line {}: the header says {}, so one "
+        "entry gives both; expected one triangle, or `general` in the header",
+        i + 1, j + 1, line_, banner_.symmetry == Symmetry::skew ? "skew-symmetric" : "symmetric"));
+  }
+
+  TextCursor& cursor_;
+  const Banner& banner_;
+  uint64_t row_, column_;
+  uint64_t first_row_ = 0;
+  int line_ = 0;  ///< that gave the place first; 0: none so far
+};
+
+void find_repeated(std::string_view text, const std::string& path,
+                   const std::vector<uint64_t>& coordinate) {
+  TextCursor cursor(text, path);
+  const Banner banner = read_banner(cursor);
+  if (!banner.coordinate || coordinate.size() != 2) return;
+  cursor.skip_lines('%');
+  cursor.rest_of_line();  // the size line
+  RepeatFinder(cursor, banner, coordinate[0], coordinate[1]).run();
+}
+
+}  // namespace
+
+void find_repeated_in_mtx(const std::string& path, const std::vector<uint64_t>& coordinate) {
+  const MappedFile file(path);
+  if (!path.ends_with(".gz")) return find_repeated(file.bytes(), path, coordinate);
+  const auto most = [&](std::string_view head) { return most_bytes(head, path); };
+  find_repeated(gunzip(file.bytes(), path, most), path, coordinate);
 }
 
 }  // namespace fuseflow

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "support/error.h"
+#include "support/input_kind.h"
 #include "support/stop.h"
 
 namespace fuseflow {
@@ -18,6 +19,12 @@ constexpr size_t kMaxShownToken = 40;
 constexpr size_t kMaxShownLine = 2000;
 
 }  // namespace
+
+TextCursor::TextCursor(std::string_view text, const std::string& path)
+    : begin_(without_byte_order_mark(text).data()),
+      at_(begin_),
+      end_(text.data() + text.size()),
+      path_(path) {}
 
 void TextCursor::skip_lines(char comment) {
   constexpr uint32_t kLinesBetweenStops = 1U << 16;
@@ -49,6 +56,28 @@ std::string_view TextCursor::token() const {
   return {at_, std::min(static_cast<size_t>(end - at_), kMaxShownToken)};
 }
 
+bool TextCursor::at_number_end() const {
+  constexpr std::string_view kEnds = " \t\r\n,#";
+  return at_ == end_ || kEnds.find(*at_) != std::string_view::npos;
+}
+
+size_t TextCursor::words_left(char comment) const {
+  constexpr size_t kMostLooked = 4096;
+  size_t words = 0;
+  bool inside = false;
+  const char* end = at_ + std::min(remaining(), kMostLooked);
+  for (const char* c = at_; c != end && *c != '\n' && (comment == '\0' || *c != comment); ++c) {
+    const bool blank = *c == ' ' || *c == '\t' || *c == '\r';
+    if (!blank && !inside) ++words;
+    inside = !blank;
+  }
+  return words;
+}
+
+int TextCursor::line() const {
+  return 1 + static_cast<int>(std::min<int64_t>(std::count(begin_, at_, '\n'), INT32_MAX - 1));
+}
+
 int64_t TextCursor::integer(const char* what) {
   skip_blanks();
   constexpr int64_t kLimit = INT64_C(100000000000000000);  // ten times it fits in 64 bits
@@ -61,7 +90,8 @@ int64_t TextCursor::integer(const char* what) {
       fail(fmt::format("{} '{}' is too large", what, token()));
     }
   }
-  if (at_ == start) {
+  if (at_ == start || !at_number_end()) {
+    at_ = start;
     if (at_line_end()) fail(fmt::format("the line ends where {} is expected", what));
     fail(fmt::format("'{}' is no number for {}, expected a whole number of 0 or more", token(),
                      what));
@@ -106,6 +136,10 @@ float TextCursor::value() {
     result = static_cast<float>(wide);
   }
   at_ = end;
+  if (!at_number_end()) {
+    at_ = start;
+    fail(fmt::format("'{}' is not a value, expected a number", token()));
+  }
   return result;
 }
 
@@ -115,12 +149,15 @@ float TextCursor::integer_value() {
   if (at_ != end_ && *at_ == '+' && at_ + 1 != end_ && at_[1] != '-') ++at_;
   int64_t result = 0;
   const auto [end, status] = std::from_chars(at_, end_, result);
-  if (status != std::errc{}) {
+  at_ = end;
+  if (status != std::errc{} || !at_number_end()) {
     at_ = start;
     if (at_line_end()) fail("the line ends where a value is expected");
-    fail(fmt::format("'{}' is not an integer value, expected a whole number", token()));
+    fail(
+        fmt::format("'{}' is not a whole number, but the header says `integer`; expected one, or "
+                    "`real` in the header",
+                    token()));
   }
-  at_ = end;
   return static_cast<float>(result);
 }
 

@@ -10,8 +10,8 @@ namespace fuseflow {
 
 class TextCursor {
  public:
-  TextCursor(std::string_view text, const std::string& path)
-      : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), path_(path) {}
+  /// A mark of the encoding in front of the text, which some editors put there, is passed over.
+  TextCursor(std::string_view text, const std::string& path);
 
   bool at_end() const { return at_ == end_; }
   size_t remaining() const { return static_cast<size_t>(end_ - at_); }
@@ -26,8 +26,16 @@ class TextCursor {
   /// call it for every line or entry; it looks at stop_if_asked().
   void skip_lines(char comment);
   bool at_line_end() const { return at_ == end_ || *at_ == '\n'; }
+  /// Words between here and the end of the line, or `comment` before it; at most 4096 characters
+  /// are looked at.
+  size_t words_left(char comment = '\0') const;
+  /// From 1. Takes as long as the text before it.
+  int line() const;
   /// The rest of the line, which is consumed.
   std::string_view rest_of_line();
+
+  // A number ends at a blank, at the end of the line, or at ',' or '#', which the reader of the
+  // format takes or refuses. So "2.5" is never a whole number 2 and a value .5 behind it.
 
   /// A non-negative number of at most 17 digits; `what` names it in errors.
   int64_t integer(const char* what);
@@ -35,7 +43,7 @@ class TextCursor {
   uint32_t coordinate(int64_t extent, int64_t base, const char* what);
   /// A value as f32: decimal, inf or nan. A magnitude beyond f32 is an error, a tiny one is 0.
   float value();
-  /// A value that is an integer.
+  /// A value that is an integer, in a file whose header says so.
   float integer_value();
   /// Checks that nothing but blanks follows on the line, and goes to the next one.
   void end_line();
@@ -45,6 +53,7 @@ class TextCursor {
 
  private:
   std::string_view token() const;
+  bool at_number_end() const;
 
   const char* begin_;
   const char* at_;

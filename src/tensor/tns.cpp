@@ -6,25 +6,12 @@
 #include "support/io.h"
 #include "tensor/limits.h"
 #include "tensor/readers.h"
+#include "tensor/repeated.h"
 #include "tensor/text_cursor.h"
 
 namespace fuseflow {
 
 namespace {
-
-/// Number of blank-separated words on the line at the cursor, up to a comment.
-size_t words_on_line(TextCursor cursor) {
-  const std::string_view line = cursor.rest_of_line().substr(0, 4096);
-  size_t words = 0;
-  bool inside = false;
-  for (const char c : line) {
-    if (c == '#') break;
-    const bool blank = c == ' ' || c == '\t' || c == '\r';
-    if (!blank && !inside) ++words;
-    inside = !blank;
-  }
-  return words;
-}
 
 void end_entry(TextCursor& cursor) {
   cursor.skip_blanks();
@@ -43,7 +30,7 @@ RawTensor read_tns(const std::string& path, const std::optional<std::vector<int6
   if (cursor.at_end() && !shape) {
     cursor.fail("no entries, and so no shape; expected entries, or declare the shape");
   }
-  const size_t words = cursor.at_end() ? shape->size() + 1 : words_on_line(cursor);
+  const size_t words = cursor.at_end() ? shape->size() + 1 : cursor.words_left('#');
   if (words < 1 || words - 1 > kMaxRank || (shape && shape->size() != words - 1)) {
     cursor.fail(fmt::format("an entry of {} coordinates and a value, expected {} coordinates",
                             words - 1, shape ? fmt::format("{}", shape->size()) : "at most 16"));
@@ -69,6 +56,29 @@ RawTensor read_tns(const std::string& path, const std::optional<std::vector<int6
   raw.shape = entries.shape;
   raw.data = std::move(entries);
   return raw;
+}
+
+void find_repeated_in_tns(const std::string& path, const std::vector<uint64_t>& coordinate) {
+  const MappedFile file(path);
+  TextCursor cursor(file.bytes(), path);
+  int first = 0;
+  for (cursor.skip_lines('#'); !cursor.at_end(); cursor.skip_lines('#')) {
+    const TextCursor start = cursor;
+    bool same = true;
+    for (const uint64_t c : coordinate) {
+      same &= cursor.coordinate(kMaxStored, 1, "coordinate") == c;
+    }
+    cursor.value();
+    end_entry(cursor);
+    if (!same) continue;
+    if (first > 0) {
+      start.fail(
+          fmt::format("these coordinates are given again, after line {}; expected every "
+                      "entry once: add up those of one place first",
+                      first));
+    }
+    first = start.line();
+  }
 }
 
 }  // namespace fuseflow

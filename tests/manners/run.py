@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What tools do on a terminal, which golden cases cannot show: colours, the line that is redrawn, Ctrl-C.
+"""What tools do on a terminal, which golden cases cannot show: colours, the line that is redrawn, Ctrl-C,
+names that are no orders.
 
 `run.py --tools DIR`. Each command runs on a pseudo-terminal of its own; status 77 where there are none (a chroot
 without /dev/pts).
@@ -20,6 +21,12 @@ result %y: f32[60, 60] dense,dense
 region @t { %t[i, f] = sum(j) %a[i, j] * %x[j, f] }
 region @u { %u[i, f] = sum(j) %a[i, j] * %t[j, f] }
 region @y { %y[i, f] = sum(j) %a[i, j] * %u[j, f] }
+"""
+NAMED = r"""fuseflow 1
+program "\x1b]0;title\x07"
+input %x: f32[3] dense = values(1,2,3)
+result %"\x1b[2J\xc2\x9b1m": f32[3] dense
+region @y { %"\x1b[2J\xc2\x9b1m"["\x1bi"] = %x["\x1bi"] * 2 }
 """
 RED = "\x1b[1;31merror:"
 ERASE = "\x1b[K"
@@ -85,6 +92,14 @@ def check_interrupt(expect):
         expect(os.path.getsize(name) > 0, f"Ctrl-C: no {name}")
 
 
+def check_names(expect):
+    """No name gives the terminal an order, whatever writes it."""
+    for command in ("sim -v", "order --list", "fuse", "lower", "dot", "estimate", "explore"):
+        text, status = on_terminal(f"fuseflow-{command} named.ff", {"TERM": "dumb"})
+        orders = [c for c in text if ord(c) < 0x20 and c not in "\r\n\t" or 0x7f <= ord(c) < 0xa0]
+        expect(status == 0 and "\\x1b" in text and not orders, f"{command}: {orders} in {text!r}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", required=True)
@@ -107,7 +122,9 @@ def main():
         os.chdir(folder)
         with open("in.ff", "w", encoding="utf-8") as file:
             file.write(SMALL)
-        for check in (check_colours, check_progress, check_interrupt):
+        with open("named.ff", "w", encoding="utf-8") as file:
+            file.write(NAMED)
+        for check in (check_colours, check_progress, check_interrupt, check_names):
             check(expect)
         os.chdir("/")
     for text in failures:

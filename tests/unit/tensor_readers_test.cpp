@@ -112,22 +112,58 @@ TEST_F(Readers, MtxRejectsLyingHeaders) {
   expect_contains(mtx_error(head + "3 3 1\n1 0 1\n"), "1 3:3 column 0 is out of range");
   expect_contains(mtx_error(head + "0 3 1\n1 1 1\n"), "the extent is 0");
   expect_contains(mtx_error(head + "3 3 1\n1 -1 1\n"), "'-1' is no number for column");
-  expect_contains(mtx_error(head + "3 3 1\n1 1    \n"), "the line ends where a value");
+  expect_contains(mtx_error(head + "3 3 1\n1 1    \n"),
+                  "1 3:1 an entry without a value, but the header says `real`");
+  expect_contains(mtx_error(head + "3 3 2\n1 1 9.25\n1 2    \n"),
+                  "1 4:8 the line ends where a value");
   expect_contains(mtx_error(head + "3 3 1\n1 1 x\n"), "1 3:5 'x' is not a value");
   expect_contains(mtx_error(head + "3 3 1\n1 1 1 1\n"), "1 3:7 unexpected '1'");
   expect_contains(mtx_error(head + "3 3 2\n2 1 1\n2 1 1\n"),
-                  "coordinate [1,0] (counted from 0) occurs twice");
+                  "1 4:1 row 2, column 1 is given again, after line 3");
   expect_contains(mtx_error("%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n"), "square");
   expect_contains(mtx_error("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 1\n"),
                   "diagonal");
   expect_contains(mtx_error("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n"),
-                  "1 3:6 unexpected '.5'");
+                  "1 3:5 '1.5' is not a whole number, but the header says `integer`");
   expect_contains(mtx_error("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n"),
                   "before the value of row 2, column 2");
   expect_contains(mtx_error("%%MatrixMarket matrix array real general\n1 1\n1\n2\n"),
                   "more values");
   expect_contains(mtx_error("%%MatrixMarket matrix array real general\n4000000000 4000000000\n"),
                   "has room for");
+}
+
+TEST_F(Readers, ANumberEndsAtABlank) {
+  const std::string head = kReal;
+  expect_contains(mtx_error(head + "3 3 1\n1 2-5\n"), "1 3:3 '2-5' is no number for column");
+  expect_contains(mtx_error(head + "3 3 2\n1 2.5 4\n3 3 1\n"), "1 3:3 '2.5' is no number");
+  expect_contains(mtx_error(head + "3 3 1\n1 2 5x\n"), "1 3:5 '5x' is not a value");
+  expect_contains(mtx_error(head + "3 3 1\n1 2 1.5.5\n"), "1 3:5 '1.5.5' is not a value");
+  expect_contains(mtx_error(head + "3 3.0 1\n1 2 5\n"), "1 2:3 '3.0' is no number");
+  expect_contains(mtx_error(head + "3,3 1\n1 2 5\n"), "',3' is no number");
+  expect_contains(tns_error("1 1 1 1.5\n2 3 2.5\n"), "1 2:5 '2.5' is no number for coordinate");
+  expect_contains(tns_error("1 1 1 1.5\n2 3+2 5\n"), "1 2:3 '3+2' is no number for coordinate");
+  EXPECT_EQ(tns("1 1 1.5#x\n").present(), 1);
+  expect_contains(smtx_error("3, 4, 4\n0 2 2 4\n1 3 0 2.5\n"), "'2.5' is no number");
+}
+
+TEST_F(Readers, MtxMessagesNameTheCause) {
+  const std::string matrix = "%%MatrixMarket matrix ";
+  expect_contains(mtx_error(matrix + "coordinate pattern general\n3 3 1\n1 1 0.5\n"),
+                  "1 3:1 an entry with a value, but the header says `pattern`");
+  expect_contains(mtx_error(matrix + "coordinate integer general\n3 3 2\n1 1\n2 2\n"),
+                  "1 3:1 an entry without a value, but the header says `integer`");
+  expect_contains(mtx_error(matrix + "coordinate real symmetric\n3 3 3\n1 3 4\n2 1 5\n3 1 4\n"),
+                  "1 5:1 row 3, column 1 is given, too, by line 3: the header says symmetric");
+  expect_contains(mtx_error(matrix + "array real skew-symmetric\n3 3\n0\n2\n-3\n0\n7\n0\n"),
+                  "1 6:1 more values follow than the 3 of a skew-symmetric array of 3 x 3");
+  expect_contains(mtx_error(matrix + "array real symmetric\n2 2\n0\n2\n2\n3\n"),
+                  "1 6:1 more values follow than the 3 of a symmetric array of 2 x 2");
+}
+
+TEST_F(Readers, AMarkOfTheEncodingIsPassedOver) {
+  EXPECT_EQ(mtx(std::string("\xef\xbb\xbf") + kReal + "1 2 1\n1 2 3\n").stored(), 1);
+  expect_contains(mtx_error(std::string("\xef\xbb\xbfx") + kReal), "1 1:1 not a Matrix Market");
 }
 
 TEST_F(Readers, MissingFileIsAnIoError) {
@@ -157,8 +193,8 @@ TEST_F(Readers, TnsRejects) {
   expect_contains(tns_error("1 1 1\n", {{2, 2, 2}}), "expected 3 coordinates");
   expect_contains(tns_error("99999999999 1 1\n"), "out of range");
   expect_contains(tns_error("1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"), "at most 16");
-  expect_contains(error_of([&] { to_storage(tns("1 1 2\n1 1 3\n"), sparse_format(2)); }),
-                  "occurs twice");
+  expect_contains(error_of([&] { to_storage(tns("1 1 2\n#\n1 1 3\n"), sparse_format(2)); }),
+                  "1 3:1 these coordinates are given again, after line 1");
 }
 
 TEST_F(Readers, SmtxIsAPattern) {

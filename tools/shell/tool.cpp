@@ -6,6 +6,9 @@
 #include <new>
 
 #include "support/heap.h"
+#include "support/inputs.h"
+#include "support/standard_streams.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -14,9 +17,9 @@ namespace {
 /// The outcome of `body` as an exit status, with a message where it is not ok.
 int exit_status_of(const std::string& tool, const std::function<ExitCode()>& body) {
   try {
-    return static_cast<int>(body());
-  } catch (const ClosedPipe&) {
-    return static_cast<int>(ExitCode::ok);
+    const ExitCode code = body();
+    finish_standard_output();
+    return static_cast<int>(code);
   } catch (const Error& error) {
     print(error.diagnostics());
     return static_cast<int>(error.code());
@@ -25,7 +28,7 @@ int exit_status_of(const std::string& tool, const std::function<ExitCode()>& bod
     return static_cast<int>(ExitCode::unfinished);
   } catch (const std::exception& bug) {
     std::fprintf(stderr, "internal error: %s\nThis is a defect of %s; please report the input.\n",
-                 bug.what(), tool.c_str());
+                 printable(bug.what()).c_str(), tool.c_str());
     return static_cast<int>(ExitCode::internal);
   }
 }
@@ -62,12 +65,16 @@ std::optional<int> read_arguments(int argc, char** argv, CommandLine& app) {
 }
 
 int run_tool(int argc, char** argv, CommandLine& app, const std::function<ExitCode()>& body) {
+  // A pipe that is closed and a file that may not grow are errors of write().
   std::signal(SIGPIPE, SIG_IGN);
-  bool quiet = false;
+  std::signal(SIGXFSZ, SIG_IGN);
+  bool quiet = false, force = false;
+  app.add_flag("--force", force, "Let outputs replace files that the tool reads");
   app.add_flag("-q,--quiet", quiet, "Print errors only: no notes, warnings, summaries or progress");
   app.set_version("fuseflow " + tool_version());
   if (const std::optional<int> ended = read_arguments(argc, argv, app)) return *ended;
   if (quiet) be_quiet();
+  if (!force) keep_inputs();
   prepare_heap();
   return exit_status_of(app.tool(), body);
 }

@@ -9,6 +9,7 @@
 #include "ir/names.h"
 #include "sim/report/check_facts.h"
 #include "sim/report/check_rewrite.h"
+#include "tensor/extents.h"
 #include "tensor/source.h"
 
 namespace fuseflow {
@@ -155,7 +156,9 @@ Source file_source(const std::string& path, const Tensor& tensor) {
   const std::vector<int64_t> shape = known_shape(tensor), files = file_shape(tensor);
   Source source = parse_binding(path);
   if (source.kind != Source::Kind::file) return source;
-  const std::vector<int64_t> own = read_raw(source, std::nullopt, {}).shape;
+  if (!says_extents(source) && shape == files) return source;
+  std::vector<int64_t> own = read_raw(source, std::nullopt, {}).shape;
+  if (!says_extents(source)) own = own.size() == shape.size() ? shape : files;
   if (own != shape && own != files && !are_parts(shape, own)) {
     throw Error(ExitCode::rejected, Location{path},
                 fmt::format("{} has shape [{}], expected that of %{}, [{}]", to_string(source),
