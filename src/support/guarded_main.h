@@ -1,5 +1,5 @@
-// What main() is of every program here: its body, and a message for an exception that nothing
-// caught. Nothing else.
+// What main() is of every program here: its body, on a stack that is deep enough, and a message for
+// an exception that nothing caught. Nothing else.
 #pragma once
 
 #include <cstdio>
@@ -11,15 +11,6 @@ namespace fuseflow {
 
 /// The status of `body`. Tools map their errors to statuses themselves (support/tool.h); what
 /// escapes them, e.g. while the options are declared, is a defect: ExitCode::internal.
-inline int guarded_main(int argc, char** argv, int (*body)(int, char**)) noexcept {
-  try {
-    return body(argc, argv);
-  } catch (const std::exception& bug) {
-    std::fprintf(stderr, "internal error: %s\n", bug.what());
-  } catch (...) {
-    std::fputs("internal error: an exception of no known type\n", stderr);
-  }
-  return static_cast<int>(ExitCode::internal);
-}
+int guarded_main(int argc, char** argv, int (*body)(int, char**)) noexcept;
 
 }  // namespace fuseflow

@@ -8,6 +8,8 @@
 #include <thread>
 #else
 #include <tbb/parallel_for.h>
+
+#include "support/on_threads.h"
 #endif
 
 namespace fuseflow {
@@ -37,6 +39,7 @@ void parallel_for(Index first, Index last, const Body& body) {
   other.join();
   if (thrown) std::rethrow_exception(thrown);
 #else
+  allow_threads();
   tbb::parallel_for(first, last, body);
 #endif
 }

@@ -63,7 +63,15 @@ struct Deadlock {
   DepthAdvice advice;
 };
 
-enum class Finish : uint8_t { done, deadlock, max_cycles, max_seconds, max_memory, cancelled };
+enum class Finish : uint8_t {
+  done,
+  deadlock,
+  max_cycles,
+  max_seconds,
+  max_memory,
+  cancelled,
+  too_late  ///< it takes more cycles than can be counted (support/latest.h)
+};
 
 struct RunResult : RunCounts<int64_t> {
   Finish finish = Finish::done;

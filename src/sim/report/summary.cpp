@@ -191,6 +191,11 @@ std::string describe_finish(const Program& program, const ProgramRun& run) {
     case Finish::cancelled:
       why = "interrupted";
       break;
+    case Finish::too_late:
+      return fmt::format(
+          "region @{} did not finish: the program takes more cycles than can be "
+          "counted; expected less data, or shorter latencies and intervals",
+          region.name);
   }
   if (run.finish == Finish::max_cycles) {
     return fmt::format("region @{} did not finish: {}", region.name, why);

@@ -120,9 +120,11 @@ class Launch {
     for (int32_t cluster = 0; cluster < slots_; ++cluster) {
       start(cluster, 0);
     }
+    const int64_t latest =
+        options_.most_cycles > 0 ? capped_product(options_.most_cycles, kTicks) : kLatest;
     for (int64_t served = 1; !events_.empty(); ++served) {
       const Event event = events_.top();
-      const bool late = options_.most_cycles > 0 && event.time > options_.most_cycles * kTicks;
+      const bool late = event.time > latest;
       if (late || (served % kEventsBetweenChecks == 0 && options_.go_on &&
                    !options_.go_on(event.time / kTicks))) {
         result_.finished = false;
@@ -308,7 +310,7 @@ class Launch {
     for (int32_t p = 0; p < node.pieces; ++p) {
       TileOp piece = node;
       piece.row = pieces[static_cast<size_t>(node.first_piece) + static_cast<size_t>(p)];
-      core.port += a_piece;
+      core.port = later(core.port, a_piece);
       const TileAnswer answer =
           memory_.load({key_of(piece, event), bytes, channel + p, time, core.port});
       count_memory(node, {.global_read = answer.memory_bytes});
@@ -367,7 +369,7 @@ class Launch {
 
   int64_t over_link(CoreClock& core, int64_t bytes, int64_t time) const {
     const int64_t begin = std::max(time, core.link);
-    core.link = begin + ticks_for(static_cast<double>(bytes), link_rate_);
+    core.link = later(begin, ticks_for(static_cast<double>(bytes), link_rate_));
     return core.link + link_latency_;
   }
 
@@ -378,8 +380,8 @@ class Launch {
     int64_t end = time;
     if (bytes > 0) {
       core.scratchpad =
-          std::max(time, core.scratchpad) +
-          ticks_for(static_cast<double>(bytes), machine_.core.scratchpad_bytes_per_cycle);
+          later(std::max(time, core.scratchpad),
+                ticks_for(static_cast<double>(bytes), machine_.core.scratchpad_bytes_per_cycle));
       end = std::max(end, core.scratchpad);
     }
     if (node.bytes.registers > 0) {
@@ -391,7 +393,7 @@ class Launch {
           machine_.matrix_work(node.rows, node.cols, node.depth, options_.element_bytes);
       end = std::max({end, time + kTicks, time + ticks_for(work, matrix_rate_)});
       core.matrix = end;
-      matrix_busy_ += end - time;
+      matrix_busy_ = later(matrix_busy_, end - time);  // of all cores together
       return end;
     }
     if (takes_lanes(node)) {

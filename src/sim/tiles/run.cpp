@@ -149,6 +149,7 @@ RunResult counted(const Graph& graph, const Machine& machine, const RunOptions& 
   if (options.trace) trace_nodes(times, result);
   limits.go_on(measured.cycles);
   result.finish = limits.finish();
+  if (result.finish == Finish::done && !measured.finished) result.finish = Finish::too_late;
   return result;
 }
 

@@ -1,0 +1,24 @@
+// The end of countable time: how long a run may take, and products that stop there.
+#pragma once
+
+#include <cstdint>
+
+namespace fuseflow {
+
+/// A run that is not over by then is ended (Finish::too_late), whatever its unit of time. Four
+/// times as much can be counted: a time up to here and a few constants more never wrap.
+inline constexpr int64_t kLatest = int64_t{1} << 61;
+
+/// No single constant (a latency, an interval) counts as more than this.
+inline constexpr int64_t kLongest = kLatest / 2;
+
+/// What computes times throws when they are later than kLatest.
+struct TooLate {};
+
+/// a * b of numbers that are not negative, at most kLongest.
+constexpr int64_t capped_product(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) || product > kLongest ? kLongest : product;
+}
+
+}  // namespace fuseflow
