@@ -78,6 +78,18 @@ class Run {
   }
 
  private:
+  /// Notes why the work could not go on, if it could not: even a single batch may take too long.
+  template <typename Work>
+  void until_stopped(const Work& work) {
+    try {
+      work();
+    } catch (const TooLate&) {
+      result_.finish = Finish::too_late;
+    } catch (const Stopped& stopped) {
+      result_.finish = finish_of(stopped);
+    }
+  }
+
   void start_memory(Memory& memory) {
     addresses_ =
         std::make_unique<Addresses>(program_, graph_, data_.storage, machine_.dram.burst_bytes);
@@ -87,7 +99,7 @@ class Run {
         options_.accessed(request.time, request.write, request.address);
       });
     }
-    now_ = solver_->load(bursts_to_load());
+    until_stopped([&] { now_ = solver_->load(bursts_to_load()); });
   }
   /// Bursts of the scratchpad tensors that are loaded when the graph starts.
   int64_t bursts_to_load() const {
@@ -311,13 +323,7 @@ void Run::run_phases(int first, int last) {
     solver_->start_phase(nodes_, start_);
   }
   if (options_.trace) solver_->note_activity(result_.activity, result_.stalls);
-  try {
-    work_until_ended();
-  } catch (const TooLate&) {
-    result_.finish = Finish::too_late;
-  } catch (const Stopped& stopped) {  // within a batch, whose times take long
-    result_.finish = finish_of(stopped);
-  }
+  until_stopped([&] { work_until_ended(); });
   now_ = std::max(now_, solver_->reached());
   finish_phase();
 }

@@ -2,6 +2,7 @@
 
 #include "sim/common/conversion.h"
 #include "support/error.h"
+#include "support/latest.h"
 
 namespace fuseflow {
 
@@ -19,6 +20,8 @@ RunResult run_conversion(const Program& program, const Graph& graph, const Tenso
     result.finish = Finish::cancelled;
   } else if (options.max_cycles > 0 && result.cycles > options.max_cycles) {
     result.finish = Finish::max_cycles;
+  } else if (result.cycles >= kLatest) {
+    result.finish = Finish::too_late;
   } else {
     result.results.emplace_back(node.tensor, copy);
   }

@@ -3,23 +3,15 @@
 // ir-spec/cluster.md, "The L2".
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "machine/machine.h"
 #include "sim/tiles/tile_cache.h"
-#include "support/latest.h"
 
 namespace fuseflow {
 
 inline constexpr int64_t kTicks = 64;  ///< time units a cycle, so that bandwidths need not divide
-
-/// `ticks` after `time`. A resource may be asked far ahead of the events, which end with kLatest:
-/// it is free at twice that at the latest, so that its time never wraps.
-inline int64_t later(int64_t time, int64_t ticks) {
-  return std::min(time + ticks, 2 * kLatest);
-}
 
 /// Ticks that `amount` takes at a rate a cycle, kLongest at most; a rate of 0 is free.
 int64_t ticks_for(double amount, double per_cycle);
