@@ -84,7 +84,8 @@ class Run {
     try {
       work();
     } catch (const TooLate&) {
-      result_.finish = Finish::too_late;
+      result_.finish = Finish::max_cycles;
+      now_ = kLatest;
     } catch (const Stopped& stopped) {
       result_.finish = finish_of(stopped);
     }

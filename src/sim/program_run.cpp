@@ -195,7 +195,12 @@ ProgramRun run_program(const Program& program, TensorData data, const Machine& m
       held += storage_bytes(program, tensor, *storage);
     }
     run.finish = run.regions.back().finish;
-    if (run.finish == Finish::done && ended > kLatest) run.finish = Finish::too_late;
+    if (ended > kLatest) {
+      throw Error(ExitCode::unfinished, program.regions[r].where,
+                  fmt::format("the program takes more cycles than can be counted: with those "
+                              "between regions, {} until the end of region @{}",
+                              ended, program.regions[r].name));
+    }
     if (run.finish != Finish::done) break;
   }
   run.seconds = elapsed();

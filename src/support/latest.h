@@ -7,7 +7,7 @@
 
 namespace fuseflow {
 
-/// A run that is not over by then is ended (Finish::too_late), whatever its unit of time. Four
+/// A run that is not over by then is ended, as by --max-cycles, whatever its unit of time. Four
 /// times as much can be counted: a time up to here and a few constants more never wrap.
 inline constexpr int64_t kLatest = int64_t{1} << 61;
 

@@ -63,15 +63,7 @@ struct Deadlock {
   DepthAdvice advice;
 };
 
-enum class Finish : uint8_t {
-  done,
-  deadlock,
-  max_cycles,
-  max_seconds,
-  max_memory,
-  cancelled,
-  too_late  ///< it takes more cycles than can be counted (support/latest.h)
-};
+enum class Finish : uint8_t { done, deadlock, max_cycles, max_seconds, max_memory, cancelled };
 
 struct RunResult : RunCounts<int64_t> {
   Finish finish = Finish::done;

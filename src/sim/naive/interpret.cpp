@@ -168,7 +168,7 @@ bool Run::run_node(NodeRun& node) {
     progress = true;
     now_ = std::max(now_, node.stats().last_step + 1);
     if (now_ > kLatest) {
-      result_.finish = Finish::too_late;
+      result_.finish = Finish::max_cycles;
       return false;
     }
     if (++steps_ % kStepsBetweenChecks == 0 && !check_limits()) return false;

@@ -29,8 +29,8 @@ struct Measured {
   LevelBytes bytes;
   int64_t flops = 0;  ///< of the matrix units
   int64_t nodes = 0;
-  int64_t matrix_busy_cycles = 0;  ///< summed over cores
-  bool finished = true;  ///< false: `go_on` said no, or `most_cycles` or all that count passed
+  int64_t matrix_busy_cycles = 0;              ///< summed over cores
+  bool finished = true;                        ///< false: `go_on` said no, or `most_cycles` passed
   Measured& operator+=(const Measured& next);  ///< `next` runs after this one
 };
 

@@ -13,7 +13,7 @@ namespace fuseflow {
 
 inline constexpr int64_t kTicks = 64;  ///< time units a cycle, so that bandwidths need not divide
 
-/// Ticks that `amount` takes at a rate a cycle, kLongest at most; a rate of 0 is free.
+/// Ticks that `amount` takes at a rate a cycle; a rate of 0 is free.
 int64_t ticks_for(double amount, double per_cycle);
 
 /// What a core asks of memory, in ticks.
