@@ -450,10 +450,12 @@ ExitCode run_sim(SimOptions& options) {
   const std::set<std::string> written = with_graph(program);
   begin("the data were not loaded");
   const DataRead read = find_data_facts(program);  // held until the simulation has loaded them
+  begin("the program was not lowered");
   program = lower_program(std::move(program));
   if (options.verbose) {
     for (const std::string& line : density_notes(program)) report(Severity::note, line);
   }
+  begin("the data were not loaded");
   check_named_tensors(program, options);
   warn_of_streams(program, machine);
   note_shallower_buffers(program, machine);

@@ -8,6 +8,7 @@
 
 #include "ir/copies.h"
 #include "lower/flops.h"
+#include "support/stop.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -83,6 +84,7 @@ class PlacementSearch {
 
   LoweredRegion lower_until_possible() {
     while (true) {
+      stop_if_asked();
       try {
         return lower_region_traced(choice_.program, region_, lower_);
       } catch (const LoweringConflict& conflict) {

@@ -29,7 +29,7 @@ void check_banks(const Machine& machine) {
                      kMostBanks, banks));
 }
 
-/// A bank has time between its refreshes: each takes its turn in a round, and whoever waits for a
+/// A bank has time between its refreshes: each takes its turn in a round, and a request for the
 /// bank must get a row of it opened before the next one, or it would wait for ever.
 void check_refresh(const Machine& machine) {
   const DramModel& dram = machine.dram;

@@ -3,6 +3,7 @@
 // The thread sanitizer does not see what a TBB that was built without it synchronises: it gets
 // plain threads, which run the same code.
 #include <algorithm>
+#include <climits>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -30,9 +31,13 @@ void on_threads(int count, const std::function<void()>& work) {
   for (std::thread& helper : helpers) helper.join();
 }
 
-void allow_threads(int) {}
+int allowed_threads(int count) {
+  return count;
+}
 
-void allow_threads() {}
+int allowed_threads() {
+  return processors();
+}
 
 int processors() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
@@ -68,29 +73,34 @@ int startable(int count) {
 
 }  // namespace
 
-void allow_threads(int count) {
+int allowed_threads(int count) {
   static std::mutex mutex;
   static int tried = 1;
-  // Never destroyed: it holds until the process ends.
-  static const tbb::global_control* limit = nullptr;
+  static int most = INT_MAX;
   const std::lock_guard lock(mutex);
-  if (count <= tried || limit != nullptr) return;
-  tried = count;
-  const int others = startable(count - 1);
-  if (others == count - 1) return;
-  // One less: of those that have just ended, one may still count.
-  limit = new tbb::global_control(tbb::global_control::max_allowed_parallelism,
-                                  static_cast<size_t>(std::max(1, others)));
+  if (count > tried && most == INT_MAX) {
+    tried = count;
+    const int others = startable(count - 1);
+    if (others < count - 1) {
+      most = std::max(1, others);  // one less: of those that have just ended, one may still count
+      // Never destroyed: it holds until the process ends.
+      static const auto* const limit = new tbb::global_control(
+          tbb::global_control::max_allowed_parallelism, static_cast<size_t>(most));
+      static_cast<void>(limit);
+    }
+  }
+  return std::min(count, most);
 }
 
-void allow_threads() {
+int allowed_threads() {
   using tbb::global_control;
-  allow_threads(
+  return allowed_threads(
       static_cast<int>(global_control::active_value(global_control::max_allowed_parallelism)));
 }
 
 void on_threads(int count, const std::function<void()>& work) {
-  allow_threads(count);
+  count = allowed_threads(count);
+  if (count <= 1) return work();
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<size_t>(count));
   tbb::task_arena arena(count);

@@ -10,13 +10,13 @@ namespace fuseflow {
 /// must be able to do everything alone, and nothing when everything is done. It must not throw.
 void on_threads(int count, const std::function<void()>& work);
 
-/// Before work that uses up to `count` threads, the calling one included, if not by on_threads():
-/// finds out whether the host lets this process start so many. If not (`ulimit -u`), oneTBB, which
-/// would end the process, is told to use fewer from now on.
-void allow_threads(int count);
+/// Of `count` threads, the calling one included, how many the host lets this process have. If these
+/// are fewer (`ulimit -u`), oneTBB, which would end the process, is told so for all that follows.
+/// For what uses oneTBB otherwise than by on_threads().
+int allowed_threads(int count);
 
-/// The same for as many as oneTBB would use now.
-void allow_threads();
+/// The same of as many as oneTBB would use now.
+int allowed_threads();
 
 /// How many threads can run side by side: the processors that the host lets this process use.
 int processors();

@@ -39,8 +39,11 @@ void parallel_for(Index first, Index last, const Body& body) {
   other.join();
   if (thrown) std::rethrow_exception(thrown);
 #else
-  allow_threads();
-  tbb::parallel_for(first, last, body);
+  if (allowed_threads() == 1) {
+    for (Index i = first; i < last; ++i) body(i);
+  } else {
+    tbb::parallel_for(first, last, body);
+  }
 #endif
 }
 
