@@ -58,7 +58,7 @@ struct SimOptions {
   std::string dram_trace_file;
   std::string dram_trace;  ///< its text
   RunOptions run;
-  std::chrono::steady_clock::time_point started;  ///< of loading data, which comes first
+  std::chrono::steady_clock::time_point started;  ///< of reading the program, which comes first
   double max_memory_mib = 0;
   std::string executor = "fast";
   bool verbose = false;
@@ -182,6 +182,13 @@ class Progress {
   double expected_ = 0;  // of the whole program
 };
 
+/// What remains of --max-seconds; 0 where it is not given.
+double seconds_left(const SimOptions& options) {
+  if (options.run.max_seconds == 0) return 0;
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - options.started;
+  return std::max(1e-9, options.run.max_seconds - spent.count());
+}
+
 /// What came of --check and --expect.
 struct Checks {
   std::vector<CheckedTensor> tensors;
@@ -232,6 +239,7 @@ void attempt(std::optional<Error>& error, const std::function<void()>& act) {
 
 Checks run_checks(const Program& program, const SimOptions& options, const ProgramRun& run) {
   Checks checks;
+  const StopScope scope("the check did not finish", seconds_left(options));
   if (options.check)
     attempt(checks.error, [&] { check_by_reference(program, options, run, checks); });
   for (const auto& expected : options.expected) {
@@ -334,13 +342,6 @@ std::set<std::string> with_graph(const Program& program) {
               {{Severity::error, region.where, message, ""}, {Severity::note, {}, advice, ""}});
 }
 
-/// What remains of --max-seconds; 0 where it is not given.
-double seconds_left(const SimOptions& options) {
-  if (options.run.max_seconds == 0) return 0;
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - options.started;
-  return std::max(1e-9, options.run.max_seconds - spent.count());
-}
-
 /// `written`: the regions whose graphs were not made by lowering.
 ProgramRun simulate(const Program& program, const std::set<std::string>& written, TensorData data,
                     const Machine& machine, SimOptions& options) {
@@ -433,25 +434,32 @@ ExitCode run_sim(SimOptions& options) {
   }
   check_options(options);
   if (!options.dram_trace_file.empty()) require_memory_model(machine);
-  Program program = read_program(options.filter);
-  const std::set<std::string> written = with_graph(program);
   options.started = std::chrono::steady_clock::now();
   options.run.executor = options.executor == "naive" ? Executor::naive : Executor::fast;
   options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
   const InterruptScope scope;
-  std::optional<StopScope> loading;
-  loading.emplace(options.run.max_seconds, options.run.max_memory_bytes);
+  std::optional<StopScope> limits;  // of the part of the work that `lost` names
+  const auto begin = [&](const char* lost) {
+    limits.emplace(lost, seconds_left(options), options.run.max_memory_bytes);
+  };
+  begin("the program was not read");
+  Program program = read_program(options.filter);
+  const std::set<std::string> written = with_graph(program);
+  begin("the data were not loaded");
   const DataRead read = find_data_facts(program);  // held until the simulation has loaded them
+  begin("the program was not lowered");
   program = lower_program(std::move(program));
   if (options.verbose) {
     for (const std::string& line : density_notes(program)) report(Severity::note, line);
   }
+  begin("the data were not loaded");
   check_named_tensors(program, options);
   warn_of_streams(program, machine);
   note_shallower_buffers(program, machine);
   TensorData data = load_tensors(program, {}, options.run.threads);
-  loading.reset();
+  begin("the simulation did not finish");
   const ProgramRun run = simulate(program, written, std::move(data), machine, options);
+  limits.reset();
   return report_run(program, machine, options, run);
 }
 

@@ -12,6 +12,7 @@
 #include "resources/resources.h"
 #include "sim/program_run.h"
 #include "support/error.h"
+#include "support/stop.h"
 
 namespace fuseflow {
 
@@ -197,6 +198,7 @@ bool EstimatedCosts::lower_in(Program& program, size_t region) {
 
 /// Of a region with a graph; keeps the patterns that it writes.
 Cost EstimatedCosts::estimate_into(const Program& program, const Region& region, Known& known) {
+  stop_if_asked();
   add_inputs(program, region, known);
   for (const Statement& s : region.statements) {
     const auto t = static_cast<size_t>(s.result);

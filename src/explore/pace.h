@@ -8,9 +8,11 @@
 
 namespace fuseflow {
 
+/// The options of the next of so many searches, from now on: its share of the time that is left.
+SearchOptions next_of(size_t searches, SearchOptions options);
+
 class Pace {
  public:
-  /// Time runs from here.
   explicit Pace(const SearchOptions& options) : options_(options) {}
 
   /// Also when a signal asked the search to end. `share`: of the time budget.
@@ -23,7 +25,6 @@ class Pace {
  private:
   using Clock = std::chrono::steady_clock;
   const SearchOptions& options_;
-  const Clock::time_point start_ = Clock::now();
   std::string best_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "estimate/pass_costs.h"
+#include "explore/pace.h"
 #include "ir/print.h"
 #include "passes/rewrite.h"
 
@@ -35,11 +36,10 @@ SearchResult search_rewritten(Program& kernels, const Machine& machine,
     result.notes.emplace_back("no rewrite gains by estimate: the program was searched as given");
     return result;
   }
-  SearchOptions half = options;
-  half.budget_seconds = options.budget_seconds / 2;
-  SearchResult given = search(kernels, machine, half);
-  half.seeds.clear();
-  SearchResult other = search(rewritten, machine, half);
+  SearchResult given = search(kernels, machine, next_of(2, options));
+  SearchOptions own = next_of(1, options);
+  own.seeds.clear();
+  SearchResult other = search(rewritten, machine, own);
   const bool wins = complete(other) && (!complete(given) || cost_of(other) < cost_of(given));
   const std::string note = fmt::format("the best of the program as given: {}; rewritten: {}",
                                        best_text(given, machine), best_text(other, machine));

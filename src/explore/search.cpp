@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "explore/journal.h"
+#include "explore/pace.h"
 #include "explore/search_program.h"
 #include "explore/whole_program.h"
 #include "ir/print.h"
@@ -83,8 +84,10 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
   Record record(journal, options.merge);  // before anything is planned: files may be no shards
   SearchResult all;
   size_t next_id = 0;
+  size_t searches = options.blocks.size();
   for (const int64_t side : options.blocks) {
     if (interrupted()) break;
+    const SearchOptions own = next_of(searches--, options);
     std::string why;
     const std::optional<Program> program =
         side == 1 ? std::optional<Program>(kernels) : blocked(kernels, side, why);
@@ -93,7 +96,7 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
       continue;
     }
     try {
-      add_variant(all, search_program(*program, machine, options, record, next_id), side);
+      add_variant(all, search_program(*program, machine, own, record, next_id), side);
     } catch (const Error& error) {
       if (side == 1 || error.code() == ExitCode::internal) throw;
       all.notes.push_back(fmt::format("blocks of {}: {}", side, error.what()));

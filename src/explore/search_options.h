@@ -1,6 +1,7 @@
 // What a search is asked for. Nothing of how it searches.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -34,8 +35,10 @@ struct SearchOptions {
   bool exhaustive = false;  ///< nothing is pruned or cut
   int threads = 1;
   double budget_seconds = 0;  ///< 0: no limit; after it only first points and seeds are simulated
-  std::string journal;        ///< empty: none
-  size_t shard = 0;           ///< this shard simulates the points id % shards == shard
+  /// From when these count: also what is planned, and other searches for the same, take time.
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+  std::string journal;  ///< empty: none
+  size_t shard = 0;     ///< this shard simulates the points id % shards == shard
   size_t shards = 1;
   std::vector<std::string> merge;  ///< CSVs of all shards: nothing is simulated
   std::function<void(const SearchProgress&)> progress;  ///< called by any thread

@@ -14,6 +14,7 @@
 #include "explore/worth_trying.h"
 #include "sim/program_run.h"
 #include "support/interrupt.h"
+#include "support/stop.h"
 
 namespace fuseflow {
 
@@ -29,6 +30,17 @@ std::vector<Seed> all_seeds(const Program& kernels, const Machine& machine,
     for (Seed& seed : options.planned->make(kernels)) seeds.push_back(std::move(seed));
   }
   return seeds;
+}
+
+/// None if a signal ends their planning, which may take longer than all that follows.
+std::vector<Seed> seeds_until_interrupted(const Program& kernels, const Machine& machine,
+                                          const SearchOptions& options) {
+  const StopScope scope("the seeds were not planned");
+  try {
+    return all_seeds(kernels, machine, options);
+  } catch (const Stopped&) {
+    return {};
+  }
 }
 
 /// What of the space is not searched.
@@ -70,7 +82,7 @@ SearchResult search_program(const Program& kernels, const Machine& machine,
                             const SearchOptions& options, Record& record, size_t& next_id) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<size_t>(std::max(1, options.threads)));
-  std::vector<Seed> seeds = all_seeds(kernels, machine, options);
+  std::vector<Seed> seeds = seeds_until_interrupted(kernels, machine, options);
   StreamKernels streams = stream_kernels(kernels, machine, seeds);
   SearchState state{kernels,
                     machine,

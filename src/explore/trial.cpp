@@ -13,6 +13,7 @@
 #include "sim/program_run.h"
 #include "support/error.h"
 #include "support/interrupt.h"
+#include "support/latest.h"
 
 namespace fuseflow {
 
@@ -43,16 +44,17 @@ PointResult counted(const Program& program, const Graph& graph, const Machine& m
           run.dram_read_bytes + run.dram_write_bytes,
           run.scratchpad_read_bytes + run.scratchpad_write_bytes,
           "",
-          std::llround(energy.total_pj)};
+          capped_round(energy.total_pj)};
 }
 
 /// A region after the others of its point.
 void add(PointResult& sum, const PointResult& region, const Amounts& pause) {
-  sum.cycles += std::llround(pause.cycles) + region.cycles;
+  sum.cycles = capped_sum(sum.cycles, capped_sum(region.cycles, capped_round(pause.cycles)));
   sum.flops += region.flops;
-  sum.dram_bytes += std::llround(pause.dram_bytes) + region.dram_bytes;
+  sum.dram_bytes += capped_round(pause.dram_bytes) + region.dram_bytes;
   sum.scratchpad_bytes += region.scratchpad_bytes;
-  sum.energy_pj += std::llround(pause.energy_pj) + region.energy_pj;
+  sum.energy_pj =
+      capped_sum(sum.energy_pj, capped_sum(region.energy_pj, capped_round(pause.energy_pj)));
 }
 
 PointResult sum_of(const std::vector<CopyMade>& copies) {
@@ -169,10 +171,10 @@ std::vector<CopyMade> Evaluator::copies(const Lowered& lowered) const {
                                                lowered.data, machine_);
       PointResult takes;
       add(takes,
-          {PointStatus::simulated, std::llround(e.cycles), 0,
-           std::llround(e.dram_read_bytes + e.dram_write_bytes),
-           std::llround(e.scratchpad_read_bytes + e.scratchpad_write_bytes), "",
-           std::llround(e.energy_pj)},
+          {PointStatus::simulated, capped_round(e.cycles), 0,
+           capped_round(e.dram_read_bytes + e.dram_write_bytes),
+           capped_round(e.scratchpad_read_bytes + e.scratchpad_write_bytes), "",
+           capped_round(e.energy_pj)},
           pause_of(machine_));
       made.push_back({original_of(lowered.program, copy),
                       lowered.program.tensors[static_cast<size_t>(copy)].format, takes});
@@ -188,7 +190,7 @@ PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* re
   PointResult sum = sum_of(copies(lowered));
   for (size_t part = 0; part < lowered.regions; ++part) {
     const Amounts pause = part > 0 ? pause_of(machine_) : Amounts{};
-    const int64_t taken = sum.cycles + std::llround(pause.cycles);
+    const int64_t taken = capped_sum(sum.cycles, capped_round(pause.cycles));
     if (goal > 0 && taken >= goal) return cut;
     PointResult region = simulate(lowered, part, goal, taken, threads);
     if (region.status != PointStatus::simulated) return region;

@@ -298,6 +298,14 @@ std::vector<OrderEdge> mask_preferences(const Program& program, const Expression
   int group = 0;
   for (const ExprNode& node : expressions.nodes) {
     if (node.kind != Kind::apply || !node.fill || node.children.size() < 2) continue;
+    const auto filters = [&](size_t mask) {  // no value of its own where the mask has none
+      return std::all_of(node.patterns.begin(), node.patterns.end(),
+                         [&](unsigned p) { return ((p >> mask) & 1U) != 0; });
+    };
+    // Of a sum of many terms no operand does: what is below each partial sum is not looked for.
+    bool any = false;
+    for (size_t c = 0; c < node.children.size(); ++c) any = any || filters(c);
+    if (!any) continue;
     std::vector<SubscriptReach> reaches;
     for (const int child : node.children) {
       std::set<int> seen;
@@ -305,10 +313,6 @@ std::vector<OrderEdge> mask_preferences(const Program& program, const Expression
       reach(program, expressions, child, reaches.back(), seen);
     }
     for (size_t c = 0; c < node.children.size(); ++c) {
-      const auto filters = [&](size_t mask) {  // no value of its own where the mask has none
-        return std::all_of(node.patterns.begin(), node.patterns.end(),
-                           [&](unsigned p) { return ((p >> mask) & 1U) != 0; });
-      };
       for (size_t mask = 0; mask < node.children.size(); ++mask) {
         if (mask == c || !filters(mask)) continue;
         for (const int reduction : reaches[c].reductions) {

@@ -8,6 +8,7 @@
 
 #include "ir/copies.h"
 #include "lower/flops.h"
+#include "support/stop.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -83,20 +84,30 @@ class PlacementSearch {
 
   LoweredRegion lower_until_possible() {
     while (true) {
+      stop_if_asked();
       try {
         return lower_region_traced(choice_.program, region_, lower_);
       } catch (const LoweringConflict& conflict) {
         if (conflict.tensor() >= 0 && store(conflict.tensor(), conflict.what())) continue;
-        if (++resolutions_ > kMaxResolutions || !resolve_cycle()) throw;
+        if (++resolutions_ > kMaxResolutions || !resolve_cycle(analysed())) throw;
+        // Where nothing streams, only cycles stand in the way: they are looked for without
+        // lowering what comes before the next one.
+        while (!has_inlined() && resolutions_ < kMaxResolutions && resolve_cycle(analysed())) {
+          ++resolutions_;
+        }
       }
     }
   }
 
+  RegionIndices analysed() const {
+    return region_indices(choice_.program, region_, lower_.max_instances);
+  }
+
   /// Breaks a cycle of order constraints: by storing an intermediate on it, else by a copy of a
-  /// view in another order.
-  bool resolve_cycle() {
-    const RegionIndices indices = region_indices(choice_.program, region_, lower_.max_instances);
+  /// view in another order. Whether there was one, and it is broken.
+  bool resolve_cycle(const RegionIndices& indices) {
     const std::vector<OrderEdge> cycle = find_cycle(indices);
+    if (cycle.empty()) return false;
     const std::string why = "no order fits " + describe(indices, cycle);
     for (const OrderEdge& edge : cycle) {
       if (edge.instance < 0) continue;

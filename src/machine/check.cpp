@@ -17,6 +17,34 @@ namespace {
                                               key, value, expected));
 }
 
+/// Each bank takes room while it is simulated.
+void check_banks(const Machine& machine) {
+  constexpr int64_t kMostBanks = int64_t{1} << 20;
+  const DramModel& dram = machine.dram;
+  const int64_t banks = dram.bank_groups * dram.banks_per_group;
+  if (banks <= kMostBanks / dram.channels) return;
+  refuse(machine, "dram.channels", dram.channels,
+         fmt::format("at most {} banks of all channels together; `dram.bank_groups` and "
+                     "`dram.banks_per_group` give {} for each channel",
+                     kMostBanks, banks));
+}
+
+/// A bank has time between its refreshes: each takes its turn in a round, and a request for the
+/// bank must get a row of it opened before the next one, or it would wait for ever.
+void check_refresh(const Machine& machine) {
+  const DramModel& dram = machine.dram;
+  const int64_t banks = dram.bank_groups * dram.banks_per_group;
+  const int64_t round = dram.timing.refresh_interval_ps / banks * banks;
+  const int64_t busy = dram.timing.refresh_ps + dram.timing.row_to_column_ps;
+  if (round > busy) return;
+  refuse(machine, "dram.timing.refresh_interval_ps", dram.timing.refresh_interval_ps,
+         fmt::format("at least {} for {} banks: the next multiple of their number after "
+                     "`dram.timing.refresh_ps` ({}) and `dram.timing.row_to_column_ps` ({}), "
+                     "which a request for a bank waits for",
+                     (busy / banks + 1) * banks, banks, dram.timing.refresh_ps,
+                     dram.timing.row_to_column_ps));
+}
+
 /// Rows and units of interleaving hold whole bursts; banks have time between refreshes.
 void check_banked(const Machine& machine) {
   const DramModel& dram = machine.dram;
@@ -28,12 +56,8 @@ void check_banked(const Machine& machine) {
   };
   whole_bursts("dram.row_bytes", dram.row_bytes);
   whole_bursts("dram.interleave_bytes", dram.interleave_bytes);
-  const int64_t banks = dram.bank_groups * dram.banks_per_group;
-  if (dram.timing.refresh_interval_ps <= std::max(dram.timing.refresh_ps, banks)) {
-    refuse(machine, "dram.timing.refresh_interval_ps", dram.timing.refresh_interval_ps,
-           fmt::format("more than `dram.timing.refresh_ps` ({}) and than there are banks ({})",
-                       dram.timing.refresh_ps, banks));
-  }
+  check_banks(machine);
+  check_refresh(machine);
 }
 
 /// What a node has collected for a batch may be all that bounded streams let through.

@@ -8,6 +8,8 @@ namespace {
 
 // Of memory: sums of its times are picoseconds, a thousand times as many.
 constexpr int64_t kMostOfMemory = 1'000'000'000;
+// Of parts of memory of which each takes room while it is simulated.
+constexpr int64_t kMostMade = 65'536;
 
 std::vector<MachineKey> common_keys(Machine& m) {
   return {
@@ -145,7 +147,11 @@ std::vector<MachineKey> dram_keys(Machine& m) {
        "of every bank [tREFI]", 1},
       {"dram.timing.refresh_ps", &m.dram.timing.refresh_ps, "of one bank [tRFCpb]", 1},
   };
-  for (MachineKey& key : keys) key.most = kMostOfMemory;
+  for (MachineKey& key : keys) {
+    const bool made = key.name == "dram.channels" || key.name == "dram.bank_groups" ||
+                      key.name == "dram.banks_per_group";
+    key.most = made ? kMostMade : kMostOfMemory;
+  }
   return keys;
 }
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "machine/check.h"
+#include "machine/dotted_keys.h"
 #include "machine/keys.h"
 #include "machine/presets.h"
 #include "machine/shared_hardware.h"
@@ -368,6 +369,7 @@ bool has_part(const Machine& machine, std::string_view section) {
 Machine parse_machine(const std::string& text, const std::string& file) {
   Machine machine;
   machine.name = file;
+  check_dotted_keys(text, file);
   try {
     const toml::table table = toml::parse(text, file);
     Reader reader(machine, file);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/on_threads.h"
 #include "support/parallel_for.h"
 
 namespace fuseflow::reference {
@@ -127,8 +128,8 @@ Table contract(const Contraction& of, const std::vector<View>& factors, Watch& w
     return out;
   }
   // More than the machine has would be refused with a warning on standard error.
-  const int most = tbb::info::default_concurrency();
-  tbb::task_arena arena(of.threads > 0 ? std::min(of.threads, most) : tbb::task_arena::automatic);
+  const int most = allowed_threads(tbb::info::default_concurrency());
+  tbb::task_arena arena(of.threads > 0 ? std::min(of.threads, most) : most);
   arena.execute([&] { parallel_for(int64_t{0}, domain.extent[split], task); });
   return out;
 }

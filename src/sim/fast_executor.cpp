@@ -14,6 +14,8 @@
 #include "sim/threads/schedule.h"
 #include "sim/timing/solver.h"
 #include "support/ceil_div.h"
+#include "support/latest.h"
+#include "support/stop.h"
 
 namespace fuseflow {
 namespace engine {
@@ -22,10 +24,23 @@ namespace {
 // A node that is this many tokens ahead of a consumer is set aside until nothing else can go on.
 constexpr int64_t kMostBacklogChunks = 4;
 constexpr int64_t kValuesOfWeight = 16;  // a block of so many is worth a plain token
+constexpr int64_t kBytesOfValue = 4;     // or of a coordinate, in results
 
 bool has_blocks(const Graph& graph) {
   return std::any_of(graph.streams.begin(), graph.streams.end(),
                      [](const Stream& stream) { return !stream.block.empty(); });
+}
+
+Finish finish_of(const Stopped& stopped) {
+  switch (stopped.why()) {
+    case Stopped::Why::interrupted:
+      return Finish::cancelled;
+    case Stopped::Why::seconds:
+      return Finish::max_seconds;
+    case Stopped::Why::bytes:
+      return Finish::max_memory;
+  }
+  return Finish::cancelled;
 }
 
 class Run {
@@ -63,6 +78,19 @@ class Run {
   }
 
  private:
+  /// Notes why the work could not go on, if it could not: even a single batch may take too long.
+  template <typename Work>
+  void until_stopped(const Work& work) {
+    try {
+      work();
+    } catch (const TooLate&) {
+      result_.finish = Finish::max_cycles;
+      now_ = kLatest;
+    } catch (const Stopped& stopped) {
+      result_.finish = finish_of(stopped);
+    }
+  }
+
   void start_memory(Memory& memory) {
     addresses_ =
         std::make_unique<Addresses>(program_, graph_, data_.storage, machine_.dram.burst_bytes);
@@ -72,7 +100,7 @@ class Run {
         options_.accessed(request.time, request.write, request.address);
       });
     }
-    now_ = solver_->load(bursts_to_load());
+    until_stopped([&] { now_ = solver_->load(bursts_to_load()); });
   }
   /// Bursts of the scratchpad tensors that are loaded when the graph starts.
   int64_t bursts_to_load() const {
@@ -87,6 +115,7 @@ class Run {
   }
 
   void connect();
+  static bool is_stored(const Node& node, size_t input);
   void set_blocks(size_t stream, const Node& producer);
   void run_together(int first, int last);
   void run_in_turn(int first, int last);
@@ -95,6 +124,7 @@ class Run {
   void make_nodes(int first, int last);
   void find_demand();
   void run_phases(int first, int last);
+  void work_until_ended();
   void finish_phase();
   int64_t most_waiting() const { return kMostBacklogChunks * tuning_.chunk; }
   void check_ended();
@@ -122,6 +152,7 @@ class Run {
   NodePorts ports_;                                 // by node and input
   std::vector<std::unique_ptr<EngineNode>> nodes_;  // of the current phase, in graph order
   std::vector<int> position_;                       // by node: in nodes_, or -1
+  std::vector<int64_t> stored_bytes_;               // by stream: of what a token of it adds
   Rows rows_;
   std::unique_ptr<Addresses> addresses_;
   std::unique_ptr<Solver> solver_;
@@ -146,8 +177,15 @@ void Run::set_blocks(size_t stream, const Node& producer) {
     output.weight = std::max<int64_t>(1, output.volume / kValuesOfWeight);
 }
 
+/// Whether a writer keeps the tokens of an input, coordinates or values, as a part of a result.
+bool Run::is_stored(const Node& node, size_t input) {
+  const bool writes = node.kind == NodeKind::write_values || node.kind == NodeKind::write_level;
+  return writes && input + 1 == node.inputs.size();
+}
+
 void Run::connect() {
   outputs_ = std::vector<Output>(graph_.streams.size());
+  stored_bytes_.assign(graph_.streams.size(), 0);
   for (size_t s = 0; s < outputs_.size(); ++s) {
     const auto producer = static_cast<size_t>(graph_.streams[s].producer);
     outputs_[s].stream = static_cast<StreamId>(s);
@@ -168,6 +206,9 @@ void Run::connect() {
       port.producer = graph_.streams[input.stream].producer;
       port.consumer = static_cast<int>(n);
       output.ports.push_back(&port);
+      const size_t i = ports_[n].size() - 1;
+      if (is_stored(graph_.nodes[n], i))
+        stored_bytes_[input.stream] = kBytesOfValue * std::max<int64_t>(output.volume, 1);
     }
   }
   solver_ = std::make_unique<Solver>(graph_, machine_, timings_, ports_);
@@ -283,6 +324,12 @@ void Run::run_phases(int first, int last) {
     solver_->start_phase(nodes_, start_);
   }
   if (options_.trace) solver_->note_activity(result_.activity, result_.stalls);
+  until_stopped([&] { work_until_ended(); });
+  now_ = std::max(now_, solver_->reached());
+  finish_phase();
+}
+
+void Run::work_until_ended() {
   do {
     schedule_->run(options_.threads, tuning_, [this](int64_t last_step) {
       now_ = std::max(now_, last_step + 1);
@@ -290,8 +337,6 @@ void Run::run_phases(int first, int last) {
     });
     schedule_->look_again();
   } while (result_.finish == Finish::done && solver_->give_parts());
-  now_ = std::max(now_, solver_->reached());
-  finish_phase();
 }
 
 void Run::finish_phase() {
@@ -320,13 +365,16 @@ bool Run::check_limits() {
   if (options_.max_memory_bytes > 0 || options_.progress) {
     int64_t tokens = 0;
     int64_t waiting = 0;
+    int64_t stored = 0;
     for (const Output& output : outputs_) {
       if (output.ports.empty()) continue;
-      tokens += output.tokens.load(std::memory_order_relaxed);
+      const int64_t given = output.tokens.load(std::memory_order_relaxed);
+      tokens += given;
+      stored += given * stored_bytes_[output.stream];
       for (const Port* port : output.ports) waiting += port->waiting();
     }
     // 12 bytes hold a token's payload and time.
-    int64_t bytes = waiting * 12;
+    int64_t bytes = waiting * 12 + stored;
     if (pool_ != nullptr) bytes += pool_->bytes();
     bytes += solver_->bytes();
     if (options_.max_memory_bytes > 0 && bytes > options_.max_memory_bytes) {

@@ -12,6 +12,8 @@
 #include "ir/slice.h"
 #include "nodes/rule.h"
 #include "resources/resources.h"
+#include "sim/common/written_tensors.h"
+#include "support/latest.h"
 #include "support/on_threads.h"
 
 namespace fuseflow {
@@ -177,15 +179,28 @@ ProgramRun run_program(const Program& program, TensorData data, const Machine& m
   };
   RunOptions left = options;
   int64_t ended = 0;  // cycle at which the regions so far have ended
+  int64_t held = 0;   // bytes of their results
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (before) before(r, ended + (r > 0 ? machine.reconfiguration_cycles : 0));
     if (options.max_cycles > 0) {
       left.max_cycles = std::max<int64_t>(1, options.max_cycles - ended);
     }
+    if (options.max_memory_bytes > 0) {
+      left.max_memory_bytes = std::max<int64_t>(1, options.max_memory_bytes - held);
+    }
     if (options.max_seconds > 0) left.max_seconds = std::max(1e-9, options.max_seconds - elapsed());
     run.regions.push_back(run_region(program, r, run.data, machine, left));
     ended += run.regions.back().cycles + (r > 0 ? machine.reconfiguration_cycles : 0);
+    for (const auto& [tensor, storage] : run.regions.back().results) {
+      held += storage_bytes(program, tensor, *storage);
+    }
     run.finish = run.regions.back().finish;
+    if (ended > kLatest) {
+      throw Error(ExitCode::unfinished, program.regions[r].where,
+                  fmt::format("the program takes more cycles than can be counted: with those "
+                              "between regions, {} until the end of region @{}",
+                              ended, program.regions[r].name));
+    }
     if (run.finish != Finish::done) break;
   }
   run.seconds = elapsed();

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,9 +16,11 @@
 
 #include "support/destination.h"
 #include "support/error.h"
+#include "support/file_lost.h"
 #include "support/inputs.h"
 #include "support/path_hints.h"
 #include "support/standard_streams.h"
+#include "support/stop.h"
 #include "support/write_file.h"
 
 namespace fuseflow {
@@ -48,10 +51,34 @@ struct Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 };
 
+/// A pipe may have nothing for ever: a tool with limits looks at them meanwhile.
+void wait_for_bytes(int fd) {
+  constexpr int kMilliseconds = 50;
+  struct pollfd waited {};
+  waited.fd = fd;
+  waited.events = POLLIN;
+  while (may_be_stopped() && ::poll(&waited, 1, kMilliseconds) <= 0) stop_if_asked();
+}
+
+/// Nor may it end. The text is moved as it grows, so that it takes twice its size.
+void require_room(size_t bytes, const std::string& name) {
+  stop_if_larger(bytes);
+  static const size_t most = static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) / 4 *
+                             static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  if (bytes <= most) return;
+  throw Error(ExitCode::rejected, Location{name},
+              fmt::format("this does not end, expected at most {} bytes: a quarter of this "
+                          "machine's memory",
+                          most));
+}
+
 std::string read_all(int fd, const std::string& name) {
   std::string text;
   constexpr size_t kChunk = size_t{1} << 16;
   for (;;) {
+    require_room(text.size(), name);
+    stop_if_asked();
+    wait_for_bytes(fd);
     const size_t size = text.size();
     text.resize(size + kChunk);
     const ssize_t got = ::read(fd, text.data() + size, kChunk);
@@ -145,10 +172,13 @@ MappedFile::MappedFile(const std::string& path) {
   void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (mapped == MAP_FAILED) io_error("cannot map", path);
   data_ = static_cast<const char*>(mapped);
+  watch_file(data_, size_, path);
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
+  if (data_ == nullptr) return;
+  forget_file(data_);
+  ::munmap(const_cast<char*>(data_), size_);
 }
 
 }  // namespace fuseflow

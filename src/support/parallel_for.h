@@ -8,6 +8,8 @@
 #include <thread>
 #else
 #include <tbb/parallel_for.h>
+
+#include "support/on_threads.h"
 #endif
 
 namespace fuseflow {
@@ -37,7 +39,11 @@ void parallel_for(Index first, Index last, const Body& body) {
   other.join();
   if (thrown) std::rethrow_exception(thrown);
 #else
-  tbb::parallel_for(first, last, body);
+  if (allowed_threads() == 1) {
+    for (Index i = first; i < last; ++i) body(i);
+  } else {
+    tbb::parallel_for(first, last, body);
+  }
 #endif
 }
 

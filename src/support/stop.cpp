@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "support/error.h"
 #include "support/interrupt.h"
 
 namespace fuseflow {
@@ -17,19 +16,21 @@ using Clock = std::chrono::steady_clock;
 struct Limits {
   std::optional<Clock::time_point> end;
   uint64_t max_bytes = UINT64_MAX;
+  const char* lost = "";
 };
 
 Limits limits;
 std::atomic<bool> in_scope = false;  // set after the limits, which do not change while it is
 
-[[noreturn]] void stop(const char* why) {
-  throw Error(ExitCode::unfinished, std::string("the data were not loaded: ") + why);
+[[noreturn]] void stop(Stopped::Why reason, const char* why) {
+  throw Stopped(reason, std::string(limits.lost) + ": " + why);
 }
 
 }  // namespace
 
-StopScope::StopScope(double max_seconds, int64_t max_bytes) {
+StopScope::StopScope(const char* lost, double max_seconds, int64_t max_bytes) {
   limits = {};
+  limits.lost = lost;
   if (max_seconds > 0) {
     // No further than a clock can count.
     constexpr double kMost = 1e9;
@@ -44,15 +45,23 @@ StopScope::~StopScope() {
   in_scope = false;
 }
 
+bool may_be_stopped() {
+  return in_scope.load(std::memory_order_acquire);
+}
+
 void stop_if_asked() {
   if (!in_scope.load(std::memory_order_acquire)) return;
-  if (interrupted()) stop("interrupted");
-  if (limits.end && Clock::now() > *limits.end) stop("the limit of --max-seconds was reached");
+  if (interrupted()) stop(Stopped::Why::interrupted, "interrupted");
+  if (limits.end && Clock::now() > *limits.end) {
+    stop(Stopped::Why::seconds, "the limit of --max-seconds was reached");
+  }
 }
 
 void stop_if_larger(uint64_t bytes) {
   if (!in_scope.load(std::memory_order_acquire)) return;
-  if (bytes > limits.max_bytes) stop("the limit of --max-memory was reached");
+  if (bytes > limits.max_bytes) {
+    stop(Stopped::Why::bytes, "the limit of --max-memory was reached");
+  }
 }
 
 }  // namespace fuseflow

@@ -1,26 +1,59 @@
-// When long work that has nothing to show before its end, such as loading data, is given up.
+// When long work that has nothing to show before its end, such as loading data, is given up: the
+// one place that knows the limits of time and memory which loops deep below a tool look at.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
+
+#include "support/error.h"
 
 namespace fuseflow {
+
+/// What ends work that is given up: Error(unfinished), which says why.
+class Stopped : public Error {
+ public:
+  enum class Why : uint8_t { interrupted, seconds, bytes };
+  Stopped(Why why, std::string message)
+      : Error(ExitCode::unfinished, std::move(message)), why_(why) {}
+  Why why() const { return why_; }
+
+ private:
+  Why why_;
+};
 
 /// While one lives, stop_if_asked() and stop_if_larger() look at these limits and at
 /// interrupted(). One at a time, of a tool's main thread.
 class StopScope {
  public:
-  /// `max_seconds` from now on, `max_bytes` for one array; 0: any.
-  StopScope(double max_seconds, int64_t max_bytes);
+  /// `lost`: what is said to be missing where the work is given up, "the data were not loaded"; it
+  /// outlives the scope. `max_seconds` from now on, `max_bytes` for one array; 0: any.
+  explicit StopScope(const char* lost, double max_seconds = 0, int64_t max_bytes = 0);
   ~StopScope();
   StopScope(const StopScope&) = delete;
   StopScope& operator=(const StopScope&) = delete;
 };
 
-/// Throws Error(unfinished), which says why, if the work is to end; nothing outside a scope. Takes
-/// about as long as reading a clock: for every some ten thousand steps of a loop, on any thread.
+/// Whether there is a scope: reading from a pipe, which can wait for ever, must look at it.
+bool may_be_stopped();
+
+/// Throws Stopped if the work is to end; nothing outside a scope. Takes about as long as reading a
+/// clock: for every some ten thousand steps of a loop, on any thread.
 void stop_if_asked();
 
 /// The same if `bytes` are more than the scope allows for one array.
 void stop_if_larger(uint64_t bytes);
+
+/// Asks in one of many calls: for loops whose steps take some nanoseconds.
+class StopAmongMany {
+ public:
+  void step() {
+    if (++steps_ % kSteps == 0) stop_if_asked();
+  }
+
+ private:
+  static constexpr uint32_t kSteps = 1U << 16;
+  uint32_t steps_ = 0;
+};
 
 }  // namespace fuseflow

@@ -59,7 +59,9 @@ Storage from_dense(Buffer<float> values, std::vector<int64_t> shape, const Forma
   for (auto& column : entries.coords) column.reserve(kept);
   entries.values.reserve(kept);
   std::vector<uint32_t> index(entries.shape.size(), 0);
+  StopAmongMany stop;
   for (const float v : values) {
+    stop.step();
     if (!droppable(v)) {
       for (size_t d = 0; d < index.size(); ++d) entries.coords[d].push_back(index[d]);
       entries.values.push_back(v);
@@ -78,7 +80,9 @@ std::vector<float> to_dense(const Storage& storage) {
   require_memory(saturating_product(elements, sizeof(float)), "the dense tensor");
   std::vector<float> result(elements, storage.fill);
   const std::vector<int64_t> strides = row_major_strides(storage.shape);
+  StopAmongMany stop;
   for_each_stored(storage, [&](std::span<const int64_t> coords, float v) {
+    stop.step();
     int64_t offset = 0;
     for (size_t d = 0; d < coords.size(); ++d) offset += coords[d] * strides[d];
     result[static_cast<size_t>(offset)] = v;
@@ -94,7 +98,9 @@ Coo to_coo(const Storage& storage) {
     for (auto& column : entries.coords) column.reserve(storage.values.size());
     entries.values.reserve(storage.values.size());
   }
+  StopAmongMany stop;
   for_each_stored(storage, [&](std::span<const int64_t> coords, float v) {
+    stop.step();
     if (padded && same_value(v, storage.fill)) return;
     for (size_t d = 0; d < coords.size(); ++d) {
       entries.coords[d].push_back(static_cast<uint32_t>(coords[d]));

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "support/error.h"
@@ -14,6 +15,8 @@
 namespace fuseflow {
 
 namespace {
+
+constexpr size_t kBytesBetweenStops = size_t{1} << 22;
 
 [[noreturn]] void reject(const std::string& path, const std::string& message) {
   throw Error(ExitCode::rejected, Location{path}, message);
@@ -37,22 +40,25 @@ class Inflation {
     const size_t before = text.size();
     text.resize(before + most);
     size_t given = 0;
-    while (given < most && !done_) given += step(text.data() + before + given, most - given);
+    while (given < most && !done_) {
+      stop_if_asked();
+      given += step(text.data() + before + given, std::min(most - given, kBytesBetweenStops));
+    }
     text.resize(before + given);
   }
 
  private:
+  /// `room`: at most kBytesBetweenStops.
   size_t step(char* out, size_t room) {
     constexpr size_t kPiece = size_t{1} << 30;  // zlib counts in 32 bits
     const size_t in = std::min(rest_.size(), kPiece);
-    const size_t most = std::min(room, kPiece);
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
     stream_.avail_in = static_cast<uInt>(in);
     stream_.next_out = reinterpret_cast<Bytef*>(out);
-    stream_.avail_out = static_cast<uInt>(most);
+    stream_.avail_out = static_cast<uInt>(room);
     const int status = ::inflate(&stream_, Z_NO_FLUSH);
     rest_.remove_prefix(in - stream_.avail_in);
-    const size_t given = most - stream_.avail_out;
+    const size_t given = room - stream_.avail_out;
     if (status == Z_STREAM_END) {
       next_member();
     } else if (status == Z_BUF_ERROR || (status == Z_OK && rest_.empty() && given == 0)) {
@@ -157,19 +163,22 @@ std::string ZipFile::read(const std::string& name) const {
                               info.comp_size, info.size));
   }
   require_memory(saturating_product(2, info.size), "the decompressed member");
-  zip_file_t* file = ::zip_fopen_index(as_zip(archive_), index, 0);
+  const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(
+      ::zip_fopen_index(as_zip(archive_), index, 0), ::zip_fclose);
   if (file == nullptr)
     reject(where, fmt::format("cannot be read: {}", ::zip_strerror(as_zip(archive_))));
   std::string bytes(info.size, '\0');
   size_t got = 0;
   zip_int64_t piece = 1;
   while (got < bytes.size() && piece > 0) {
-    piece = ::zip_fread(file, bytes.data() + got, bytes.size() - got);
+    stop_if_asked();
+    piece = ::zip_fread(file.get(), bytes.data() + got,
+                        std::min(bytes.size() - got, kBytesBetweenStops));
     if (piece > 0) got += static_cast<size_t>(piece);
   }
   char more = 0;
-  const bool sound = got == bytes.size() && ::zip_fread(file, &more, 1) == 0;  // checks the sum
-  ::zip_fclose(file);
+  const bool sound =
+      got == bytes.size() && ::zip_fread(file.get(), &more, 1) == 0;  // checks the sum
   if (!sound) reject(where, "damaged or truncated: not what the archive's directory declares");
   return bytes;
 }

@@ -57,6 +57,7 @@ class Matrix {
   int64_t columns() const { return columns_; }
 
   void add(int64_t i, int64_t j) {
+    stop_.step();
     for (size_t d = 0; d < leading_.size(); ++d) entries_.coords[d].push_back(leading_[d]);
     entries_.coords[leading_.size()].push_back(static_cast<uint32_t>(i));
     entries_.coords[leading_.size() + 1].push_back(static_cast<uint32_t>(j));
@@ -72,6 +73,7 @@ class Matrix {
   const std::vector<uint32_t>& leading_;
   int64_t rows_;
   int64_t columns_;
+  StopAmongMany stop_;
 };
 
 void block_diagonal(const Params& params, Random& random, Matrix& matrix) {
@@ -80,7 +82,9 @@ void block_diagonal(const Params& params, Random& random, Matrix& matrix) {
   const double density = params.real("density", 1, 0, 1);
   const int64_t diagonal = std::min(matrix.rows(), matrix.columns());
   uint64_t area = 0;
+  StopAmongMany stop;
   for (int64_t at = 0; at < diagonal; at += block) {
+    stop.step();
     area += static_cast<uint64_t>(std::min(block, matrix.rows() - at) *
                                   std::min(block, matrix.columns() - at));
   }
@@ -113,9 +117,18 @@ void bigbird(const Params& params, Random& random, Matrix& matrix) {
   const int64_t block_columns = ceil_div(matrix.columns(), block);
   const auto drawn =
       static_cast<uint64_t>(params.integer("random", 2, 0, std::max<int64_t>(block_columns, 2)));
+  const auto block_rows_fit = [&](uint64_t blocks) {
+    const auto side = static_cast<uint64_t>(block);
+    const uint64_t elements = saturating_product(blocks, saturating_product(side, side));
+    require_entries(elements > UINT64_MAX - matrix.size() ? elements : matrix.size() + elements,
+                    "bigbird");
+  };
+  StopAmongMany stop;
   for (int64_t bi = 0; bi < block_rows; ++bi) {
+    stop.step();
     std::vector<int64_t> kept = {0, 1, bi - 1, bi, bi + 1};
     if (bi < 2) {
+      block_rows_fit(static_cast<uint64_t>(block_columns));
       for (int64_t bj = 0; bj < block_columns; ++bj) kept.push_back(bj);
     }
     const auto count = static_cast<uint64_t>(block_columns);
@@ -124,9 +137,7 @@ void bigbird(const Params& params, Random& random, Matrix& matrix) {
     });
     std::sort(kept.begin(), kept.end());
     kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
-    require_entries(
-        matrix.size() + kept.size() * static_cast<uint64_t>(block) * static_cast<uint64_t>(block),
-        "bigbird");
+    block_rows_fit(kept.size());
     for (int64_t i = bi * block; i < std::min(matrix.rows(), (bi + 1) * block); ++i) {
       for (const int64_t bj : kept) {
         if (bj >= 0) matrix.add_range(i, bj * block, (bj + 1) * block);
@@ -140,7 +151,11 @@ void band(int64_t below, int64_t above, std::string_view name, Matrix& matrix) {
   const int64_t width = std::min(matrix.columns(), below + above + 1);
   require_entries(
       saturating_product(static_cast<uint64_t>(matrix.rows()), static_cast<uint64_t>(width)), name);
-  for (int64_t i = 0; i < matrix.rows(); ++i) matrix.add_range(i, i - below, i + above + 1);
+  StopAmongMany stop;
+  for (int64_t i = 0; i < matrix.rows(); ++i) {
+    stop.step();  // a row may have no columns
+    matrix.add_range(i, i - below, i + above + 1);
+  }
 }
 
 /// One edge of a recursive matrix over 2^levels squared vertices: Chakrabarti et al., R-MAT, 2004.
@@ -168,6 +183,7 @@ void rmat(const Params& params, Random& random, Matrix& matrix) {
   const auto columns = static_cast<uint64_t>(matrix.columns());
   const int levels = static_cast<int>(std::bit_width(std::max(rows, columns) - 1));
   std::vector<uint64_t> picked;
+  StopAmongMany stop;
   for (int round = 0; picked.size() < wanted; ++round) {
     if (round == kMaxRounds) {
       params.fail("edges",
@@ -177,6 +193,7 @@ void rmat(const Params& params, Random& random, Matrix& matrix) {
     }
     const size_t missing = wanted - picked.size();
     for (size_t k = 0; k < missing; ++k) {
+      stop.step();
       const auto [i, j] = rmat_edge(random, levels, abc);
       if (i < rows && j < columns) picked.push_back(i * columns + j);
     }
@@ -299,6 +316,7 @@ Coo generate_pattern(std::string_view name, const Params& params, const std::vec
   if (element_count(shape) == 0) return entries;
   std::vector<uint32_t> leading(shape.size() - 2, 0);
   for (bool more = true; more;) {
+    stop_if_asked();  // there may be many matrices without entries
     Matrix matrix(entries, leading, shape[shape.size() - 2], shape.back());
     fill_matrix(name, params, random, matrix);
     require_entries(entries.coords.back().size(), name);

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/stop.h"
+
 namespace fuseflow {
 
 namespace {
@@ -12,7 +14,9 @@ namespace {
 /// Weights rank^(-1 / (alpha - 1)), ranks from 1.
 std::vector<double> weights_by_rank(size_t count, double alpha) {
   std::vector<double> weights(count);
+  StopAmongMany stop;
   for (size_t r = 0; r < count; ++r) {
+    stop.step();
     weights[r] = portable_exp(-portable_log(static_cast<double>(r + 1)) / (alpha - 1));
   }
   return weights;
@@ -22,7 +26,11 @@ std::vector<double> weights_by_rank(size_t count, double alpha) {
 std::vector<uint32_t> shuffled(Random& random, size_t count) {
   std::vector<uint32_t> vertices(count);
   std::iota(vertices.begin(), vertices.end(), 0U);
-  for (size_t k = count; k > 1; --k) std::swap(vertices[k - 1], vertices[random.below(k)]);
+  StopAmongMany stop;
+  for (size_t k = count; k > 1; --k) {
+    stop.step();
+    std::swap(vertices[k - 1], vertices[random.below(k)]);
+  }
   return vertices;
 }
 
@@ -104,7 +112,10 @@ class ColumnSampler {
     picked.clear();
     ++row_;
     const uint64_t tries = count > weights_.size() / 8 ? 0 : 20 * count + 100;
-    for (uint64_t k = 0; k < tries && picked.size() < count; ++k) take(table_.draw(random), picked);
+    for (uint64_t k = 0; k < tries && picked.size() < count; ++k) {
+      stop_.step();
+      take(table_.draw(random), picked);
+    }
     if (picked.size() < count) draw_rest(random, count, picked);
   }
 
@@ -119,6 +130,7 @@ class ColumnSampler {
   void draw_rest(Random& random, uint64_t count, std::vector<uint32_t>& picked) {
     std::vector<std::pair<double, uint32_t>> arrivals;
     for (uint32_t rank = 0; rank < weights_.size(); ++rank) {
+      stop_.step();
       if (drawn_in_row_[rank] == row_) continue;
       arrivals.emplace_back(-portable_log(random.uniform()) / weights_[rank], rank);
     }
@@ -132,6 +144,7 @@ class ColumnSampler {
   AliasTable table_;
   std::vector<uint64_t> drawn_in_row_;  ///< the last row that drew a rank, counted from 1
   uint64_t row_ = 0;
+  StopAmongMany stop_;
 };
 
 }  // namespace
@@ -149,7 +162,9 @@ void power_law_edges(Random& random, int64_t rows, int64_t columns, uint64_t edg
   for (size_t r = 0; r < row_count; ++r) degrees[row_order[r]] = by_rank[r];
   ColumnSampler sampler(weights_by_rank(column_count, alpha));
   std::vector<uint32_t> picked;
+  StopAmongMany stop;
   for (size_t i = 0; i < row_count; ++i) {
+    stop.step();
     sampler.draw(random, degrees[i], picked);
     for (uint32_t& rank : picked) rank = column_order[rank];
     std::sort(picked.begin(), picked.end());

@@ -131,9 +131,13 @@ void sample(Random& random, uint64_t range, uint64_t wanted, const Take& take) {
   if (wanted > range / kScanRatio) return scan(random, range, wanted, take);
   std::vector<uint64_t> picked;
   picked.reserve(wanted);
+  StopAmongMany stop;
   while (picked.size() < wanted) {
     const size_t missing = wanted - picked.size();
-    for (size_t k = 0; k < missing; ++k) picked.push_back(random.below(range));
+    for (size_t k = 0; k < missing; ++k) {
+      stop.step();
+      picked.push_back(random.below(range));
+    }
     sort_numbers(picked);
     picked.erase(std::unique(picked.begin(), picked.end()), picked.end());
   }

@@ -280,6 +280,23 @@ TEST(Memory, LongPausesOfATraceCostNothing) {
   EXPECT_EQ(run_memory_trace(trace, whole_clocks()).cycles, 900'000'000'000 + 31);
 }
 
+TEST(Memory, RoundsOfRefreshesThatAreSkippedAreLikeOthers) {
+  // A pause of a few rounds is gone through refresh by refresh until all banks are closed; one that
+  // is longer by whole rounds must end in the same way, whichever bank is refreshed at its end.
+  Machine m = whole_clocks();
+  m.dram.banks_per_group = 4;
+  m.dram.timing.refresh_interval_ps = 4'000'000;  // a round of 4000 cycles
+  m.dram.timing.refresh_ps = 900'000;
+  for (int64_t pause = 4100; pause < 9000; pause += 61) {
+    for (uint64_t bank = 0; bank < 4; ++bank) {
+      const auto waiting = [&](int64_t cycle) {
+        return run_memory_trace({{0, false, 0}, {cycle, false, 1024 * bank}}, m).waiting;
+      };
+      EXPECT_EQ(waiting(pause + int64_t{4000} * 1'000'000'000), waiting(pause)) << pause;
+    }
+  }
+}
+
 TEST(Memory, AGraphWaitsForTheFirstBurstAndThenStreams) {
   Machine m;
   m.dram.model = "fixed";

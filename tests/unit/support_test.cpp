@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <vector>
@@ -10,7 +14,12 @@
 #include "support/input_kind.h"
 #include "support/interrupt.h"
 #include "support/io.h"
+#include "support/latest.h"
+#include "support/on_threads.h"
+#include "support/parallel_for.h"
 #include "support/sort_numbers.h"
+#include "support/stack.h"
+#include "support/stop.h"
 #include "support/strong_components.h"
 #include "support/text.h"
 
@@ -116,6 +125,87 @@ TEST(Interrupt, OutsideOfAScopeSignalsDoWhatTheyDid) {
         std::exit(interrupted() ? 1 : 0);
       },
       testing::ExitedWithCode(0), "");
+}
+
+TEST(Stop, OnlyWithinItsScope) {
+  stop_if_asked();
+  stop_if_larger(UINT64_MAX);
+  EXPECT_FALSE(may_be_stopped());
+  {
+    const StopScope scope("nothing was done", 0, 100);
+    EXPECT_TRUE(may_be_stopped());
+    stop_if_larger(100);
+    EXPECT_THROW(stop_if_larger(101), Stopped);
+  }
+  const StopScope late("nothing was done", 1e-9);
+  const auto work_without_end = [] {
+    for (StopAmongMany stop;;) stop.step();
+  };
+  try {
+    work_without_end();
+  } catch (const Stopped& stopped) {
+    EXPECT_EQ(stopped.why(), Stopped::Why::seconds);
+    EXPECT_EQ(stopped.code(), ExitCode::unfinished);
+    EXPECT_STREQ(stopped.what(), "nothing was done: the limit of --max-seconds was reached");
+  }
+}
+
+TEST(Latest, ProductsAreCapped) {
+  EXPECT_EQ(capped_product(3, 5), 15);
+  EXPECT_EQ(capped_product(kLongest, 1), kLongest);
+  EXPECT_EQ(capped_product(int64_t{1} << 40, int64_t{1} << 40), kLongest);
+  EXPECT_EQ(capped_product(int64_t{1} << 31, int64_t{1} << 31), kLongest);
+}
+
+/// So many calls deep, each of about 4 KiB.
+int deep(int calls) {
+  std::array<volatile char, 4096> own{};
+  own[0] = static_cast<char>(calls);
+  return calls == 0 ? 0 : deep(calls - 1) + (own[0] == static_cast<char>(calls) ? 1 : 0);
+}
+
+TEST(Stack, IsDeepEnoughWhateverTheLimitIs) {
+  EXPECT_EXIT(
+      {
+        const rlimit small{256 << 10, 256 << 10};
+        ::setrlimit(RLIMIT_STACK, &small);
+        std::exit(on_enough_stack(
+            7, nullptr, [](int argc, char**) { return argc == 7 && deep(1000) == 1000 ? 0 : 1; }));
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(Threads, ThatCannotStartAreDoneWithout) {
+  EXPECT_EXIT(
+      {
+        // No limit of processes holds for the superuser.
+        if (::getuid() == 0 && ::setuid(65534) != 0) std::exit(2);
+        const rlimit none{1, 1};
+        ::setrlimit(RLIMIT_NPROC, &none);
+        std::atomic<int> next = 0;
+        on_threads(4, [&] {
+          while (next++ < 100) continue;
+        });
+        std::atomic<int> done = 0;
+        parallel_for(0, 100, [&](int) { ++done; });
+        std::exit(next >= 100 && done == 100 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(MappedFile, MadeShorterWhileItIsReadEndsWithAMessage) {
+  const std::string path = std::filesystem::path(::testing::TempDir()) / "fuseflow_shorter";
+  write_output(path, std::string(100'000, 'x'));
+  EXPECT_EXIT(
+      {
+        const MappedFile file(path);
+        const MappedFile other(path);
+        if (::truncate(path.c_str(), 10) != 0) std::exit(1);
+        std::exit(other.bytes()[99'000] == 'x' ? 1 : 2);
+      },
+      testing::ExitedWithCode(static_cast<int>(ExitCode::io)),
+      "fuseflow_shorter: error: the file was made shorter while it was read");
+  std::filesystem::remove(path);
 }
 
 TEST(SortNumbers, SortsAnyNumbers) {

@@ -10,6 +10,7 @@
 #include "graph/tile_rows.h"
 #include "graph/tiles.h"
 #include "sim/tiles/kernel_counts.h"
+#include "support/stop.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -55,6 +56,7 @@ std::vector<std::pair<TileKey, int64_t>> held_tiles(const Graph& graph,
 }  // namespace
 
 Measured timed(const Graph& graph, const Machine& machine, const TimedFrom& from) {
+  stop_if_asked();
   static Memo<Measured> memo(kMostBytes);
   Key key;
   key.add(machine);

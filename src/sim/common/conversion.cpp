@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "support/ceil_div.h"
+#include "support/latest.h"
 
 namespace fuseflow {
 
@@ -170,7 +171,7 @@ RunResult conversion_counts(const ConversionSide& from, const ConversionSide& to
     sum.chip_read_bytes += pass.chip_read_bytes;
     sum.chip_write_bytes += pass.chip_write_bytes;
   }
-  result.cycles = std::llround(cycles);
+  result.cycles = capped_round(cycles);
   result.dram_read_bytes = node.read_bytes = std::llround(sum.read_bytes);
   result.dram_write_bytes = node.write_bytes = std::llround(sum.write_bytes);
   result.scratchpad_read_bytes = std::llround(sum.chip_read_bytes);
@@ -180,8 +181,8 @@ RunResult conversion_counts(const ConversionSide& from, const ConversionSide& to
       std::llround((sum.chip_read_bytes + sum.chip_write_bytes) * (tiles - 1) / tiles);
   node.tile_scratchpad_read_bytes = result.scratchpad_read_bytes;
   node.tile_scratchpad_write_bytes = result.scratchpad_write_bytes;
-  node.steps = std::llround(sum.steps);
-  node.busy = std::min<int64_t>(result.cycles, std::llround(busy));
+  node.steps = capped_round(sum.steps);
+  node.busy = std::min<int64_t>(result.cycles, capped_round(busy));
   node.starved = result.cycles - node.busy;
   if (node.steps > 0) {
     node.first_step = 0;

@@ -9,6 +9,7 @@
 #include "resources/operators.h"
 #include "resources/resources.h"
 #include "support/ceil_div.h"
+#include "support/latest.h"
 
 namespace fuseflow {
 
@@ -53,7 +54,7 @@ int64_t slot_interval(const ScratchpadModel& model, int64_t bytes) {
   int64_t interval = 1;
   if (model.bytes_per_cycle > 0) interval = ceil_div(bytes, model.bytes_per_cycle);
   if (model.link_bytes_per_cycle == 0) return interval;
-  const int64_t crossing = ceil_div(bytes * (model.tiles - 1), model.tiles);
+  const int64_t crossing = bytes - bytes / model.tiles;  // all but what stays, rounded up
   return std::max(interval, ceil_div(crossing, model.link_bytes_per_cycle));
 }
 
@@ -79,20 +80,23 @@ UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& 
     timing.latency_cycles = std::max(timing.latency_cycles, cycles);
   };
   if (!node.contract.empty()) {
-    timing.interval_cycles *=
-        std::max<int64_t>(1, block.product_interval_cycles_per_side * work.side);
-    at_least(block.product_latency_cycles_per_side * work.side - 1);
+    const int64_t steps = capped_product(block.product_interval_cycles_per_side, work.side);
+    timing.interval_cycles = capped_product(timing.interval_cycles, std::max<int64_t>(1, steps));
+    at_least(capped_product(block.product_latency_cycles_per_side, work.side) - 1);
     return timing;
   }
-  if (block.lanes > 0) timing.interval_cycles *= ceil_div(work.volume, block.lanes);
+  if (block.lanes > 0) {
+    timing.interval_cycles =
+        capped_product(timing.interval_cycles, ceil_div(work.volume, block.lanes));
+  }
   if (node.kind == NodeKind::array) {
-    at_least(block.load_latency_cycles_per_element * work.volume);
+    at_least(capped_product(block.load_latency_cycles_per_element, work.volume));
   } else if (reduces(node.kind)) {
-    timing.latency_cycles += block.reduce_latency_cycles_per_element * work.volume;
+    timing.latency_cycles += capped_product(block.reduce_latency_cycles_per_element, work.volume);
   } else if (node.kind == NodeKind::map && node.inputs.size() == 1) {
-    at_least(block.unary_latency_cycles_per_side * work.side);
+    at_least(capped_product(block.unary_latency_cycles_per_side, work.side));
   } else {
-    at_least(block.elementwise_latency_cycles_per_element * work.volume);
+    at_least(capped_product(block.elementwise_latency_cycles_per_element, work.volume));
   }
   return timing;
 }

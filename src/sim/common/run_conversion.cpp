@@ -2,6 +2,7 @@
 
 #include "sim/common/conversion.h"
 #include "support/error.h"
+#include "support/latest.h"
 
 namespace fuseflow {
 
@@ -17,7 +18,8 @@ RunResult run_conversion(const Program& program, const Graph& graph, const Tenso
   RunResult result = conversion_counts({from, from_arrays}, {to, to_arrays}, machine);
   if (options.cancel != nullptr && options.cancel->load()) {
     result.finish = Finish::cancelled;
-  } else if (options.max_cycles > 0 && result.cycles > options.max_cycles) {
+  } else if ((options.max_cycles > 0 && result.cycles > options.max_cycles) ||
+             result.cycles >= kLatest) {
     result.finish = Finish::max_cycles;
   } else {
     result.results.emplace_back(node.tensor, copy);

@@ -8,6 +8,8 @@
 #include "sim/memory/divisor.h"
 #include "sim/memory/dram.h"
 #include "support/ceil_div.h"
+#include "support/latest.h"
+#include "support/stop.h"
 
 namespace fuseflow {
 
@@ -48,6 +50,7 @@ class Channel {
       const Choice choice = choose();
       if (choice.column >= limit) return;
       if (choice.column >= next_refresh_) {
+        stop_.step();
         refresh();
         continue;
       }
@@ -78,7 +81,37 @@ class Channel {
   size_t window() const { return static_cast<size_t>(m_.queue_depth); }
 
   void refresh_before(int64_t time) {
-    while (next_refresh_ <= time) refresh();
+    while (next_refresh_ <= time) {
+      stop_.step();
+      if (time - next_refresh_ >= round_length() && all_closed_at_start_of_round()) {
+        skip_rounds((time - next_refresh_) / round_length());
+      } else {
+        refresh();
+      }
+    }
+  }
+
+  int64_t round_length() const { return refresh_interval() * static_cast<int64_t>(banks_.size()); }
+
+  bool all_closed_at_start_of_round() const {
+    return std::all_of(banks_.begin(), banks_.end(),
+                       [&](const Bank& b) { return !b.open && b.refreshed <= round_; });
+  }
+
+  /// What so many rounds of refresh() do while all banks are closed and no request waits: bank b
+  /// has its turn in place b. A refresh starts at its turn or where the one before it ends, and is
+  /// no longer than a round (check_machine), so that only the first start and the last turn count.
+  void skip_rounds(int64_t rounds) {
+    for (size_t b = 0; b < banks_.size(); ++b) {
+      const int64_t last_turn = next_refresh_ + static_cast<int64_t>(b) * refresh_interval() +
+                                (rounds - 1) * round_length();
+      int64_t& ready = banks_[b].activate_ready;
+      const int64_t one_after_another = ready + (rounds - 1) * t_.refresh_ps;
+      ready = std::max(last_turn, one_after_another) + t_.refresh_ps;
+      banks_[b].refreshed = round_ + static_cast<uint64_t>(rounds);
+    }
+    next_refresh_ += rounds * round_length();
+    round_ += static_cast<uint64_t>(rounds);
   }
 
   /// Refreshes one bank: the first that has not had its turn in this round and that no request
@@ -214,6 +247,7 @@ class Channel {
   int64_t write_ready_ = kLongAgo;
   int64_t next_refresh_ = 0;
   uint64_t round_ = 0;
+  StopAmongMany stop_;
 };
 
 class BankedMemory final : public Memory {
@@ -242,6 +276,8 @@ class BankedMemory final : public Memory {
       });
     }
   }
+
+  int64_t latest() const override { return kLatest / picoseconds_; }
 
   int64_t least_latency() const override {
     const auto& t = model_.timing;

@@ -11,6 +11,7 @@
 
 #include "machine/machine.h"
 #include "sim/memory/request_queue.h"
+#include "support/latest.h"
 
 namespace fuseflow {
 
@@ -41,6 +42,8 @@ class Memory {
   virtual void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) = 0;
   /// Cycles from a request to its answer, at least.
   virtual int64_t least_latency() const = 0;
+  /// The last cycle in which a request can be served.
+  virtual int64_t latest() const { return kLatest; }
   const MemoryStats& stats() const { return stats_; }
   /// Calls seen(request) for every request that is taken to be served: by time, port and number,
   /// whatever the order in which they were submitted.

@@ -13,8 +13,6 @@ namespace fuseflow {
 namespace {
 
 constexpr int64_t kWindow = 1 << 16;  // cycles, at least those of an answer
-// Picoseconds at which a trace may still begin an access: four times as many can be counted.
-constexpr int64_t kMostPicoseconds = int64_t{1} << 61;
 
 /// The next word of `line`, which it is taken from.
 std::string_view take_word(std::string_view& line) {
@@ -57,10 +55,6 @@ TracedAccess parse_access(std::string_view line, const Location& where) {
   return access;
 }
 
-int64_t most_cycles(const Machine& machine) {
-  return kMostPicoseconds / picoseconds_of_cycle(machine);
-}
-
 }  // namespace
 
 std::vector<TracedAccess> parse_memory_trace(const SourceText& source) {
@@ -98,11 +92,11 @@ void require_memory_model(const Machine& machine) {
 TraceRun run_memory_trace(const std::vector<TracedAccess>& trace, const Machine& machine) {
   require_memory_model(machine);
   const auto memory = make_memory(machine);
-  if (!trace.empty() && trace.back().cycle > most_cycles(machine)) {
+  if (!trace.empty() && trace.back().cycle > memory->latest()) {
     throw Error(ExitCode::rejected,
                 fmt::format("the trace ends in cycle {}, expected at most {} at the clock of "
                             "machine `{}`",
-                            trace.back().cycle, most_cycles(machine), machine.name));
+                            trace.back().cycle, memory->latest(), machine.name));
   }
   const auto burst = static_cast<uint64_t>(machine.dram.burst_bytes);
   TraceRun run;

@@ -8,6 +8,7 @@
 #include "sim/common/wait_cycle.h"
 #include "sim/common/written_tensors.h"
 #include "sim/naive/node.h"
+#include "support/latest.h"
 
 namespace fuseflow {
 namespace naive {
@@ -166,6 +167,10 @@ bool Run::run_node(NodeRun& node) {
   while (!node.ended() && !node.backlogged(backlog_) && node.step()) {
     progress = true;
     now_ = std::max(now_, node.stats().last_step + 1);
+    if (now_ > kLatest) {
+      result_.finish = Finish::max_cycles;
+      return false;
+    }
     if (++steps_ % kStepsBetweenChecks == 0 && !check_limits()) return false;
   }
   return progress;

@@ -10,6 +10,7 @@
 #include "nodes/rule.h"
 #include "sim/report/csv.h"
 #include "sim/report/deadlock.h"
+#include "support/latest.h"
 
 namespace fuseflow {
 namespace {
@@ -191,6 +192,12 @@ std::string describe_finish(const Program& program, const ProgramRun& run) {
     case Finish::cancelled:
       why = "interrupted";
       break;
+  }
+  if (run.finish == Finish::max_cycles && result.cycles >= kLatest) {
+    return fmt::format(
+        "region @{} did not finish: it takes more cycles than can be counted, expected less data, "
+        "or shorter latencies and intervals",
+        region.name);
   }
   if (run.finish == Finish::max_cycles) {
     return fmt::format("region @{} did not finish: {}", region.name, why);

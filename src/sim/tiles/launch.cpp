@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "sim/tiles/conservation.h"
 #include "sim/tiles/multicast.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
+#include "support/latest.h"
 
 namespace fuseflow {
 namespace {
@@ -63,15 +66,54 @@ struct Event {
   int32_t cluster;
   int32_t node;
   int32_t stage;
+  bool waited = false;  ///< for a resource: it is one of WaitingForResource
   bool operator>(const Event& other) const {
     return std::tie(time, cluster, node, stage) >
            std::tie(other.time, other.cluster, other.node, other.stage);
   }
 };
 
-/// When each serving resource of a core is free next.
+/// The stages of operations that found a resource taken, which get it in program order. Only the
+/// first of them comes back as an event when the resource is free: if all did, those that wait
+/// would take the square of their number.
+class WaitingForResource {
+ public:
+  void add(const Event& event) { waiting_.push(key_of(event)); }
+  bool empty() const { return waiting_.empty(); }
+  /// Whether the event, which has waited, is that of the first. If not, it was served before, or
+  /// came before one that is ahead of it: there is another event of the first.
+  bool is_first(const Event& event) const {
+    return !waiting_.empty() && waiting_.top() == key_of(event);
+  }
+  void take_first() { waiting_.pop(); }
+  /// The event of the first, of the time at which the resource is free; none if there is one.
+  std::optional<Event> call_first(int64_t free) {
+    if (waiting_.empty() || called_ == std::pair(free, waiting_.top())) return std::nullopt;
+    called_ = {free, waiting_.top()};
+    const auto& [cluster, node, stage] = waiting_.top();
+    return Event{free, cluster, node, stage, true};
+  }
+
+ private:
+  using Key = std::tuple<int32_t, int32_t, int32_t>;  // cluster, node, stage
+  static Key key_of(const Event& event) { return {event.cluster, event.node, event.stage}; }
+
+  std::priority_queue<Key, std::vector<Key>, std::greater<>> waiting_;
+  std::pair<int64_t, Key> called_{-1, {}};
+};
+
+/// What an operation holds alone for a stage. What other resources are asked they queue in the
+/// order of time.
+struct Resource {
+  int64_t free = 0;  ///< from when on
+  WaitingForResource waiting;
+};
+
+/// When each serving resource of a core is free next. Resources may be asked far ahead of the
+/// events, which end with kLatest, so these times are capped.
 struct CoreClock {
-  int64_t matrix = 0, vector = 0, scratchpad = 0, link = 0, port = 0;
+  Resource matrix, vector, port;
+  int64_t scratchpad = 0, link = 0;
   WorkDone done;
 };
 
@@ -120,9 +162,11 @@ class Launch {
     for (int32_t cluster = 0; cluster < slots_; ++cluster) {
       start(cluster, 0);
     }
+    const int64_t latest =
+        options_.most_cycles > 0 ? capped_product(options_.most_cycles, kTicks) : kLatest;
     for (int64_t served = 1; !events_.empty(); ++served) {
       const Event event = events_.top();
-      const bool late = options_.most_cycles > 0 && event.time > options_.most_cycles * kTicks;
+      const bool late = event.time > latest;
       if (late || (served % kEventsBetweenChecks == 0 && options_.go_on &&
                    !options_.go_on(event.time / kTicks))) {
         result_.finished = false;
@@ -202,20 +246,40 @@ class Launch {
     CoreClock& core = core_of(event.cluster, node);
     int64_t time = event.time;
     int32_t stage = event.stage;
+    if (event.waited && !ends_waiting(event, *held(node, core, stage))) return;
     while (stage < kStagesOfANode && time == event.time) {
-      const int64_t free = free_at(node, core, stage);
-      if (free > time) {  // ask again then; those that wait go in program order
-        events_.push({free, event.cluster, event.node, stage});
+      Resource* resource = held(node, core, stage);
+      if (resource != nullptr && resource->free > time) {
+        resource->waiting.add({time, event.cluster, event.node, stage});
+        call_first(*resource, time);
         return;
       }
       begin(event, time);
       time = serve(node, core, stage, time, event);
+      if (resource != nullptr) call_first(*resource, event.time);
       ++stage;
     }
     if (time == event.time) {
       finished(event.cluster, event.node, time);
     } else {
       events_.push({time, event.cluster, event.node, stage});
+    }
+  }
+
+  /// Whether it is the event's turn: it is the first and the resource is free.
+  bool ends_waiting(const Event& event, Resource& resource) {
+    if (!resource.waiting.is_first(event)) return false;
+    if (resource.free > event.time) {  // one that did not have to wait was ahead of it
+      call_first(resource, event.time);
+      return false;
+    }
+    resource.waiting.take_first();
+    return true;
+  }
+
+  void call_first(Resource& resource, int64_t now) {
+    if (auto event = resource.waiting.call_first(std::max(resource.free, now))) {
+      events_.push(*event);
     }
   }
 
@@ -240,14 +304,13 @@ class Launch {
     node.busy.emplace_back(first, time);
   }
 
-  /// When the resource that a stage holds exclusively is free. Other resources of the stage queue
-  /// what they are asked in the order of time.
-  int64_t free_at(const TileOp& node, const CoreClock& core, int32_t stage) const {
+  /// What a stage holds alone; null: nothing.
+  Resource* held(const TileOp& node, CoreClock& core, int32_t stage) const {
     const bool port =
         (stage == 0 && node.bytes.global_read > 0) || (stage == 3 && node.bytes.global_write > 0);
-    if (port) return core.port;
-    if (stage == 2 && node.flops > 0) return core.matrix;
-    return stage == 2 && takes_lanes(node) ? core.vector : 0;
+    if (port) return &core.port;
+    if (stage == 2 && node.flops > 0) return &core.matrix;
+    return stage == 2 && takes_lanes(node) ? &core.vector : nullptr;
   }
 
   /// A map is an operation of the lanes however fast they are; elementwise work within another
@@ -274,10 +337,10 @@ class Launch {
   /// What a core asks of memory at `time`; its port is taken until all of it has passed.
   TileTransfer ask(const TileOp& node, int64_t bytes, int64_t time, const Event& event) {
     CoreClock& core = core_of(event.cluster, node);
-    core.port = time + std::max(kTicks, ticks_for(static_cast<double>(bytes),
-                                                  machine_.core.port_bytes_per_cycle));
+    core.port.free = time + std::max(kTicks, ticks_for(static_cast<double>(bytes),
+                                                       machine_.core.port_bytes_per_cycle));
     const int64_t channel = int64_t{event.node} * 7 + int64_t{event.cluster} * 13;
-    return {key_of(node, event), bytes, channel, time, core.port};
+    return {key_of(node, event), bytes, channel, time, core.port.free};
   }
 
   /// The tile in memory that an operation loads or stores.
@@ -304,13 +367,13 @@ class Launch {
     const int64_t a_piece =
         std::max(kTicks, ticks_for(static_cast<double>(bytes), machine_.core.port_bytes_per_cycle));
     const int64_t channel = int64_t{event.node} * 7 + int64_t{event.cluster} * 13;
-    int64_t end = core.port = time;
+    int64_t end = core.port.free = time;
     for (int32_t p = 0; p < node.pieces; ++p) {
       TileOp piece = node;
       piece.row = pieces[static_cast<size_t>(node.first_piece) + static_cast<size_t>(p)];
-      core.port += a_piece;
+      core.port.free = capped_sum(core.port.free, a_piece);
       const TileAnswer answer =
-          memory_.load({key_of(piece, event), bytes, channel + p, time, core.port});
+          memory_.load({key_of(piece, event), bytes, channel + p, time, core.port.free});
       count_memory(node, {.global_read = answer.memory_bytes});
       end = std::max(end, answer.end);
     }
@@ -367,7 +430,7 @@ class Launch {
 
   int64_t over_link(CoreClock& core, int64_t bytes, int64_t time) const {
     const int64_t begin = std::max(time, core.link);
-    core.link = begin + ticks_for(static_cast<double>(bytes), link_rate_);
+    core.link = capped_sum(begin, ticks_for(static_cast<double>(bytes), link_rate_));
     return core.link + link_latency_;
   }
 
@@ -377,9 +440,9 @@ class Launch {
     const int64_t bytes = node.bytes.scratchpad_read + node.bytes.scratchpad_write;
     int64_t end = time;
     if (bytes > 0) {
-      core.scratchpad =
-          std::max(time, core.scratchpad) +
-          ticks_for(static_cast<double>(bytes), machine_.core.scratchpad_bytes_per_cycle);
+      core.scratchpad = capped_sum(
+          std::max(time, core.scratchpad),
+          ticks_for(static_cast<double>(bytes), machine_.core.scratchpad_bytes_per_cycle));
       end = std::max(end, core.scratchpad);
     }
     if (node.bytes.registers > 0) {
@@ -390,12 +453,12 @@ class Launch {
       const double work =
           machine_.matrix_work(node.rows, node.cols, node.depth, options_.element_bytes);
       end = std::max({end, time + kTicks, time + ticks_for(work, matrix_rate_)});
-      core.matrix = end;
-      matrix_busy_ += end - time;
+      core.matrix.free = end;
+      matrix_busy_ = capped_sum(matrix_busy_, end - time);  // of all cores together
       return end;
     }
     if (takes_lanes(node)) {
-      core.vector = end = std::max({end, time + kTicks, time + on_lanes(node)});
+      core.vector.free = end = std::max({end, time + kTicks, time + on_lanes(node)});
       if (node.bytes.scratchpad_write == 0) return end;
     }
     if (bytes == 0) return end;

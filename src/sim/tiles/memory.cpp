@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "support/ceil_div.h"
+#include "support/latest.h"
 
 namespace fuseflow {
 namespace {
@@ -15,7 +16,9 @@ constexpr int64_t kMostChannels = 4096;
 
 int64_t ticks_for(double amount, double per_cycle) {
   if (per_cycle <= 0) return 0;
-  return static_cast<int64_t>(std::ceil(amount * static_cast<double>(kTicks) / per_cycle));
+  // Of a machine without a core that is as slow: kLongest at most, so that sums do not wrap.
+  const double ticks = std::ceil(amount * static_cast<double>(kTicks) / per_cycle);
+  return ticks < static_cast<double>(kLongest) ? static_cast<int64_t>(ticks) : kLongest;
 }
 
 TileMemory::TileMemory(const Machine& machine)
@@ -39,7 +42,7 @@ int64_t TileMemory::through_channels(const TileTransfer& access) {
   int64_t last = 0;
   for (int64_t piece = 0; piece < pieces; ++piece) {
     int64_t& free = channels_[(access.channel + piece) % channels];
-    free = std::max(free, access.time) + service;
+    free = capped_sum(std::max(free, access.time), service);
     last = std::max(last, free);
   }
   return last;
@@ -48,8 +51,8 @@ int64_t TileMemory::through_channels(const TileTransfer& access) {
 /// The L2 serves one access after the other, each at the rate of all cores together.
 int64_t TileMemory::through_l2(const TileTransfer& access, double bytes_per_cycle) {
   if (!has_l2_) return access.time;
-  l2_free_ = std::max(l2_free_, access.time) +
-             ticks_for(static_cast<double>(access.bytes), bytes_per_cycle);
+  l2_free_ = capped_sum(std::max(l2_free_, access.time),
+                        ticks_for(static_cast<double>(access.bytes), bytes_per_cycle));
   return l2_free_;
 }
 

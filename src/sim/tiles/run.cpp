@@ -19,6 +19,7 @@
 #include "sim/tiles/values.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
+#include "support/latest.h"
 
 namespace fuseflow {
 namespace {
@@ -149,6 +150,10 @@ RunResult counted(const Graph& graph, const Machine& machine, const RunOptions& 
   if (options.trace) trace_nodes(times, result);
   limits.go_on(measured.cycles);
   result.finish = limits.finish();
+  if (result.finish == Finish::done && !measured.finished) {
+    result.finish = Finish::max_cycles;
+    result.cycles = kLatest;
+  }
   return result;
 }
 

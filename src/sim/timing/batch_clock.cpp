@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/timing/step_costs.h"
 #include "sim/timing/step_kernels.h"
 
 namespace fuseflow::engine {
@@ -191,6 +192,7 @@ TimeRef token_times(const TimeRef& steps, const Lane& lane) {
 void BatchClock::time_batch(EngineNode& node) {
   const StepSource& source = node.sides.front();
   const Steps& steps = source.now;
+  check_costs(steps);
   collect(node);
   const TimeRef times = step_times_of(steps);
   node.count_steps(steps, times.at(0), pace_.last);
@@ -211,6 +213,7 @@ void BatchClock::time_batch(EngineNode& node) {
     node.outputs[given.output]->give(std::move(given.segment), lane_times_[l]);
   }
   if (node.collects_rows()) note_rows(node, times);
+  if (pace_.free > kLatest) throw TooLate{};
 }
 
 /// When rows are complete for those that load them.

@@ -74,10 +74,11 @@ int64_t Component::load(int64_t bursts) {
   while (!store.idle()) {
     bool any = true;
     while (any) {
-      any = request.advance(solver_, horizon_);
-      any = store.advance(solver_, horizon_) || any;
+      any = request.advance(solver_);
+      any = store.advance(solver_) || any;
     }
-    if (!store.idle()) next_window(0);
+    const Gives& asked = *fifo->source;
+    if (!store.idle()) next_window(asked.requested_at(asked.known()));
   }
   return store.last_step() + 1;
 }

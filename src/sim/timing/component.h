@@ -13,6 +13,7 @@
 #include "sim/functional/node.h"
 #include "sim/timing/boundary.h"
 #include "sim/timing/replay.h"
+#include "support/stop.h"
 
 namespace fuseflow::engine {
 
@@ -161,6 +162,7 @@ class Component : public NodeClock {
                               // step; or unknown ones), kNever if it waits for others
   std::vector<int64_t> steps_from_;  // by side: its next step is not before; for next_request()
   int64_t horizon_ = kNever;
+  StopAmongMany stop_;
   int64_t settled_ = 0;  // the horizon up to which all steps are done
   std::vector<MemoryAnswer> answers_;
   std::vector<const EngineNode*> gave_;

@@ -101,10 +101,11 @@ void Component::add_sides(Member& member, const Ports& ports, int64_t start) {
   EngineNode& node = *member.node;
   member.first_side = sides_.size();
   std::vector<Fifo*> inputs = connect_inputs(node, ports);  // of the next side
+  const int64_t latest = memory_ == nullptr ? kLatest : memory_->memory->latest();
   for (size_t s = 0; s < node.sides.size(); ++s) {
     const bool last = s + 1 == node.sides.size();
     const bool counted = node.two_stores() ? s == 0 : last;
-    sides_.push_back({&node, &node.sides[s], counted, NodeReplay(start)});
+    sides_.push_back({&node, &node.sides[s], counted, NodeReplay(start, latest)});
     NodeReplay& replay = sides_.back().replay;
     replay.inputs = std::exchange(inputs, {});
     if (last) {

@@ -70,6 +70,7 @@ int64_t Component::next_request() {
 /// `due` unless memory answers something earlier. False without a memory.
 bool Component::next_window(int64_t due) {
   if (memory_ == nullptr) return false;
+  stop_.step();
   Memory& memory = *memory_->memory;
   horizon_ = settled_ = std::max(horizon_, quiet_until(due));
   // With bounded FIFOs sides hold each other up before that: it finds nothing there.

@@ -1,5 +1,7 @@
 #include "sim/timing/replay.h"
 
+#include "sim/timing/step_costs.h"
+
 namespace fuseflow::engine {
 
 namespace {
@@ -9,6 +11,7 @@ constexpr int64_t kSomeSteps = 128;  // least number tried otherwise, even after
 
 void NodeReplay::fetch(StepSource& source) {
   if (!connected_) connect(source);
+  check_costs(source.now);
   if (source.now.count > 0) queue_.add(source.take_batch());
 }
 
@@ -41,6 +44,7 @@ bool NodeReplay::advance(StepSolver& solver, int64_t horizon) {
     done_last_ =
         solver.run(queue_, ports_, most_steps(horizon), horizon, progress_, activity, stalls);
     state_ = solver.end();
+    if (progress_.free_at > latest_) throw TooLate{};
   }
   if (state_ == StepEnd::waits) {
     blocker_ = solver.blocker();

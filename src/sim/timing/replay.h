@@ -13,6 +13,7 @@
 #include "sim/timing/fifo.h"
 #include "sim/timing/step_queue.h"
 #include "sim/timing/step_solver.h"
+#include "support/latest.h"
 
 namespace fuseflow::engine {
 
@@ -24,7 +25,10 @@ class NodeReplay {
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
   Activity* stalls = nullptr;    ///< the same for blocked ones
 
-  explicit NodeReplay(int64_t start) { progress_.free_at = start; }
+  /// A step after `latest` throws TooLate.
+  explicit NodeReplay(int64_t start, int64_t latest = kLatest) : latest_(latest) {
+    progress_.free_at = start;
+  }
   /// Takes the source's batch.
   void fetch(StepSource& source);
   /// Does as many steps before `horizon` as tokens and credits allow; whether there were any.
@@ -63,6 +67,7 @@ class NodeReplay {
   void connect(const StepSource& source);
   int64_t most_steps(int64_t horizon) const;
 
+  int64_t latest_;
   bool connected_ = false;
   StepPorts ports_;
   StepQueue queue_;
