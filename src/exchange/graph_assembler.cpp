@@ -54,7 +54,7 @@ int GraphAssembler::open(int parent, int loop) {
   if (depth_of(parent) == kMaxDepth) {
     throw Error(ExitCode::rejected, "a stream in more than 64 loops");
   }
-  spaces_.push_back({parent, loop, depth_of(parent) + 1, -1});
+  spaces_.push_back({parent, loop, depth_of(parent) + 1, -1, -1});
   return static_cast<int>(spaces_.size()) - 1;
 }
 
@@ -84,7 +84,28 @@ StreamId GraphAssembler::give(NodeId node, StreamKind kind, int space, const std
   space_of_.push_back(space);
   StreamId& stream = spaces_[static_cast<size_t>(space)].stream;
   if (stream < 0 || (kind == StreamKind::crd && kind_of(stream) != StreamKind::crd)) stream = id;
+  const NodeKind made_by = graph_.nodes[static_cast<size_t>(node)].kind;
+  const bool moves =
+      made_by == NodeKind::drop || made_by == NodeKind::filter || made_by == NodeKind::align;
+  if (moves) spaces_[static_cast<size_t>(space)].maker = node;
   return id;
+}
+
+StreamId GraphAssembler::add_passed(NodeId id, StreamId stream, bool outer, int space) {
+  const StreamId given = give(id, kind_of(stream), space, "");
+  Node& node = graph_.nodes[static_cast<size_t>(id)];
+  if (node.kind != NodeKind::drop) {
+    node.inputs.push_back({stream, 0});
+    return given;
+  }
+  const auto at = outer ? node.groups[0] : static_cast<int>(node.inputs.size());
+  node.inputs.insert(node.inputs.begin() + at, {stream, 0});
+  ++node.groups[outer ? 0 : 1];
+  std::rotate(node.outputs.begin() + at, node.outputs.end() - 1, node.outputs.end());
+  for (size_t port = 0; port < node.outputs.size(); ++port) {
+    graph_.streams[static_cast<size_t>(node.outputs[port])].port = static_cast<int>(port);
+  }
+  return given;
 }
 
 /// The graph's index of each loop. Loops without a name are called i, j, .. z, i1, ..

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "exchange/graph_assembler.h"
+#include "exchange/moves.h"
 #include "exchange/ports.h"
 #include "exchange/tensor_table.h"
 
@@ -14,7 +15,7 @@ namespace fuseflow {
 /// A `fiber_write` or `val_write`, until the levels of its tensor are known.
 struct Write {
   std::string tensor;
-  int level = -1;  ///< -1: by the depth of the stream; of values: none
+  int dimension = -1;  ///< whose level it is; -1: not said
   bool values = false;
   LevelKind format = LevelKind::compressed;
   StreamId stream = -1;
@@ -33,6 +34,7 @@ class NodeReader {
   // For the rules.
 
   GraphAssembler& graph() { return graph_; }
+  Moves moves() { return Moves(graph_); }
   TensorTable& tensors() { return tensors_; }
   const comal::Extension& extension() const { return operation_->extension(); }
   [[noreturn]] void fail(const std::string& message) const;
@@ -53,6 +55,12 @@ class NodeReader {
     const StreamId id = graph_.give(node, kind, space, stream.name());
     bind(key_of(stream), id);
     return id;
+  }
+  /// An output that has been given: the file's name for it.
+  template <typename Stream>
+  void give_as(StreamId id, const Stream& stream) {
+    if (!stream.name().empty()) graph_.name(id, stream.name());
+    bind(key_of(stream), id);
   }
   void write(Write write) { writes_.push_back(std::move(write)); }
   /// The root's reference, of one root for all that name none.

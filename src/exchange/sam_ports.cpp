@@ -54,10 +54,12 @@ StreamSlot payload_slot(comal::Joiner::Payload& payload, const std::string& type
   return {};
 }
 
-/// Outer or inner, of a node that names both.
+/// Outer or inner, of a node that names the loops of both. The comment of an edge may be that of
+/// its other end, where the same loop is on the other side: the loop decides, if it is one of them.
 bool is_inner(const SamNode& node, const EdgeEnd& end) {
-  if (end.side == "inner" || end.side == "outer") return end.side == "inner";
-  return end.name == node.attribute("inner");
+  const bool inner = end.name == node.attribute("inner");
+  const bool outer = end.name == node.attribute("outer");
+  return inner == outer ? end.side == "inner" : inner;
 }
 
 StreamSlot join_input(SamNode& node, const EdgeEnd& end) {
@@ -109,8 +111,9 @@ StreamSlot accumulate_output(SamNode& node, const EdgeEnd& end) {
 StreamSlot accumulate_input(SamNode& node, const EdgeEnd& end) {
   comal::SparseAccumulator& op = *node.operation->mutable_spacc();
   if (end.type == "val") return slot(op.mutable_input_val());
-  return end.name == op.inner_crd() ? slot(op.mutable_input_inner_crd())
-                                    : slot(op.add_input_outer_crds());
+  const bool only = op.order() == 1 && op.outer_crds_size() == 0;  // a vector reducer
+  return only || end.name == op.inner_crd() ? slot(op.mutable_input_inner_crd())
+                                            : slot(op.add_input_outer_crds());
 }
 
 StreamSlot drop_input(SamNode& node, const EdgeEnd& end) {
@@ -165,8 +168,9 @@ EdgeEnd::EdgeEnd(const DotEdge& edge, bool first) {
   if (name.empty() && text("label").starts_with(type + "_")) {
     name = text("label").substr(type.size() + 1);
   }
-  for (const char* part : {"in", "out", "inner", "outer"}) {
-    if (!name.starts_with(std::string(part) + "-")) continue;
+  for (const std::string part : {"in", "out", "inner", "outer"}) {
+    const bool written = part.size() > 3 && name.starts_with(part + "_");
+    if (!written && !name.starts_with(part + "-")) continue;
     side = part;
     name = name.substr(side.size() + 1);
     return;
