@@ -91,17 +91,21 @@ StreamId GraphAssembler::give(NodeId node, StreamKind kind, int space, const std
   return id;
 }
 
-StreamId GraphAssembler::add_passed(NodeId id, StreamId stream, bool outer, int space) {
+StreamId GraphAssembler::add_passed(NodeId id, size_t group, StreamId stream, int space) {
   const StreamId given = give(id, kind_of(stream), space, "");
   Node& node = graph_.nodes[static_cast<size_t>(id)];
-  if (node.kind != NodeKind::drop) {
+  if (node.groups.empty()) {
     node.inputs.push_back({stream, 0});
     return given;
   }
-  const auto at = outer ? node.groups[0] : static_cast<int>(node.inputs.size());
-  node.inputs.insert(node.inputs.begin() + at, {stream, 0});
-  ++node.groups[outer ? 0 : 1];
-  std::rotate(node.outputs.begin() + at, node.outputs.end() - 1, node.outputs.end());
+  const InputGroup at = groups_of(node)[group];
+  const auto input = static_cast<std::ptrdiff_t>(at.first + at.size);
+  // A drop gives on what it takes; a join the payloads of its groups, after the coordinates.
+  const auto output =
+      node.kind == NodeKind::drop ? input : static_cast<std::ptrdiff_t>(at.port + at.size) - 1;
+  node.inputs.insert(node.inputs.begin() + input, {stream, 0});
+  ++node.groups[group];
+  std::rotate(node.outputs.begin() + output, node.outputs.end() - 1, node.outputs.end());
   for (size_t port = 0; port < node.outputs.size(); ++port) {
     graph_.streams[static_cast<size_t>(node.outputs[port])].port = static_cast<int>(port);
   }

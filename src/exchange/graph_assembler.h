@@ -47,9 +47,11 @@ class GraphAssembler {
 
   NodeId add(Node node);
   Node& node(NodeId id) { return graph_.nodes[static_cast<size_t>(id)]; }
-  /// Adds a stream to those that a drop or filter passes on (of a drop: to the outer ones, or to
-  /// the inner ones) and gives what is left of it, in that space.
-  StreamId add_passed(NodeId node, StreamId stream, bool outer, int space);
+  /// Adds a stream to those that a drop, filter or join passes on, to that group of them, and gives
+  /// what is left of it, in that space.
+  StreamId add_passed(NodeId node, size_t group, StreamId stream, int space);
+  /// How many there are.
+  NodeId nodes() const { return static_cast<NodeId>(graph_.nodes.size()); }
   /// The drop, filter or align that made a space out of another one; -1: none did.
   NodeId maker_of(int space) const { return spaces_[static_cast<size_t>(space)].maker; }
   const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }

@@ -52,19 +52,23 @@ bool Moves::is_outer(NodeId drop, int space) const {
   return node.kind == NodeKind::drop && graph_.space_of(node.outputs[0]) == space;
 }
 
-/// What went into another drop of the same elements; -1: it did not.
-StreamId Moves::dropped_alike(StreamId stream, NodeId drop) const {
-  const NodeId other = graph_.producer_of(stream);
-  const Node& a = graph_.node(drop);
-  const Node& b = graph_.node(other);
-  if (other == drop || a.kind != NodeKind::drop || b.kind != NodeKind::drop) return -1;
-  if (!moves_streams(b)) return -1;
-  const auto space = [&](const Node& node, size_t input) {
-    return graph_.space_of(node.inputs[input].stream);
-  };
-  const bool alike =
-      space(a, 0) == space(b, 0) && space(a, inner_input(a)) == space(b, inner_input(b));
-  return alike ? passed_on(b, static_cast<size_t>(graph_.port_of(stream))) : -1;
+NodeId Moves::drop_like(StreamId outer, StreamId inner) const {
+  for (NodeId id = 0; id < graph_.nodes(); ++id) {
+    const Node& node = graph_.node(id);
+    if (node.kind != NodeKind::drop || !moves_streams(node)) continue;
+    const auto space = [&](size_t input) { return graph_.space_of(node.inputs[input].stream); };
+    if (space(0) == graph_.space_of(outer) && space(inner_input(node)) == graph_.space_of(inner)) {
+      return id;
+    }
+  }
+  return -1;
+}
+
+StreamId Moves::dropped(NodeId drop, StreamId stream) {
+  const Node& node = graph_.node(drop);
+  const int space = graph_.space_of(stream);
+  const bool outer = graph_.space_of(node.inputs[0].stream) == space;
+  return through(drop, stream, space, graph_.space_of(node.outputs[outer ? 0 : inner_input(node)]));
 }
 
 StreamId Moves::aligned(StreamId to, StreamId from, StreamId stream, int space) {
@@ -82,8 +86,8 @@ StreamId Moves::through(NodeId maker, StreamId stream, int from, int to) {
   if (node.kind == NodeKind::align) {
     return aligned(node.inputs[0].stream, node.inputs[1].stream, stream, to);
   }
-  const bool outer = node.kind == NodeKind::drop && graph_.space_of(node.inputs[0].stream) == from;
-  return graph_.add_passed(maker, stream, outer, to);
+  const bool inner = node.kind == NodeKind::drop && graph_.space_of(node.inputs[0].stream) != from;
+  return graph_.add_passed(maker, inner ? 1 : 0, stream, to);
 }
 
 StreamId Moves::into(StreamId stream, int to) {
@@ -92,11 +96,7 @@ StreamId Moves::into(StreamId stream, int to) {
   if (maker < 0) return -1;
   const int from = space_before(maker, to);
   if (from < 0) return -1;
-  StreamId before = into(stream, from);
-  if (before < 0) {
-    const StreamId taken = dropped_alike(stream, maker);
-    if (taken >= 0) before = into(taken, from);
-  }
+  const StreamId before = into(stream, from);
   return before < 0 ? -1 : through(maker, before, from, to);
 }
 

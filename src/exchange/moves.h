@@ -16,6 +16,10 @@ class Moves {
   StreamId into(StreamId stream, int to);
   /// The same, but the stream itself where it cannot be moved.
   StreamId into_if_possible(StreamId stream, int to);
+  /// What a drop leaves of a stream, which goes with its outer streams or its inner ones.
+  StreamId dropped(NodeId drop, StreamId stream);
+  /// A drop of the same elements: its streams are in the same spaces; -1: there is none.
+  NodeId drop_like(StreamId outer, StreamId inner) const;
   /// The fibers `below` under the coordinates `above` of the loop around them, which may have been
   /// dropped or chosen otherwise than those that `below` is nested in.
   StreamId below(StreamId above, StreamId below);
@@ -25,7 +29,6 @@ class Moves {
   NodeId maker_of(int space) const;
   int space_before(NodeId maker, int space) const;
   StreamId through(NodeId maker, StreamId stream, int from, int to);
-  StreamId dropped_alike(StreamId stream, NodeId drop) const;
   bool is_outer(NodeId drop, int space) const;
   int elements_of(int space) const;
   StreamId aligned(StreamId to, StreamId from, StreamId stream, int space);

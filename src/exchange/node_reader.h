@@ -24,7 +24,9 @@ struct Write {
 
 class NodeReader {
  public:
-  NodeReader(GraphAssembler& graph, TensorTable& tensors) : graph_(graph), tensors_(tensors) {}
+  /// `foreign`: the graph was not written by us, so its nodes need not stay apart as they are.
+  NodeReader(GraphAssembler& graph, TensorTable& tensors, bool foreign)
+      : graph_(graph), tensors_(tensors), foreign_(foreign) {}
 
   /// Applies the rule of the operation, whose inputs have been given. Throws Error(rejected).
   void read(const comal::Operation& operation);
@@ -33,6 +35,7 @@ class NodeReader {
 
   // For the rules.
 
+  bool foreign() const { return foreign_; }
   GraphAssembler& graph() { return graph_; }
   Moves moves() { return Moves(graph_); }
   TensorTable& tensors() { return tensors_; }
@@ -71,6 +74,7 @@ class NodeReader {
  private:
   GraphAssembler& graph_;
   TensorTable& tensors_;
+  bool foreign_;
   const comal::Operation* operation_ = nullptr;
   std::map<PortKey, StreamId> streams_;
   std::vector<Write> writes_;

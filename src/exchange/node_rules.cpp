@@ -111,6 +111,40 @@ Input payload(NodeReader& r, const comal::Joiner::Payload& payload) {
                                   : r.input(payload.ref_stream(), "a payload");
 }
 
+void give_payload(NodeReader& r, const comal::Joiner& op, int pair, StreamId stream) {
+  if (pair >= op.output_refs_size()) return;
+  const comal::Joiner::Payload& given = op.output_refs(pair);
+  if (given.has_val_stream()) {
+    r.give_as(stream, given.val_stream());
+  } else {
+    r.give_as(stream, given.ref_stream());
+  }
+}
+
+/// Two joins of the same coordinates become one node with the payloads of both, whose outputs are
+/// in one space. False: there is none of these coordinates yet.
+bool join_again(NodeReader& r, const comal::Joiner& op, const Node& wanted) {
+  GraphAssembler& g = r.graph();
+  for (NodeId id = 0; id < g.nodes(); ++id) {
+    const Node& node = g.node(id);
+    bool same = node.kind == wanted.kind && node.groups.size() == wanted.groups.size();
+    for (size_t group = 0; same && group < node.groups.size(); ++group) {
+      same = g.space_of(node.inputs[groups_of(node)[group].first].stream) ==
+             g.space_of(wanted.inputs[2 * group].stream);
+    }
+    if (!same) continue;
+    const int space = g.space_of(node.outputs[0]);
+    r.give_as(node.outputs[0], op.output_crd());
+    for (int pair = 0; pair < op.input_pairs_size(); ++pair) {
+      const auto group = static_cast<size_t>(pair);
+      const StreamId payload = wanted.inputs[2 * group + 1].stream;
+      give_payload(r, op, pair, g.add_passed(id, group, payload, space));
+    }
+    return true;
+  }
+  return false;
+}
+
 void joiner(NodeReader& r, const comal::Joiner& op) {
   if (op.input_pairs_size() < 2) r.fail("joins fewer than two streams, expected at least two");
   if (op.output_refs_size() > op.input_pairs_size()) r.fail("gives more payloads than it takes");
@@ -122,6 +156,7 @@ void joiner(NodeReader& r, const comal::Joiner& op) {
     node.groups.push_back(2);
   }
   node.init = r.extension().init();
+  if (r.foreign() && join_again(r, op, node)) return;
   const std::vector<Input> inputs = node.inputs;
   const NodeId id = r.graph().add(std::move(node));
   const int first = r.graph().space_of(inputs[0].stream);
@@ -136,13 +171,7 @@ void joiner(NodeReader& r, const comal::Joiner& op) {
   r.give(id, StreamKind::crd, space, op.output_crd());
   for (int i = 0; i < op.input_pairs_size(); ++i) {
     const StreamKind kind = r.graph().kind_of(inputs[2 * static_cast<size_t>(i) + 1].stream);
-    const auto& given =
-        i < op.output_refs_size() ? op.output_refs(i) : comal::Joiner::Payload::default_instance();
-    if (given.has_val_stream()) {
-      r.give(id, kind, space, given.val_stream());
-    } else {
-      r.give(id, kind, space, given.ref_stream());
-    }
+    give_payload(r, op, i, r.graph().give(id, kind, space, ""));
   }
 }
 
@@ -307,8 +336,11 @@ struct Dropped {
 };
 
 /// Without the elements of `outer` that have an empty fiber of `inner`, which is directly below.
+/// Two drops of the same elements become one node, whose outputs are in one space.
 Dropped add_drop(NodeReader& r, StreamId outer, StreamId inner) {
   GraphAssembler& g = r.graph();
+  const NodeId like = r.foreign() ? r.moves().drop_like(outer, inner) : -1;
+  if (like >= 0) return {r.moves().dropped(like, outer), r.moves().dropped(like, inner)};
   const int above = g.space_of(outer);
   Node made = make_node(NodeKind::drop, {Input{outer, 0}, Input{inner, 0}});
   made.groups = {1, 1};

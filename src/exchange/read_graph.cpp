@@ -91,7 +91,7 @@ std::string free_name(const Program& program, const std::string& wanted) {
 Region read_region(const comal::ComalGraph& graph, TensorTable& tensors, const Program& program) {
   GraphAssembler builder;
   for (const comal::Loop& loop : graph.loops()) builder.fix_extent(loop.name(), loop.extent());
-  NodeReader reader(builder, tensors);
+  NodeReader reader(builder, tensors, graph.loops().empty());
   const Operations& operations = graph.graph().operators();
   if (operations.empty()) throw Error(ExitCode::rejected, "a graph without operations");
   const std::vector<size_t> order = sorted(operations);

@@ -39,8 +39,7 @@ class Result {
       kinds.push_back(level.format);
       const int loop = graph_.loop_of(graph_.space_of(level.stream));
       if (loop < 0) fail("coordinates in no loop");
-      shape[static_cast<size_t>(dimensions[l])] =
-          level.extent >= 0 ? level.extent : graph_.extent_of(loop);
+      shape[static_cast<size_t>(dimensions[l])] = std::max(level.extent, graph_.extent_of(loop));
     }
     add_nodes(tensors.add_result(name_, make_format(std::move(kinds), dimensions), shape));
   }

@@ -28,6 +28,7 @@ class SamReader {
 
   comal::ComalGraph read() {
     read_ours();
+    for (const DotEdge& edge : dot_.edges) connected_.insert({edge.from, edge.to});
     for (const DotNode& node : dot_.nodes) add_node(node);
     join_inputs_first();
     for (const DotEdge& edge : dot_.edges) add_edge(edge);
@@ -71,7 +72,11 @@ class SamReader {
 
   void add_node(const DotNode& node) {
     const auto [at, fresh] = by_id_.try_emplace(node.id, nodes_.size());
-    if (!fresh) fail(node.line, fmt::format("node {} is there twice", printable(node.id)));
+    if (!fresh) {
+      if (nodes_[at->second].attributes == node.attributes) return;
+      fail(node.line,
+           fmt::format("node {} is there twice, with other attributes", printable(node.id)));
+    }
     Operation& operation = *out_.mutable_graph()->add_operators();
     nodes_.push_back({&operation, node.attributes, node.line});
     SamNode& made = nodes_.back();
@@ -79,6 +84,11 @@ class SamReader {
     if (!ours.empty()) parse_text(ours, *operation.mutable_extension(), node.line);
     fill(made);
     operation.set_name(made.attribute("type"));
+    if (!foreign() || connected_.contains(node.id)) return;
+    // Nothing flows through a node without edges.
+    nodes_.pop_back();
+    by_id_.erase(node.id);
+    out_.mutable_graph()->mutable_operators()->RemoveLast();
   }
 
   int number(const SamNode& node, const char* key) const {
@@ -259,11 +269,15 @@ class SamReader {
     return nodes_[found->second];
   }
 
+  bool foreign() const { return !dot_.attributes.contains("fuseflow"); }
+
   /// A join's outputs are named like its inputs, which therefore come first.
   void join_inputs_first() {
     for (const DotEdge& edge : dot_.edges) {
       SamNode& to = node_of(edge.to, edge);
       if (to.operation->has_joiner()) input_slot(to, EdgeEnd(edge));
+      note_input(to, EdgeEnd(edge));
+      note_output(node_of(edge.from, edge), EdgeEnd(edge, true));
     }
   }
 
@@ -336,6 +350,7 @@ class SamReader {
   comal::ComalGraph out_;
   std::vector<SamNode> nodes_;
   std::unordered_map<std::string, size_t> by_id_;
+  std::set<std::string> connected_;  ///< nodes with edges
   std::deque<Port> ports_;
   std::unordered_map<const void*, size_t> port_at_;
   std::set<const void*> taken_;  ///< inputs that an edge leads to
