@@ -42,7 +42,7 @@ Node node_of(NodeReader& r, const Extension& extension, NodeKind kind) {
   if (info.tensor && !extension.tensor().empty()) {
     node.level = extension.level();
     const auto level = static_cast<uint64_t>(std::max(0, extension.level()));
-    node.tensor = r.tensors().read_level(extension.tensor(), level, "");
+    node.tensor = r.tensors().read_level(extension.tensor(), level);
   }
   node.order = extension.order();
   node.groups.assign(extension.groups().begin(), extension.groups().end());

@@ -54,7 +54,7 @@ int GraphAssembler::open(int parent, int loop) {
   if (depth_of(parent) == kMaxDepth) {
     throw Error(ExitCode::rejected, "a stream in more than 64 loops");
   }
-  spaces_.push_back({parent, loop, depth_of(parent) + 1, -1});
+  spaces_.push_back({parent, loop, depth_of(parent) + 1, -1, -1});
   return static_cast<int>(spaces_.size()) - 1;
 }
 
@@ -84,7 +84,32 @@ StreamId GraphAssembler::give(NodeId node, StreamKind kind, int space, const std
   space_of_.push_back(space);
   StreamId& stream = spaces_[static_cast<size_t>(space)].stream;
   if (stream < 0 || (kind == StreamKind::crd && kind_of(stream) != StreamKind::crd)) stream = id;
+  const NodeKind made_by = graph_.nodes[static_cast<size_t>(node)].kind;
+  const bool moves =
+      made_by == NodeKind::drop || made_by == NodeKind::filter || made_by == NodeKind::align;
+  if (moves) spaces_[static_cast<size_t>(space)].maker = node;
   return id;
+}
+
+StreamId GraphAssembler::add_passed(NodeId id, size_t group, StreamId stream, int space) {
+  const StreamId given = give(id, kind_of(stream), space, "");
+  Node& node = graph_.nodes[static_cast<size_t>(id)];
+  if (node.groups.empty()) {
+    node.inputs.push_back({stream, 0});
+    return given;
+  }
+  const InputGroup at = groups_of(node)[group];
+  const auto input = static_cast<std::ptrdiff_t>(at.first + at.size);
+  // A drop gives on what it takes; a join the payloads of its groups, after the coordinates.
+  const auto output =
+      node.kind == NodeKind::drop ? input : static_cast<std::ptrdiff_t>(at.port + at.size) - 1;
+  node.inputs.insert(node.inputs.begin() + input, {stream, 0});
+  ++node.groups[group];
+  std::rotate(node.outputs.begin() + output, node.outputs.end() - 1, node.outputs.end());
+  for (size_t port = 0; port < node.outputs.size(); ++port) {
+    graph_.streams[static_cast<size_t>(node.outputs[port])].port = static_cast<int>(port);
+  }
+  return given;
 }
 
 /// The graph's index of each loop. Loops without a name are called i, j, .. z, i1, ..

@@ -47,8 +47,19 @@ class GraphAssembler {
 
   NodeId add(Node node);
   Node& node(NodeId id) { return graph_.nodes[static_cast<size_t>(id)]; }
+  /// Adds a stream to those that a drop, filter or join passes on, to that group of them, and gives
+  /// what is left of it, in that space.
+  StreamId add_passed(NodeId node, size_t group, StreamId stream, int space);
+  /// How many there are.
+  NodeId nodes() const { return static_cast<NodeId>(graph_.nodes.size()); }
+  /// The drop, filter or align that made a space out of another one; -1: none did.
+  NodeId maker_of(int space) const { return spaces_[static_cast<size_t>(space)].maker; }
+  const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }
   /// The next output of a node.
   StreamId give(NodeId node, StreamKind kind, int space, const std::string& name);
+  void name(StreamId stream, const std::string& name) {
+    graph_.streams[static_cast<size_t>(stream)].name = name;
+  }
   StreamKind kind_of(StreamId stream) const {
     return graph_.streams[static_cast<size_t>(stream)].kind;
   }
@@ -75,6 +86,7 @@ class GraphAssembler {
     int loop = -1;
     int depth = 0;
     StreamId stream = -1;
+    NodeId maker = -1;
   };
 
   int first_of(int loop) const;

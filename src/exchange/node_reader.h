@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "exchange/graph_assembler.h"
+#include "exchange/moves.h"
 #include "exchange/ports.h"
 #include "exchange/tensor_table.h"
 
@@ -14,7 +15,7 @@ namespace fuseflow {
 /// A `fiber_write` or `val_write`, until the levels of its tensor are known.
 struct Write {
   std::string tensor;
-  int level = -1;  ///< -1: by the depth of the stream; of values: none
+  int dimension = -1;  ///< whose level it is; -1: not said
   bool values = false;
   LevelKind format = LevelKind::compressed;
   StreamId stream = -1;
@@ -23,7 +24,9 @@ struct Write {
 
 class NodeReader {
  public:
-  NodeReader(GraphAssembler& graph, TensorTable& tensors) : graph_(graph), tensors_(tensors) {}
+  /// `foreign`: the graph was not written by us, so its nodes need not stay apart as they are.
+  NodeReader(GraphAssembler& graph, TensorTable& tensors, bool foreign)
+      : graph_(graph), tensors_(tensors), foreign_(foreign) {}
 
   /// Applies the rule of the operation, whose inputs have been given. Throws Error(rejected).
   void read(const comal::Operation& operation);
@@ -32,7 +35,9 @@ class NodeReader {
 
   // For the rules.
 
+  bool foreign() const { return foreign_; }
   GraphAssembler& graph() { return graph_; }
+  Moves moves() { return Moves(graph_); }
   TensorTable& tensors() { return tensors_; }
   const comal::Extension& extension() const { return operation_->extension(); }
   [[noreturn]] void fail(const std::string& message) const;
@@ -54,6 +59,12 @@ class NodeReader {
     bind(key_of(stream), id);
     return id;
   }
+  /// An output that has been given: the file's name for it.
+  template <typename Stream>
+  void give_as(StreamId id, const Stream& stream) {
+    if (!stream.name().empty()) graph_.name(id, stream.name());
+    bind(key_of(stream), id);
+  }
   void write(Write write) { writes_.push_back(std::move(write)); }
   /// The root's reference, of one root for all that name none.
   StreamId root();
@@ -63,6 +74,7 @@ class NodeReader {
  private:
   GraphAssembler& graph_;
   TensorTable& tensors_;
+  bool foreign_;
   const comal::Operation* operation_ = nullptr;
   std::map<PortKey, StreamId> streams_;
   std::vector<Write> writes_;

@@ -21,17 +21,27 @@ void root(NodeReader& r, const comal::Generator& op) {
   r.give(node, StreamKind::ref, GraphAssembler::kRootSpace, op.output_ref());
 }
 
+/// The loop of that name, or a new one if that is a loop around: loops inside each other differ,
+/// whatever their names.
+int loop_inside(NodeReader& r, int around, const std::string& name, int64_t extent) {
+  if (name.empty()) return r.graph().loop(name, extent);
+  const int named = r.graph().loop(name, 0);
+  const std::vector<int> loops = r.graph().loops_of(around);
+  const bool taken = std::find(loops.begin(), loops.end(), named) != loops.end();
+  return r.graph().loop(taken ? "" : name, extent);
+}
+
 void scan(NodeReader& r, const comal::FiberLookup& op) {
-  const bool from_root = op.input_ref().id().id() == 0 && (op.root() || op.mode() == 0);
+  const auto [tensor, level] = r.tensors().read_dimension(op.tensor(), op.mode(), op.format());
+  const bool from_root = op.input_ref().id().id() == 0 && (op.root() || level == 0);
   const Input input = from_root ? Input{r.root(), 0} : r.input(op.input_ref(), "input_ref");
-  const TensorId tensor = r.tensors().read_level(op.tensor(), op.mode(), op.format());
-  const int64_t extent = r.tensors().tensor(tensor).level_extent(op.mode());
+  const int64_t extent = r.tensors().tensor(tensor).level_extent(static_cast<size_t>(level));
   Node made = make_node(NodeKind::scan, {input});
   made.tensor = tensor;
-  made.level = static_cast<int>(op.mode());
+  made.level = level;
   const NodeId node = r.graph().add(std::move(made));
-  const int space =
-      r.graph().open(r.graph().space_of(input.stream), r.graph().loop(op.index(), extent));
+  const int around = r.graph().space_of(input.stream);
+  const int space = r.graph().open(around, loop_inside(r, around, op.index(), extent));
   r.give(node, StreamKind::crd, space, op.output_crd());
   r.give(node, StreamKind::ref, space, op.output_ref());
 }
@@ -101,6 +111,40 @@ Input payload(NodeReader& r, const comal::Joiner::Payload& payload) {
                                   : r.input(payload.ref_stream(), "a payload");
 }
 
+void give_payload(NodeReader& r, const comal::Joiner& op, int pair, StreamId stream) {
+  if (pair >= op.output_refs_size()) return;
+  const comal::Joiner::Payload& given = op.output_refs(pair);
+  if (given.has_val_stream()) {
+    r.give_as(stream, given.val_stream());
+  } else {
+    r.give_as(stream, given.ref_stream());
+  }
+}
+
+/// Two joins of the same coordinates become one node with the payloads of both, whose outputs are
+/// in one space. False: there is none of these coordinates yet.
+bool join_again(NodeReader& r, const comal::Joiner& op, const Node& wanted) {
+  GraphAssembler& g = r.graph();
+  for (NodeId id = 0; id < g.nodes(); ++id) {
+    const Node& node = g.node(id);
+    bool same = node.kind == wanted.kind && node.groups.size() == wanted.groups.size();
+    for (size_t group = 0; same && group < node.groups.size(); ++group) {
+      same = g.space_of(node.inputs[groups_of(node)[group].first].stream) ==
+             g.space_of(wanted.inputs[2 * group].stream);
+    }
+    if (!same) continue;
+    const int space = g.space_of(node.outputs[0]);
+    r.give_as(node.outputs[0], op.output_crd());
+    for (int pair = 0; pair < op.input_pairs_size(); ++pair) {
+      const auto group = static_cast<size_t>(pair);
+      const StreamId payload = wanted.inputs[2 * group + 1].stream;
+      give_payload(r, op, pair, g.add_passed(id, group, payload, space));
+    }
+    return true;
+  }
+  return false;
+}
+
 void joiner(NodeReader& r, const comal::Joiner& op) {
   if (op.input_pairs_size() < 2) r.fail("joins fewer than two streams, expected at least two");
   if (op.output_refs_size() > op.input_pairs_size()) r.fail("gives more payloads than it takes");
@@ -112,6 +156,7 @@ void joiner(NodeReader& r, const comal::Joiner& op) {
     node.groups.push_back(2);
   }
   node.init = r.extension().init();
+  if (r.foreign() && join_again(r, op, node)) return;
   const std::vector<Input> inputs = node.inputs;
   const NodeId id = r.graph().add(std::move(node));
   const int first = r.graph().space_of(inputs[0].stream);
@@ -126,13 +171,7 @@ void joiner(NodeReader& r, const comal::Joiner& op) {
   r.give(id, StreamKind::crd, space, op.output_crd());
   for (int i = 0; i < op.input_pairs_size(); ++i) {
     const StreamKind kind = r.graph().kind_of(inputs[2 * static_cast<size_t>(i) + 1].stream);
-    const auto& given =
-        i < op.output_refs_size() ? op.output_refs(i) : comal::Joiner::Payload::default_instance();
-    if (given.has_val_stream()) {
-      r.give(id, kind, space, given.val_stream());
-    } else {
-      r.give(id, kind, space, given.ref_stream());
-    }
+    give_payload(r, op, i, r.graph().give(id, kind, space, ""));
   }
 }
 
@@ -142,9 +181,12 @@ void refuse_blocks(NodeReader& r, bool blocked) {
 
 void array(NodeReader& r, const comal::ArrayVals& op) {
   refuse_blocks(r, op.blocked());
-  const Input input = r.input(op.input_ref(), "input_ref");
+  const TensorId tensor = r.tensors().read(op.tensor());
+  const bool scalar = r.tensors().tensor(tensor).shape.empty();
+  const bool from_root = scalar && op.input_ref().id().id() == 0;
+  const Input input = from_root ? Input{r.root(), 0} : r.input(op.input_ref(), "input_ref");
   Node made = make_node(NodeKind::array, {input});
-  made.tensor = r.tensors().read(op.tensor());
+  made.tensor = tensor;
   const NodeId node = r.graph().add(std::move(made));
   r.give(node, StreamKind::val, r.graph().space_of(input.stream), op.output_val());
 }
@@ -245,7 +287,8 @@ void accumulate(NodeReader& r, const comal::SparseAccumulator& op) {
     }
   }
   node.inputs.push_back(inner);
-  node.inputs.push_back(r.input(op.input_val(), "input_val"));
+  const StreamId value = r.input(op.input_val(), "input_val").stream;
+  node.inputs.push_back({r.moves().into_if_possible(value, around.front()), 0});
   const Input above = node.inputs.front();
   const NodeId id = r.graph().add(std::move(node));
   // Coordinates of the loops kept but the last; SAM also wants those around again.
@@ -280,11 +323,47 @@ void hold(NodeReader& r, const comal::CoordHold& op) {
 
 /// Values of the coordinates' own loop: those that are 0 go, and their coordinates.
 void filter_zeros(NodeReader& r, const comal::CoordDrop& op, Input crd, Input val) {
-  const int from = r.graph().space_of(val.stream);
+  const int from = r.graph().space_of(crd.stream);
   const NodeId node = r.graph().add(make_node(NodeKind::filter, {val, crd, val}));
   const int space = r.graph().open(r.graph().parent_of(from), r.graph().loop_of(from));
   r.give(node, StreamKind::crd, space, op.output_outer_crd());
   r.give(node, StreamKind::val, space, op.output_inner_val());
+}
+
+struct Dropped {
+  StreamId outer = -1;
+  StreamId inner = -1;
+};
+
+/// Without the elements of `outer` that have an empty fiber of `inner`, which is directly below.
+/// Two drops of the same elements become one node, whose outputs are in one space.
+Dropped add_drop(NodeReader& r, StreamId outer, StreamId inner) {
+  GraphAssembler& g = r.graph();
+  const NodeId like = r.foreign() ? r.moves().drop_like(outer, inner) : -1;
+  if (like >= 0) return {r.moves().dropped(like, outer), r.moves().dropped(like, inner)};
+  const int above = g.space_of(outer);
+  Node made = make_node(NodeKind::drop, {Input{outer, 0}, Input{inner, 0}});
+  made.groups = {1, 1};
+  const NodeId node = g.add(std::move(made));
+  const int kept = g.open(g.parent_of(above), g.loop_of(above));
+  const int moved = g.open(kept, g.loop_of(g.space_of(inner)));
+  Dropped dropped;
+  dropped.outer = g.give(node, g.kind_of(outer), kept, "");
+  dropped.inner = g.give(node, g.kind_of(inner), moved, "");
+  return dropped;
+}
+
+/// Where `inner` is several loops inside, first the elements of the loops between that are empty.
+Dropped drop_empty(NodeReader& r, StreamId outer, StreamId inner) {
+  GraphAssembler& g = r.graph();
+  const int between = g.parent_of(g.space_of(inner));
+  const int above = g.space_of(outer);
+  const bool deeper = between != above && g.is_below(between, above);
+  if (!deeper) return add_drop(r, r.moves().into_if_possible(outer, between), inner);
+  const StreamId middle = g.stream_in(between);
+  if (middle < 0) r.fail("a loop between the outer and the inner coordinates has no stream");
+  const Dropped below = drop_empty(r, middle, inner);
+  return {drop_empty(r, outer, below.outer).outer, below.inner};
 }
 
 void drop(NodeReader& r, const comal::CoordDrop& op) {
@@ -293,20 +372,18 @@ void drop(NodeReader& r, const comal::CoordDrop& op) {
   const Input inner = values ? r.input(op.input_inner_val(), "input_inner_val")
                              : r.input(op.input_inner_crd(), "input_inner_crd");
   const int above = r.graph().space_of(outer.stream);
-  const int below = r.graph().space_of(inner.stream);
   if (above == GraphAssembler::kRootSpace) r.fail("drops coordinates in no loop");
-  if (values && above == below) return filter_zeros(r, op, outer, inner);
-  if (below == GraphAssembler::kRootSpace) r.fail("inner coordinates in no loop");
-  Node made = make_node(NodeKind::drop, {outer, inner});
-  made.groups = {1, 1};
-  const NodeId node = r.graph().add(std::move(made));
-  const int kept = r.graph().open(r.graph().parent_of(above), r.graph().loop_of(above));
-  r.give(node, StreamKind::crd, kept, op.output_outer_crd());
-  const int moved = r.graph().open(kept, r.graph().loop_of(below));
+  const StreamId beside = values ? r.moves().into(inner.stream, above) : -1;
+  if (beside >= 0) return filter_zeros(r, op, outer, {beside, 0});
+  if (r.graph().space_of(inner.stream) == GraphAssembler::kRootSpace) {
+    r.fail("inner coordinates in no loop");
+  }
+  const Dropped dropped = drop_empty(r, outer.stream, inner.stream);
+  r.give_as(dropped.outer, op.output_outer_crd());
   if (values) {
-    r.give(node, StreamKind::val, moved, op.output_inner_val());
+    r.give_as(dropped.inner, op.output_inner_val());
   } else {
-    r.give(node, StreamKind::crd, moved, op.output_inner_crd());
+    r.give_as(dropped.inner, op.output_inner_crd());
   }
 }
 
@@ -320,8 +397,8 @@ int64_t number_or(const std::string& text, int64_t otherwise) {
 void write_level(NodeReader& r, const comal::FiberWrite& op) {
   Write write;
   write.tensor = op.tensor();
-  write.level = static_cast<int>(std::min<int64_t>(number_or(op.mode_val(), -1), 64));
-  write.format = level_kind_of(op.format());
+  write.dimension = static_cast<int>(std::min<int64_t>(number_or(op.mode_val(), -1), 64));
+  if (!op.format().empty()) write.format = level_kind_of(op.format());
   write.extent = number_or(op.size(), -1);
   write.stream = r.input(op.input_crd(), "input_crd").stream;
   r.write(std::move(write));

@@ -65,6 +65,21 @@ std::vector<size_t> sorted(const Operations& operations) {
   return order;
 }
 
+/// A level is looked up below the one that is around it.
+TensorTable::LevelOrders level_orders(const Operations& operations,
+                                      const std::vector<size_t>& order) {
+  TensorTable::LevelOrders orders;
+  for (const size_t i : order) {
+    const comal::Operation& operation = operations[static_cast<int>(i)];
+    if (!operation.has_fiber_lookup()) continue;
+    const auto dimension =
+        static_cast<int>(std::min<uint64_t>(operation.fiber_lookup().mode(), 64));
+    std::vector<int>& known = orders[operation.fiber_lookup().tensor()];
+    if (std::find(known.begin(), known.end(), dimension) == known.end()) known.push_back(dimension);
+  }
+  return orders;
+}
+
 std::string free_name(const Program& program, const std::string& wanted) {
   const auto taken = [&](const std::string& name) {
     return std::any_of(program.regions.begin(), program.regions.end(),
@@ -74,13 +89,14 @@ std::string free_name(const Program& program, const std::string& wanted) {
 }
 
 Region read_region(const comal::ComalGraph& graph, TensorTable& tensors, const Program& program) {
-  tensors.begin_graph(graph);
   GraphAssembler builder;
   for (const comal::Loop& loop : graph.loops()) builder.fix_extent(loop.name(), loop.extent());
-  NodeReader reader(builder, tensors);
+  NodeReader reader(builder, tensors, graph.loops().empty());
   const Operations& operations = graph.graph().operators();
   if (operations.empty()) throw Error(ExitCode::rejected, "a graph without operations");
-  for (const size_t i : sorted(operations)) reader.read(operations[static_cast<int>(i)]);
+  const std::vector<size_t> order = sorted(operations);
+  tensors.begin_graph(graph, level_orders(operations, order));
+  for (const size_t i : order) reader.read(operations[static_cast<int>(i)]);
   add_results(builder, tensors, reader.writes());
   Region region;
   region.name = free_name(program, graph.graph().name());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "exchange/moves.h"
 #include "support/error.h"
 #include "support/text.h"
 
@@ -29,19 +30,18 @@ class Result {
   void write(TensorTable& tensors) {
     if (values_ < 0) fail("its values are not written");
     order_levels();
-    for (size_t l = 0; l < levels_.size(); ++l) {
-      StreamId& below = l + 1 < levels_.size() ? levels_[l + 1].stream : values_;
-      follow_drop(levels_[l].stream, below);
-    }
+    const std::vector<int> dimensions = dimensions_of_levels();
+    follow_drops();
     std::vector<LevelKind> kinds;
-    std::vector<int64_t> shape;
-    for (const Write& level : levels_) {
+    std::vector<int64_t> shape(levels_.size());
+    for (size_t l = 0; l < levels_.size(); ++l) {
+      const Write& level = levels_[l];
       kinds.push_back(level.format);
       const int loop = graph_.loop_of(graph_.space_of(level.stream));
       if (loop < 0) fail("coordinates in no loop");
-      shape.push_back(level.extent >= 0 ? level.extent : graph_.extent_of(loop));
+      shape[static_cast<size_t>(dimensions[l])] = std::max(level.extent, graph_.extent_of(loop));
     }
-    add_nodes(tensors.add_result(name_, std::move(kinds), shape));
+    add_nodes(tensors.add_result(name_, make_format(std::move(kinds), dimensions), shape));
   }
 
  private:
@@ -51,15 +51,16 @@ class Result {
         fmt::format("result {}: {}", name_.empty() ? "without a name" : printable(name_), message));
   }
 
-  /// One write a level, outermost first. A level that nobody writes is dense: its coordinates are
-  /// all there are.
+  /// One write a level, outermost first: a level's coordinates are as deep in loops. A level that
+  /// nobody writes is dense: its coordinates are all there are.
   void order_levels() {
     const int rank = graph_.depth_of(graph_.space_of(values_));
     std::vector<Write> ordered(static_cast<size_t>(rank));
     for (Write& level : levels_) {
-      const int at =
-          level.level >= 0 ? level.level : graph_.depth_of(graph_.space_of(level.stream)) - 1;
-      if (at < 0 || at >= rank) fail(fmt::format("level {} of a result of rank {}", at, rank));
+      const int at = graph_.depth_of(graph_.space_of(level.stream)) - 1;
+      if (at < 0 || at >= rank) {
+        fail(fmt::format("coordinates in {} loop(s) of values in {}", at + 1, rank));
+      }
       if (ordered[static_cast<size_t>(at)].stream >= 0) {
         fail(fmt::format("level {} is written twice", at));
       }
@@ -76,42 +77,40 @@ class Result {
     levels_ = std::move(ordered);
   }
 
-  /// Comal and SAM drop coordinates beside the values below them, which lack no token of what is
-  /// dropped. Here a drop moves them to new fibers: what is written below goes through it too.
-  void follow_drop(StreamId above, StreamId& below) {
-    const NodeId id = graph_.producer_of(above);
-    if (!is_drop(graph_.node(id))) return;
-    const StreamId dropped =
-        graph_.node(id).inputs[static_cast<size_t>(graph_.port_of(above))].stream;
-    const int from = graph_.space_of(dropped);
-    const int to = graph_.space_of(above);
-    const int space = graph_.space_of(below);
-    if (graph_.is_below(space, to) || !graph_.is_below(space, from)) return;
-    const int moved = moved_space(id, space, from, to);
-    graph_.node(id).inputs.push_back({below, 0});
-    ++graph_.node(id).groups[1];
-    below = graph_.give(id, graph_.kind_of(below), moved, "");
-  }
-
-  /// A drop that is well formed: one that is not the verifier refuses.
-  static bool is_drop(const Node& node) {
-    return node.kind == NodeKind::drop && node.groups.size() == 2 &&
-           node.inputs.size() == node.outputs.size() &&
-           std::none_of(node.inputs.begin(), node.inputs.end(),
-                        [](const Input& input) { return input.is_immediate(); });
-  }
-
-  /// Where the drop puts a space below `from`, which becomes `to`.
-  int moved_space(NodeId drop, int space, int from, int to) {
-    if (space == from) return to;
-    const Node& node = graph_.node(drop);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (graph_.space_of(node.inputs[i].stream) == space) {
-        return graph_.space_of(node.outputs[i]);
+  /// The dimension that each level stores, by its `mode`. Levels that say none have the dimensions
+  /// that are left, in their order.
+  std::vector<int> dimensions_of_levels() const {
+    const auto rank = static_cast<int>(levels_.size());
+    std::vector<int> dimensions;
+    std::vector<bool> taken(levels_.size(), false);
+    for (const Write& level : levels_) {
+      dimensions.push_back(level.dimension);
+      if (level.dimension < 0) continue;
+      if (level.dimension >= rank) {
+        fail(fmt::format("mode {} of a result of rank {}", level.dimension, rank));
       }
+      if (taken[static_cast<size_t>(level.dimension)]) {
+        fail(fmt::format("mode {} is written twice", level.dimension));
+      }
+      taken[static_cast<size_t>(level.dimension)] = true;
     }
-    const int above = moved_space(drop, graph_.parent_of(space), from, to);
-    return graph_.open(above, graph_.loop_of(space));
+    for (int& dimension : dimensions) {
+      if (dimension >= 0) continue;
+      dimension = static_cast<int>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+      taken[static_cast<size_t>(dimension)] = true;
+    }
+    return dimensions;
+  }
+
+  /// Each level's coordinates below those of the level above it, and the values beside the last.
+  void follow_drops() {
+    Moves moves(graph_);
+    for (size_t l = 0; l + 1 < levels_.size(); ++l) {
+      levels_[l + 1].stream = moves.below(levels_[l].stream, levels_[l + 1].stream);
+    }
+    if (!levels_.empty()) {
+      values_ = moves.into_if_possible(values_, graph_.space_of(levels_.back().stream));
+    }
   }
 
   /// Coordinates of dense levels go to the writer of what is stored next below them.

@@ -1,5 +1,7 @@
 #include "exchange/sam_ports.h"
 
+#include <optional>
+
 namespace fuseflow {
 
 namespace {
@@ -54,10 +56,24 @@ StreamSlot payload_slot(comal::Joiner::Payload& payload, const std::string& type
   return {};
 }
 
-/// Outer or inner, of a node that names both.
-bool is_inner(const SamNode& node, const EdgeEnd& end) {
+/// Outer or inner, of a node that names the loops of both. The comment of an edge may be that of
+/// its other end, where the same loop is on the other side: the loop decides, if it is one of them.
+std::optional<bool> names_inner(const SamNode& node, const EdgeEnd& end) {
+  const bool inner = end.name == node.attribute("inner");
+  const bool outer = end.name == node.attribute("outer");
+  if (inner != outer) return inner;
   if (end.side == "inner" || end.side == "outer") return end.side == "inner";
-  return end.name == node.attribute("inner");
+  return std::nullopt;
+}
+
+/// A comment that names neither is of the port that no other edge names.
+bool is_inner(const SamNode& node, const EdgeEnd& end, const SamNode::Named& named) {
+  return names_inner(node, end).value_or(named.outer && !named.inner);
+}
+
+void note(const SamNode& node, const EdgeEnd& end, SamNode::Named& named) {
+  const std::optional<bool> inner = names_inner(node, end);
+  if (inner) (*inner ? named.inner : named.outer) = true;
 }
 
 StreamSlot join_input(SamNode& node, const EdgeEnd& end) {
@@ -109,34 +125,35 @@ StreamSlot accumulate_output(SamNode& node, const EdgeEnd& end) {
 StreamSlot accumulate_input(SamNode& node, const EdgeEnd& end) {
   comal::SparseAccumulator& op = *node.operation->mutable_spacc();
   if (end.type == "val") return slot(op.mutable_input_val());
-  return end.name == op.inner_crd() ? slot(op.mutable_input_inner_crd())
-                                    : slot(op.add_input_outer_crds());
+  const bool only = op.order() == 1 && op.outer_crds_size() == 0;  // a vector reducer
+  const bool inner = end.name == op.inner_crd() || end.label == op.inner_crd();
+  return only || inner ? slot(op.mutable_input_inner_crd()) : slot(op.add_input_outer_crds());
 }
 
 StreamSlot drop_input(SamNode& node, const EdgeEnd& end) {
   comal::CoordDrop& op = *node.operation->mutable_coord_drop();
   if (end.type == "val") return slot(op.mutable_input_inner_val());
-  return is_inner(node, end) ? slot(op.mutable_input_inner_crd())
-                             : slot(op.mutable_input_outer_crd());
+  return is_inner(node, end, node.named_in) ? slot(op.mutable_input_inner_crd())
+                                            : slot(op.mutable_input_outer_crd());
 }
 
 StreamSlot drop_output(SamNode& node, const EdgeEnd& end) {
   comal::CoordDrop& op = *node.operation->mutable_coord_drop();
   if (end.type == "val") return slot(op.mutable_output_inner_val());
-  const bool inner = node.attribute("inner") != "val" && is_inner(node, end);
+  const bool inner = node.attribute("inner") != "val" && is_inner(node, end, node.named_out);
   return inner ? slot(op.mutable_output_inner_crd()) : slot(op.mutable_output_outer_crd());
 }
 
 StreamSlot hold_input(SamNode& node, const EdgeEnd& end) {
   comal::CoordHold& op = *node.operation->mutable_coord_hold();
-  return is_inner(node, end) ? slot(op.mutable_input_inner_crd())
-                             : slot(op.mutable_input_outer_crd());
+  return is_inner(node, end, node.named_in) ? slot(op.mutable_input_inner_crd())
+                                            : slot(op.mutable_input_outer_crd());
 }
 
 StreamSlot hold_output(SamNode& node, const EdgeEnd& end) {
   comal::CoordHold& op = *node.operation->mutable_coord_hold();
-  return is_inner(node, end) ? slot(op.mutable_output_inner_crd())
-                             : slot(op.mutable_output_outer_crd());
+  return is_inner(node, end, node.named_out) ? slot(op.mutable_output_inner_crd())
+                                             : slot(op.mutable_output_outer_crd());
 }
 
 }  // namespace
@@ -162,11 +179,11 @@ EdgeEnd::EdgeEnd(const DotEdge& edge, bool first) {
   };
   type = text("type");
   name = text(first && edge.attributes.contains("from") ? "from" : "comment");
-  if (name.empty() && text("label").starts_with(type + "_")) {
-    name = text("label").substr(type.size() + 1);
-  }
-  for (const char* part : {"in", "out", "inner", "outer"}) {
-    if (!name.starts_with(std::string(part) + "-")) continue;
+  if (text("label").starts_with(type + "_")) label = text("label").substr(type.size() + 1);
+  if (name.empty()) name = label;
+  for (const std::string part : {"in", "out", "inner", "outer"}) {
+    const bool written = part.size() > 3 && name.starts_with(part + "_");
+    if (!written && !name.starts_with(part + "-")) continue;
     side = part;
     name = name.substr(side.size() + 1);
     return;
@@ -176,6 +193,14 @@ EdgeEnd::EdgeEnd(const DotEdge& edge, bool first) {
 std::string SamNode::attribute(const std::string& key) const {
   const auto found = attributes.find(key);
   return found == attributes.end() ? std::string() : found->second;
+}
+
+void note_input(SamNode& node, const EdgeEnd& end) {
+  note(node, end, node.named_in);
+}
+
+void note_output(SamNode& node, const EdgeEnd& end) {
+  note(node, end, node.named_out);
 }
 
 StreamSlot input_slot(SamNode& node, const EdgeEnd& end) {

@@ -28,6 +28,7 @@ struct EdgeEnd {
   std::string type;  ///< crd, ref, val, repsig
   std::string side;  ///< in, out, inner, outer, or nothing
   std::string name;
+  std::string label;  ///< the name that the label has, which may be another
 
   explicit EdgeEnd(const DotEdge& edge, bool first = false);
 };
@@ -38,9 +39,19 @@ struct SamNode {
   DotAttributes attributes;
   int line = 0;
   std::map<std::string, int> pairs = {};  ///< of a join: names to input pairs
+  /// Of a node with an outer and an inner loop: whether an edge names the port, by direction.
+  struct Named {
+    bool outer = false;
+    bool inner = false;
+  } named_in = {}, named_out = {};
 
   std::string attribute(const std::string& key) const;
 };
+
+/// Notes which ports the edges of a node with an outer and an inner loop name. Comes first, for all
+/// edges.
+void note_input(SamNode& node, const EdgeEnd& end);
+void note_output(SamNode& node, const EdgeEnd& end);
 
 /// An empty slot: the node has no such port. Repeated fields grow by one for each call.
 StreamSlot input_slot(SamNode& node, const EdgeEnd& end);

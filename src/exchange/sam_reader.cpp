@@ -7,10 +7,12 @@
 #include <set>
 #include <unordered_map>
 
+#include "exchange/alu_ops.h"
 #include "exchange/comal_file.h"
 #include "exchange/sam_dot.h"
 #include "exchange/sam_ports.h"
 #include "exchange/sam_types.h"
+#include "nodes/rule.h"
 #include "support/error.h"
 #include "support/text.h"
 
@@ -26,10 +28,14 @@ class SamReader {
 
   comal::ComalGraph read() {
     read_ours();
+    for (const DotEdge& edge : dot_.edges) connected_.insert({edge.from, edge.to});
     for (const DotNode& node : dot_.nodes) add_node(node);
     join_inputs_first();
     for (const DotEdge& edge : dot_.edges) add_edge(edge);
     for (Port& port : ports_) connect(port);
+    for (SamNode& node : nodes_) {
+      if (node.operation->has_alu()) complete_operands(node);
+    }
     for (int i = 0; i < out_.graph().operators_size(); ++i) {
       out_.mutable_graph()->mutable_operators(i)->set_id(static_cast<uint64_t>(i) + 1);
     }
@@ -66,7 +72,11 @@ class SamReader {
 
   void add_node(const DotNode& node) {
     const auto [at, fresh] = by_id_.try_emplace(node.id, nodes_.size());
-    if (!fresh) fail(node.line, fmt::format("node {} is there twice", printable(node.id)));
+    if (!fresh) {
+      if (nodes_[at->second].attributes == node.attributes) return;
+      fail(node.line,
+           fmt::format("node {} is there twice, with other attributes", printable(node.id)));
+    }
     Operation& operation = *out_.mutable_graph()->add_operators();
     nodes_.push_back({&operation, node.attributes, node.line});
     SamNode& made = nodes_.back();
@@ -74,6 +84,11 @@ class SamReader {
     if (!ours.empty()) parse_text(ours, *operation.mutable_extension(), node.line);
     fill(made);
     operation.set_name(made.attribute("type"));
+    if (!foreign() || connected_.contains(node.id)) return;
+    // Nothing flows through a node without edges.
+    nodes_.pop_back();
+    by_id_.erase(node.id);
+    out_.mutable_graph()->mutable_operators()->RemoveLast();
   }
 
   int number(const SamNode& node, const char* key) const {
@@ -96,8 +111,7 @@ class SamReader {
   }
 
   bool fill_arithmetic(SamNode& node, const std::string& type) {
-    const bool relu = type == "relu" || (type == "smax" && node.attribute("const0") == "0");
-    if (relu) {
+    if (type == "relu") {
       node.operation->mutable_func()->set_name("relu");
       return true;
     }
@@ -107,17 +121,56 @@ class SamReader {
     const bool sub = type == "add" && node.attribute("sub") == "1";
     comal::ALU& op = *node.operation->mutable_alu();
     op.add_stages()->set_op(sub ? comal::ALU::SUB : row->op);
-    op.set_scalar(scalar_of(node));
+    if (!node.attribute("scalar").empty()) op.set_scalar(real(node, "scalar"));
     return true;
   }
 
-  /// The number of an operator with one; 0 where none is said.
-  double scalar_of(const SamNode& node) {
-    const std::string text = node.attribute("scalar");
+  double real(const SamNode& node, const std::string& key) const {
+    const std::string text = node.attribute(key);
     double value = 0;
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || (status == std::errc{} && end == text.data() + text.size())) return value;
-    fail(node.line, fmt::format("scalar=\"{}\", expected a number", printable(text)));
+    if (status == std::errc{} && end == text.data() + text.size()) return value;
+    fail(node.line, fmt::format("{}=\"{}\", expected a number", key, printable(text)));
+  }
+
+  /// An operand that is a number. Comal's operators have one for some only: other nodes become
+  /// extensions. A maximum of one operand is one with 0.
+  void complete_operands(SamNode& node) const {
+    const comal::ALU& alu = node.operation->alu();
+    const auto* const row = std::find_if(kAluOps.begin(), kAluOps.end(), [&](const AluOp& known) {
+      return known.theirs == alu.stages(0).op();
+    });
+    const auto* const constant =
+        std::find_if(kSamConstants.begin(), kSamConstants.end(), [&](const SamConstant& known) {
+          return node.attributes.contains(std::string(known.attribute));
+        });
+    const bool has_constant = constant != kSamConstants.end();
+    const bool maximum = row->ours == Op::max && alu.vals().inputs_size() == 1;
+    if (!has_constant && !maximum) return;
+    const double number = has_constant ? real(node, std::string(constant->attribute)) : 0;
+    if (maximum && number == 0) {
+      comal::Intrinsic relu;
+      relu.set_name("relu");
+      *relu.mutable_input_val() = alu.vals().inputs(0);
+      *relu.mutable_output_val() = alu.vals().output();
+      *node.operation->mutable_func() = relu;
+      return;
+    }
+    comal::Extension map;
+    map.set_kind(node_kind_name(NodeKind::map));
+    map.set_op(std::string(op_info(row->ours).name));
+    if (constant->first) map.add_inputs()->set_number(static_cast<float>(number));
+    for (const auto& input : alu.vals().inputs()) *map.add_inputs()->mutable_val() = input;
+    if (!constant->first) map.add_inputs()->set_number(static_cast<float>(number));
+    *map.add_outputs()->mutable_val() = alu.vals().output();
+    if (map.inputs_size() != op_info(row->ours).arity) {
+      fail(node.line, fmt::format("{} has {} operands with its {}=\"{}\", expected {}",
+                                  node.attribute("type"), map.inputs_size(), constant->attribute,
+                                  printable(node.attribute(std::string(constant->attribute))),
+                                  op_info(row->ours).arity));
+    }
+    node.operation->clear_alu();
+    *node.operation->mutable_extension() = map;
   }
 
   void fill_operation(SamNode& node, const std::string& type, Operation::OpCase operation) {
@@ -176,8 +229,14 @@ class SamReader {
     op.set_root(node.attribute("root") == "true");
   }
 
-  /// in0 is the innermost loop kept; the others from the outermost inwards.
+  /// in0 is the innermost loop kept; the others from the outermost inwards. A vector reducer keeps
+  /// one loop, whose coordinates are all that it takes.
   void fill_accumulate(const SamNode& node, comal::SparseAccumulator& op) const {
+    if (node.attribute("type") == "vectorreducer") {
+      op.set_order(1);
+      op.set_inner_crd(node.attribute("accum_index"));
+      return;
+    }
     op.set_order(static_cast<uint64_t>(number(node, "order")));
     op.set_inner_crd(node.attribute("in0"));
     constexpr int kMost = 16;
@@ -210,11 +269,15 @@ class SamReader {
     return nodes_[found->second];
   }
 
+  bool foreign() const { return !dot_.attributes.contains("fuseflow"); }
+
   /// A join's outputs are named like its inputs, which therefore come first.
   void join_inputs_first() {
     for (const DotEdge& edge : dot_.edges) {
       SamNode& to = node_of(edge.to, edge);
       if (to.operation->has_joiner()) input_slot(to, EdgeEnd(edge));
+      note_input(to, EdgeEnd(edge));
+      note_output(node_of(edge.from, edge), EdgeEnd(edge, true));
     }
   }
 
@@ -287,6 +350,7 @@ class SamReader {
   comal::ComalGraph out_;
   std::vector<SamNode> nodes_;
   std::unordered_map<std::string, size_t> by_id_;
+  std::set<std::string> connected_;  ///< nodes with edges
   std::deque<Port> ports_;
   std::unordered_map<const void*, size_t> port_at_;
   std::set<const void*> taken_;  ///< inputs that an edge leads to

@@ -26,14 +26,28 @@ inline constexpr std::array kSamTypes = {
     SamType{"arrayvals", comal::Operation::kArray},
     SamType{"reduce", comal::Operation::kReduce},
     SamType{"spaccumulator", comal::Operation::kSpacc},
+    SamType{"vectorreducer", comal::Operation::kSpacc},
     SamType{"crdhold", comal::Operation::kCoordHold},
     SamType{"crddrop", comal::Operation::kCoordDrop},
+    SamType{"valdrop", comal::Operation::kCoordDrop},
     SamType{"fiberwrite", comal::Operation::kFiberWrite},
 };
 
 struct SamArithmetic {
   std::string_view name;
   comal::ALU::ALUOp op;
+};
+
+/// An operand that is a number is an attribute: which one it is.
+struct SamConstant {
+  std::string_view attribute;
+  bool first = false;  ///< the first operand, else the last
+};
+inline constexpr std::array kSamConstants = {
+    SamConstant{"const0", true},
+    SamConstant{"const1"},
+    SamConstant{"rb_const"},
+    SamConstant{"in2"},
 };
 
 /// `add` with sub=1 is SUB. `fp_mul` is `mul`.
@@ -46,6 +60,7 @@ inline constexpr std::array kSamArithmetic = {
     SamArithmetic{"sin", comal::ALU::SIN},
     SamArithmetic{"cos", comal::ALU::COS},
     SamArithmetic{"max", comal::ALU::MAX},
+    SamArithmetic{"smax", comal::ALU::MAX},
     SamArithmetic{"rsqrt", comal::ALU::RSQRT},
     SamArithmetic{"sigmoid", comal::ALU::SIGMOID},
     SamArithmetic{"scalaradd", comal::ALU::SCALARADD},

@@ -1,6 +1,10 @@
 #include "exchange/tensor_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
 
 #include "support/error.h"
 #include "support/text.h"
@@ -22,8 +26,9 @@ LevelKind level_kind_of(const std::string& format) {
   reject_tensor(fmt::format("level format '{}', expected compressed or dense", printable(format)));
 }
 
-void TensorTable::begin_graph(const comal::ComalGraph& graph) {
+void TensorTable::begin_graph(const comal::ComalGraph& graph, LevelOrders orders) {
   graph_ = &graph;
+  orders_ = std::move(orders);
   for (const auto& [name, id] : written_) known_[name] = id;
   written_.clear();
 }
@@ -42,6 +47,22 @@ void TensorTable::apply_facts(Tensor& tensor, const std::string& name) const {
   tensor.fill = row->fill();
 }
 
+/// The files do not say in which order levels nest: the graph does, by what it looks up below what.
+std::vector<int> TensorTable::level_order(const std::string& name, size_t rank) const {
+  const auto looked_up = orders_.find(name);
+  const comal::TensorFacts* row = facts(name);
+  std::vector<int> order;
+  if (row != nullptr && row->levels_size() > 0) {
+    order.assign(row->levels().begin(), row->levels().end());
+  } else if (looked_up != orders_.end()) {
+    order = looked_up->second;
+  }
+  std::vector<int> whole(rank);
+  std::iota(whole.begin(), whole.end(), 0);
+  return std::is_permutation(order.begin(), order.end(), whole.begin(), whole.end()) ? order
+                                                                                     : whole;
+}
+
 TensorId TensorTable::declare(const std::string& name) {
   const std::string path = csf_path(folder_, name);
   if (folder_.empty()) {
@@ -51,15 +72,19 @@ TensorId TensorTable::declare(const std::string& name) {
   Tensor tensor;
   tensor.name = name;
   tensor.role = Role::input;
+  for (const int64_t extent : read_csf_shape(path)) tensor.shape.push_back({extent, ""});
+  const std::vector<int> order = level_order(name, tensor.shape.size());
   std::vector<LevelKind> levels;
-  for (const int64_t extent : read_csf_shape(path)) {
-    const bool stored = csf_level_is_stored(path, static_cast<int>(levels.size()));
+  for (const int dimension : order) {
+    const bool stored = csf_level_is_stored(path, dimension);
     levels.push_back(stored ? LevelKind::compressed : LevelKind::dense);
-    tensor.shape.push_back({extent, ""});
   }
-  tensor.format = make_format(std::move(levels));
+  tensor.format = make_format(std::move(levels), order);
   tensor.source.kind = Source::Kind::file;
   tensor.source.path = path;
+  if (!std::is_sorted(order.begin(), order.end())) {
+    tensor.source.params.emplace_back("levels", fmt::format("[{}]", fmt::join(order, ",")));
+  }
   apply_facts(tensor, name);
   const auto id = static_cast<TensorId>(program_.tensors.size());
   said_[id].resize(tensor.shape.size());
@@ -95,25 +120,35 @@ void TensorTable::set_level(TensorId id, size_t level, LevelKind kind) {
   if (!fixed) said[level] = true;
 }
 
-TensorId TensorTable::read_level(const std::string& name, uint64_t level,
-                                 const std::string& format) {
+TensorId TensorTable::read_level(const std::string& name, uint64_t level) {
   const TensorId id = read(name);
-  if (level >= tensor(id).shape.size()) {
-    reject_tensor(fmt::format("tensor {} has {} levels, but level {} is read", printable(name),
-                              tensor(id).shape.size(), level));
-  }
-  if (!format.empty()) set_level(id, level, level_kind_of(format));
-  return id;
+  if (level < tensor(id).shape.size()) return id;
+  reject_tensor(fmt::format("tensor {} has {} levels, but level {} is read", printable(name),
+                            tensor(id).shape.size(), level));
 }
 
-TensorId TensorTable::add_result(const std::string& name, std::vector<LevelKind> levels,
+TensorTable::Level TensorTable::read_dimension(const std::string& name, uint64_t dimension,
+                                               const std::string& format) {
+  const TensorId id = read(name);
+  const std::vector<int>& order = tensor(id).format.mode_order;
+  if (dimension >= order.size()) {
+    reject_tensor(fmt::format("tensor {} has {} dimension(s), but mode {} is read", printable(name),
+                              order.size(), dimension));
+  }
+  const auto level = std::find(order.begin(), order.end(), static_cast<int>(dimension));
+  const Level found{id, static_cast<int>(level - order.begin())};
+  if (!format.empty()) set_level(id, static_cast<size_t>(found.level), level_kind_of(format));
+  return found;
+}
+
+TensorId TensorTable::add_result(const std::string& name, Format format,
                                  const std::vector<int64_t>& shape) {
   Tensor tensor;
   tensor.role = Role::result;
   const auto taken = [&](const std::string& other) { return find_tensor(program_, other) >= 0; };
   tensor.name = unused_name(name.empty() ? "X" : name, "_", 2, taken);
   for (const int64_t extent : shape) tensor.shape.push_back({extent, ""});
-  tensor.format = make_format(std::move(levels));
+  tensor.format = std::move(format);
   apply_facts(tensor, name);
   const auto id = static_cast<TensorId>(program_.tensors.size());
   program_.tensors.push_back(std::move(tensor));

@@ -16,22 +16,31 @@ class TensorTable {
   TensorTable(Program& program, std::string folder)
       : program_(program), folder_(std::move(folder)) {}
 
+  /// The dimensions of each tensor's levels in the order in which a graph looks them up.
+  using LevelOrders = std::map<std::string, std::vector<int>>;
   /// What the next graph says of tensors beside its operations.
-  void begin_graph(const comal::ComalGraph& graph);
+  void begin_graph(const comal::ComalGraph& graph, LevelOrders orders);
 
   /// A tensor that is read. Throws Error(rejected) where there are no data for it.
   TensorId read(const std::string& name);
-  /// The same, where the graph says how a level is stored ("compressed", "dense", or nothing).
-  TensorId read_level(const std::string& name, uint64_t level, const std::string& format);
-  /// A tensor that the graph writes, and its levels; a name that is taken gets a suffix.
-  TensorId add_result(const std::string& name, std::vector<LevelKind> levels,
-                      const std::vector<int64_t>& shape);
+  /// A level, by its number.
+  TensorId read_level(const std::string& name, uint64_t level);
+  struct Level {
+    TensorId tensor = -1;
+    int level = -1;
+  };
+  /// The level of a dimension, where the graph says how it is stored ("compressed", "dense", or
+  /// nothing).
+  Level read_dimension(const std::string& name, uint64_t dimension, const std::string& format);
+  /// A tensor that the graph writes; a name that is taken gets a suffix.
+  TensorId add_result(const std::string& name, Format format, const std::vector<int64_t>& shape);
 
   const Tensor& tensor(TensorId id) const { return program_.tensors[static_cast<size_t>(id)]; }
 
  private:
   const comal::TensorFacts* facts(const std::string& name) const;
   TensorId declare(const std::string& name);
+  std::vector<int> level_order(const std::string& name, size_t rank) const;
   void apply_facts(Tensor& tensor, const std::string& name) const;
   void set_level(TensorId id, size_t level, LevelKind kind);
 
@@ -41,6 +50,7 @@ class TensorTable {
   std::map<std::string, TensorId> written_;     ///< by the graph that is being read
   std::map<TensorId, std::vector<bool>> said_;  ///< levels whose kind a graph said
   const comal::ComalGraph* graph_ = nullptr;
+  LevelOrders orders_;
 };
 
 /// "compressed" or "dense". Throws Error(rejected) for another text.

@@ -146,7 +146,7 @@ class GraphWriter {
     const Tensor& tensor = program_.tensors[static_cast<size_t>(node.tensor)];
     const auto level = static_cast<size_t>(node.level);
     op.set_tensor(name_of(node.tensor));
-    op.set_mode(level);
+    op.set_mode(static_cast<uint64_t>(tensor.format.mode_order[level]));
     op.set_index(loop_of(node.outputs[0]));
     op.set_format(std::string(level_name(tensor.format.levels[level])));
     op.set_src(true);
@@ -319,7 +319,7 @@ class GraphWriter {
     comal::FiberWrite& op = *add("fiber_write").mutable_fiber_write();
     const Tensor& tensor = program_.tensors[static_cast<size_t>(node.tensor)];
     op.set_tensor(name_of(node.tensor));
-    op.set_mode_val(std::to_string(level));
+    op.set_mode_val(std::to_string(tensor.format.mode_order[level]));
     op.set_index(loop_of(node.inputs[input].stream));
     op.set_format(std::string(level_name(tensor.format.levels[level])));
     op.set_size(std::to_string(tensor.level_extent(level)));
@@ -334,9 +334,12 @@ class GraphWriter {
     }
     for (const TensorId id : used) {
       const Tensor& tensor = program_.tensors[static_cast<size_t>(id)];
-      if (tensor.type == ElementType::f32 && tensor.fill == 0) continue;
+      const std::vector<int>& order = tensor.format.mode_order;
+      const bool in_order = std::is_sorted(order.begin(), order.end());
+      if (tensor.type == ElementType::f32 && tensor.fill == 0 && in_order) continue;
       comal::TensorFacts& facts = *out_.graph.add_tensors();
       facts.set_name(name_of(id));
+      if (!in_order) facts.mutable_levels()->Add(order.begin(), order.end());
       facts.set_type(std::string(element_name(tensor.type)));
       facts.set_fill(tensor.fill);
     }

@@ -10,15 +10,22 @@ namespace fuseflow {
 
 namespace {
 
+/// Each input is one loop inside the one before; the value goes with the innermost coordinates.
+InputPlace place_in_accumulate(const Node& node, size_t input) {
+  if (input == 0) return {};
+  const bool value = input == static_cast<size_t>(node.order) + 2;
+  return {value ? InputPlace::Is::same : InputPlace::Is::directly_below, input - 1};
+}
+
 /// (parent<S>, crd<S,k>, crd<S,k,j1>, .., val<S,k,j1..jn>) -> crd<S,j1>, .., val<S,j1..jn>
 void type_accumulate(Typing& t) {
   const auto order = static_cast<size_t>(t.node().order);
   if (t.node().order < 1) return (void)t.fail("has order 0, expected at least 1 (use reduce)");
   if (!t.counts(order + 3, order + 1)) return;
   for (size_t i = 1; i <= order + 1; ++i) {
-    if (!t.is_kind(i, StreamKind::crd) || !t.directly_below(i, i - 1)) return;
+    if (!t.is_kind(i, StreamKind::crd)) return;
   }
-  if (!t.is_kind(order + 2, StreamKind::val) || !t.same_space(order + 1, order + 2)) return;
+  if (!t.is_kind(order + 2, StreamKind::val) || !t.placed()) return;
   int outer = t.space(0);
   for (size_t i = 0; i < order; ++i) {
     outer = t.open(outer, t.index(t.space(i + 2)));
@@ -104,6 +111,7 @@ constinit const NodeRule accumulate_rule = {
     .steps = steps_of_accumulate,
     .flops = flops::of_reduction,
     .bytes = bytes::none,
+    .place = place_in_accumulate,
 };
 
 }  // namespace fuseflow

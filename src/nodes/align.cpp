@@ -1,6 +1,4 @@
 // align: the fibers below one loop's elements, under other coordinates of the same loop.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "nodes/rules.h"
@@ -14,19 +12,17 @@ constexpr size_t kTo = 0;
 constexpr size_t kFrom = 1;
 constexpr size_t kMoved = 2;
 
+InputPlace place_in_align(const Node& /*node*/, size_t input) {
+  if (input == kFrom) return {InputPlace::Is::beside, kTo};
+  return input == kMoved ? InputPlace{InputPlace::Is::below, kFrom} : InputPlace{};
+}
+
 void type_align(Typing& t) {
-  if (!t.counts(3, 1) || !t.is_kind(kTo, StreamKind::crd) || !t.is_kind(kFrom, StreamKind::crd)) {
+  if (!t.counts(3, 1) || !t.is_kind(kTo, StreamKind::crd) || !t.is_kind(kFrom, StreamKind::crd) ||
+      !t.placed()) {
     return;
   }
-  if (!t.same_loop(kTo, kFrom)) return;
-  const int from = t.space(kFrom);
-  const int inner = t.space(kMoved);
-  const int moved = inner == from ? -1 : t.move_below(inner, from, t.space(kTo), true);
-  if (moved < 0) {
-    return (void)t.fail(fmt::format("{} is not nested below {}, expected a stream of its fibers",
-                                    t.type(t.in(kMoved)), t.type(t.in(kFrom))));
-  }
-  t.give_like(0, t.in(kMoved), moved);
+  t.give_like(0, t.in(kMoved), t.move_below(t.space(kMoved), t.space(kFrom), t.space(kTo), true));
 }
 
 int carried_by_align(const Node& /*node*/, size_t /*port*/) {
@@ -78,6 +74,7 @@ constinit const NodeRule align_rule = {
     .steps = steps_of_align,
     .flops = flops::none,
     .bytes = bytes::none,
+    .place = place_in_align,
 };
 
 }  // namespace fuseflow

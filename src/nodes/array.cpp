@@ -67,6 +67,7 @@ constinit const NodeRule array_rule = {
     .steps = steps::of_operands,
     .flops = flops::none,
     .bytes = bytes_of_array,
+    .place = place::anywhere,
 };
 
 }  // namespace fuseflow

@@ -32,6 +32,7 @@ constinit const NodeRule buffer_rule = {
     .steps = steps::of_operands,
     .flops = flops::none,
     .bytes = bytes::none,
+    .place = place::anywhere,
 };
 
 }  // namespace fuseflow

@@ -33,6 +33,7 @@ constinit const NodeRule convert_rule = {
     .steps = steps::none,
     .flops = flops::none,
     .bytes = bytes::none,
+    .place = place::anywhere,
 };
 
 }  // namespace fuseflow

@@ -41,6 +41,7 @@ constinit const NodeRule coordinate_rule = {
     .steps = steps::of_operands,
     .flops = flops::none,
     .bytes = bytes::none,
+    .place = place::anywhere,
 };
 
 }  // namespace fuseflow

@@ -8,7 +8,16 @@ namespace fuseflow {
 
 namespace {
 
-/// Where outer elements disappear, all spaces below them change their parent.
+/// The outer streams are in one space, the inner ones in one directly below it: each step takes a
+/// token of all inner ones.
+InputPlace place_in_drop(const Node& node, size_t input) {
+  const auto inner = static_cast<size_t>(node.groups[0]);
+  if (input == 0) return {};
+  if (input == inner) return {InputPlace::Is::directly_below, 0};
+  return {InputPlace::Is::same, input < inner ? 0 : inner};
+}
+
+/// Where outer elements disappear, the space below them changes its parent.
 void type_drop(Typing& t) {
   const std::vector<int>& groups = t.node().groups;
   if (groups.size() != 2 || groups[0] < 1 || groups[1] < 1) {
@@ -17,24 +26,13 @@ void type_drop(Typing& t) {
   const auto outer_count = static_cast<size_t>(groups[0]);
   if (!t.output_count(t.inputs()) || !t.is_kind(0, StreamKind::crd)) return;
   const int outer = t.space(0);
-  if (t.parent(outer) < 0 || !t.directly_below(outer_count, 0)) {
-    if (t.parent(outer) < 0) t.fail(fmt::format("{} is in no loop", t.type(t.in(0))));
-    return;
+  if (t.parent(outer) < 0) {
+    return (void)t.fail(fmt::format("{} is in no loop", t.type(t.in(0))));
   }
+  if (!t.placed()) return;
   const int kept = t.open(t.parent(outer), t.index(outer), outer);
-  for (size_t i = 0; i < t.inputs(); ++i) {
-    if (i < outer_count) {
-      if (!t.same_space(0, i)) return;
-      t.give_like(i, t.in(i), kept);
-      continue;
-    }
-    const int moved = t.move_below(t.space(i), outer, kept, false);
-    if (moved < 0) {
-      return (void)t.fail(fmt::format("{} is not nested below {}, expected a stream of its fibers",
-                                      t.type(t.in(i)), t.type(t.in(0))));
-    }
-    t.give_like(i, t.in(i), moved);
-  }
+  const int moved = t.move_below(t.space(outer_count), outer, kept, false);
+  for (size_t i = 0; i < t.inputs(); ++i) t.give_like(i, t.in(i), i < outer_count ? kept : moved);
 }
 
 int carried_by_drop(const Node& /*node*/, size_t port) {
@@ -94,6 +92,7 @@ constinit const NodeRule drop_rule = {
     .steps = steps_of_drop,
     .flops = flops::none,
     .bytes = bytes::none,
+    .place = place_in_drop,
 };
 
 }  // namespace fuseflow

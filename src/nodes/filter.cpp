@@ -19,7 +19,6 @@ void type_filter(Typing& t) {
   if (t.parent(from) < 0) return (void)t.fail(fmt::format("{} is in no loop", t.type(t.in(0))));
   const int kept = t.open(t.parent(from), t.index(from));
   for (size_t i = 1; i < t.inputs(); ++i) {
-    if (!t.same_space(0, i)) return;
     t.give_like(i - 1, t.in(i), kept);
   }
 }
@@ -56,6 +55,7 @@ constinit const NodeRule filter_rule = {
     .steps = steps::of_operands,
     .flops = flops::none,
     .bytes = bytes::none,
+    .place = place::all_same,
 };
 
 }  // namespace fuseflow

@@ -36,7 +36,7 @@ bool check_level(Typing& t, TensorId id, int level, int index) {
 void type_gallop(Typing& t) {
   const Node& node = t.node();
   if (!t.counts(2, 3) || !t.refers_to(0, node.tensor, node.level - 1) ||
-      !t.refers_to(1, node.other_tensor, node.other_level - 1) || !t.same_space(0, 1)) {
+      !t.refers_to(1, node.other_tensor, node.other_level - 1)) {
     return;
   }
   const int index = t.declared_index();
@@ -97,6 +97,7 @@ constinit const NodeRule gallop_rule = {
     .steps = steps_of_gallop,
     .flops = flops::none,
     .bytes = bytes_of_gallop,
+    .place = place::all_same,
 };
 
 }  // namespace fuseflow

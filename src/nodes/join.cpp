@@ -20,7 +20,13 @@ int carried_by_join(const Node& node, size_t port) {
   return -1;
 }
 
-/// The coordinates of all groups are of one loop below one space.
+/// The coordinates of all groups are of one loop below one space, and payloads go with them.
+InputPlace place_in_join(const Node& node, size_t input) {
+  const size_t first = groups_of(node)[group_of(node, input)].first;
+  if (input != first) return {InputPlace::Is::same, first};
+  return first == 0 ? InputPlace{} : InputPlace{InputPlace::Is::beside, 0};
+}
+
 void type_join(Typing& t) {
   const std::vector<InputGroup> groups = groups_of(t.node());
   if (groups.size() < 2) {
@@ -31,14 +37,13 @@ void type_join(Typing& t) {
   int opened = -1;
   for (size_t g = 0; g < groups.size(); ++g) {
     const auto [at, size, port] = groups[g];
-    if (!t.is_kind(at, StreamKind::crd) || !t.same_loop(0, at)) return;
+    if (!t.is_kind(at, StreamKind::crd) || !t.placed()) return;
     if (g == 0) {
       const int first = t.space(0);
       opened = join.in_first_space ? first : t.open(t.parent(first), t.index(first));
       t.give(0, StreamKind::crd, opened);
     }
     for (size_t k = 1; k < size; ++k) {
-      if (!t.same_space(at, at + k)) return;
       t.give_like(port + k - 1, t.in(at + k), opened, g >= join.absent_from);
     }
   }
@@ -220,6 +225,7 @@ constexpr NodeRule rule_of_join(std::string_view name, bool selects, const JoinR
       .steps = steps,
       .flops = flops::none,
       .bytes = bytes::none,
+      .place = place_in_join,
   };
 }
 

@@ -14,7 +14,7 @@ void type_locate(Typing& t) {
   const size_t coordinates = t.inputs() == 1 ? 0 : 1 + node.strides.size();
   if (!t.counts(1 + coordinates, 1) || !t.refers_to(0, node.level - 1)) return;
   for (size_t i = 1; i <= coordinates; ++i) {
-    if (!t.is_kind(i, StreamKind::crd) || !t.same_space(0, i)) return;
+    if (!t.is_kind(i, StreamKind::crd)) return;
   }
   const int64_t extent = t.tensor().level_extent(node.level);
   const int index = coordinates > 0 ? t.loop_of_coordinates(1) : -1;
@@ -65,6 +65,7 @@ constinit const NodeRule locate_rule = {
     .steps = steps_of_locate,
     .flops = flops::none,
     .bytes = bytes_of_locate,
+    .place = place::all_same,
 };
 
 }  // namespace fuseflow

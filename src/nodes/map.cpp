@@ -20,7 +20,6 @@ void type_map(Typing& t) {
     if (t.node().inputs[i].is_immediate()) continue;
     if (!t.is_kind(i, StreamKind::val)) return;
     if (first < 0) first = i;
-    if (!t.same_space(first, i)) return;
   }
   if (first < 0) return (void)t.fail("has only immediate operands, expected at least one stream");
   t.give(0, StreamKind::val, t.space(first));
@@ -90,6 +89,7 @@ constinit const NodeRule map_rule = {
     .steps = steps::of_operands,
     .flops = flops_of_map,
     .bytes = bytes::none,
+    .place = place::all_same,
 };
 
 }  // namespace fuseflow

@@ -8,11 +8,15 @@ namespace fuseflow {
 namespace {
 
 /// The coordinates are of the value's space or of loops around it.
+InputPlace place_in_pad(const Node& /*node*/, size_t input) {
+  return input == 0 ? InputPlace{} : InputPlace{InputPlace::Is::around, 0};
+}
+
 void type_pad(Typing& t) {
   if (t.inputs() == 0) return (void)t.fail("has no input, expected a value");
   if (!t.is_kind(0, StreamKind::val) || !t.output_count(1)) return;
   for (size_t i = 1; i < t.inputs(); ++i) {
-    if (!t.is_kind(i, StreamKind::crd) || !t.in_or_around(i, 0)) return;
+    if (!t.is_kind(i, StreamKind::crd)) return;
   }
   t.give(0, StreamKind::val, t.space(0));
 }
@@ -57,6 +61,7 @@ constinit const NodeRule pad_rule = {
     .steps = steps::of_operands,
     .flops = flops::none,
     .bytes = bytes::none,
+    .place = place_in_pad,
 };
 
 }  // namespace fuseflow

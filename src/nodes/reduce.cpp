@@ -9,11 +9,15 @@ namespace fuseflow {
 
 namespace {
 
+/// The parent's token, where it is taken, is that of the fiber.
+InputPlace place_in_reduce(const Node& /*node*/, size_t input) {
+  return input == 1 ? InputPlace{InputPlace::Is::directly_below, 0} : InputPlace{};
+}
+
 void type_reduce(Typing& t) {
   const size_t inputs = t.inputs() == 1 ? 1 : 2;  // with the parent's token or without
   const size_t value = inputs - 1;
   if (!t.counts(inputs, 1) || !t.is_kind(value, StreamKind::val)) return;
-  if (inputs == 2 && !t.directly_below(1, 0)) return;
   const int outer = t.parent(t.space(value));
   if (outer < 0) {
     return (void)t.fail(fmt::format("{} is in no loop that could end", t.type(t.in(value))));
@@ -55,6 +59,7 @@ constinit const NodeRule reduce_rule = {
     .steps = steps_of_reduce,
     .flops = flops::of_reduction,
     .bytes = bytes::none,
+    .place = place_in_reduce,
 };
 
 }  // namespace fuseflow

@@ -6,9 +6,12 @@ namespace fuseflow {
 
 namespace {
 
+InputPlace place_in_repeat(const Node& /*node*/, size_t input) {
+  return input == 1 ? InputPlace{InputPlace::Is::directly_below, 0} : InputPlace{};
+}
+
 void type_repeat(Typing& t) {
-  if (!t.counts(2, 1) || !t.directly_below(1, 0)) return;
-  t.give_like(0, t.in(0), t.space(1));
+  if (t.counts(2, 1)) t.give_like(0, t.in(0), t.space(1));
 }
 
 void elements_of_repeat(const Node& /*node*/, const ElementNumbers& numbers,
@@ -42,6 +45,7 @@ constinit const NodeRule repeat_rule = {
     .steps = steps_of_repeat,
     .flops = flops::none,
     .bytes = bytes::none,
+    .place = place_in_repeat,
 };
 
 }  // namespace fuseflow

@@ -39,6 +39,7 @@ constinit const NodeRule root_rule = {
     .steps = steps_of_root,
     .flops = flops::none,
     .bytes = bytes::none,
+    .place = place::anywhere,
 };
 
 }  // namespace fuseflow

@@ -40,6 +40,22 @@ class Required {
   T value_;
 };
 
+/// Where an input's space lies, seen from that of another input. Executors go through the inputs of
+/// a node in step and rely on it, so the verifier checks it for every input of every node.
+struct InputPlace {
+  enum class Is : uint8_t {
+    anywhere,        ///< nothing is expected: it is what others are measured against
+    same,            ///< the same space
+    directly_below,  ///< one loop more, over the elements of the other
+    below,           ///< one or more loops more
+    around,          ///< the same space, or one around it
+    beside,          ///< the same loop below the same space, opened by any node
+    copy,            ///< `order` loops inside another copy of one split, the one of its position
+  };
+  Is is = Is::anywhere;
+  size_t of = 0;  ///< the other input
+};
+
 /// What a kind is for. Pictures have a colour for each.
 enum class NodeFamily : uint8_t {
   root,
@@ -118,7 +134,8 @@ enum class Holds : uint8_t {
   entries,  ///< a value and the coordinates of its `order` loops
 };
 
-/// Three parts describe what flows through a node; of a filter (value, crd, payloads..), say:
+/// Where the inputs of a node may lie is its `place`. Three parts describe what flows through it;
+/// of a filter (value, crd, payloads..), say:
 /// - carried: the input whose payloads an output has; output `port` has those of input port + 1.
 /// - origins: where the fibers of an output come from; the filter computes new ones.
 /// - shaping: the inputs that decide about fibers further down; a carried input does if its output
@@ -130,7 +147,7 @@ struct NodeRule {
   Required<NodeFields> fields;
   Required<NodeFamily> family;
   Required<std::optional<UnitClass>> unit;  ///< none: it runs on cores, not on units
-  /// Checks the inputs and gives each output its space (typing.h).
+  /// Checks number and kinds of the inputs and gives each output its space (typing.h).
   Required<void (*)(Typing&)> typing;
   /// The input whose payloads output `port` carries on; -1: it makes new ones.
   Required<int (*)(const Node& node, size_t port)> carried;
@@ -157,6 +174,10 @@ struct NodeRule {
   /// Of `taken` payloads of the last input, which give `given` of the last output.
   Required<double (*)(const Graph& graph, const Node& node, double taken, double given)> flops;
   Required<ByteCounts (*)(const NodeNumbers&)> bytes;
+
+  // What executors rely on, and the verifier checks.
+  /// Where an input's space lies. Asked once the number of inputs is known to be right; of streams.
+  Required<InputPlace (*)(const Node& node, size_t input)> place;
 };
 
 const NodeRule& node_rule(NodeKind kind);

@@ -11,6 +11,17 @@ namespace fuseflow {
 FUSEFLOW_NODE_KINDS(FUSEFLOW_DECLARE_RULE)
 #undef FUSEFLOW_DECLARE_RULE
 
+namespace place {
+/// Each input by itself, as of a node with one.
+inline InputPlace anywhere(const Node& /*node*/, size_t /*input*/) {
+  return {};
+}
+/// All streams are in one space.
+InputPlace all_same(const Node& node, size_t input);
+/// Those before the last are in its space or in spaces around it.
+InputPlace around_last(const Node& node, size_t input);
+}  // namespace place
+
 namespace carried {
 /// Every payload is new.
 inline int none(const Node& /*node*/, size_t /*port*/) {

@@ -90,6 +90,7 @@ constinit const NodeRule scan_rule = {
     .steps = steps_of_scan,
     .flops = flops::none,
     .bytes = bytes_of_scan,
+    .place = place::anywhere,
 };
 
 }  // namespace fuseflow

@@ -16,7 +16,7 @@ void type_parallelize(Typing& t) {
   const bool contiguous = t.node().contiguous;
   const size_t inputs = contiguous ? 2 : 1;
   if (!t.counts(inputs, t.outputs())) return;
-  if (inputs == 2 && (!t.is_kind(1, StreamKind::crd) || !t.same_space(0, 1))) return;
+  if (inputs == 2 && !t.is_kind(1, StreamKind::crd)) return;
   if (t.outputs() < 2) return (void)t.fail("has fewer than two outputs, expected one a copy");
   const int from = t.space(0);
   if (t.parent(from) < 0) {
@@ -28,17 +28,9 @@ void type_parallelize(Typing& t) {
   }
 }
 
-/// The spaces are the copies 0, 1, .. of one split.
-bool is_whole_split(const Typing& t, const std::vector<int>& spaces) {
-  const Typing::Split* first = t.split_of(spaces[0]);
-  if (first == nullptr) return false;
-  for (size_t p = 0; p < spaces.size(); ++p) {
-    const Typing::Split* split = t.split_of(spaces[p]);
-    const Typing::Split expected{first->from, static_cast<int64_t>(spaces.size()),
-                                 static_cast<int64_t>(p), first->contiguous};
-    if (split == nullptr || *split != expected) return false;
-  }
-  return true;
+/// The inputs are the copies 0, 1, .. of one split, in order.
+InputPlace place_in_serialize(const Node& /*node*/, size_t /*input*/) {
+  return {InputPlace::Is::copy, 0};
 }
 
 /// The inputs carry the same, as far as their declarations say.
@@ -65,19 +57,13 @@ bool alike(Typing& t) {
 /// again, and each loop inside it one loop for all streams merged alike.
 void type_serialize(Typing& t) {
   if (t.inputs() < 2) return (void)t.fail("has fewer than two inputs, expected one a copy");
-  if (!t.output_count(1) || !alike(t)) return;
+  if (!t.output_count(1) || !alike(t) || !t.placed()) return;
   std::vector<int> spaces;
   for (size_t p = 0; p < t.inputs(); ++p) spaces.push_back(t.space(p));
   std::vector<std::vector<int>> levels;  // spaces of the copies, innermost loop first
-  for (int inside = 0; inside < t.node().order && t.parent(spaces[0]) >= 0; ++inside) {
+  for (int inside = 0; inside < t.node().order; ++inside) {
     levels.push_back(spaces);
     for (int& s : spaces) s = t.parent(s);
-  }
-  if (!is_whole_split(t, spaces)) {
-    return (void)t.fail(fmt::format(
-        "the loop around {} loop(s) of {} is not one that a parallelize has split into these {} "
-        "copies, in order",
-        t.node().order, t.type(t.in(0)), t.inputs()));
   }
   const Typing::Split split = *t.split_of(spaces[0]);
   if (split.contiguous != t.node().contiguous) {
@@ -127,6 +113,7 @@ constinit const NodeRule parallelize_rule = {
     .steps = steps::of_operands,
     .flops = flops::none,
     .bytes = bytes::none,
+    .place = place::all_same,
 };
 
 constinit const NodeRule serialize_rule = {
@@ -149,6 +136,7 @@ constinit const NodeRule serialize_rule = {
     .steps = steps_of_serialize,
     .flops = flops::none,
     .bytes = bytes::none,
+    .place = place_in_serialize,
 };
 
 }  // namespace fuseflow

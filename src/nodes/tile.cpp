@@ -30,6 +30,7 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
       .steps = steps::none,
       .flops = flops::none,
       .bytes = bytes::none,
+      .place = place::anywhere,
   };
 }
 

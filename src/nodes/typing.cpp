@@ -26,7 +26,11 @@ Spaces Typing::run() {
   for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
     id_ = n;
     node_ = &g_.nodes[n];
-    if (inputs_typed()) node_rule(node_->kind).typing(*this);
+    placed_.reset();
+    failed_ = false;
+    if (!inputs_typed()) continue;
+    node_rule(node_->kind).typing(*this);
+    if (!failed_) placed();
   }
   return std::move(out_);
 }
@@ -63,6 +67,7 @@ std::string Typing::position_text(TensorId tensor, int level) const {
 // --- checks
 
 bool Typing::fail(const std::string& message) {
+  failed_ = true;
   error_(id_, fmt::format("{}: {}", node_text(g_, tensors_, id_), message));
   return false;
 }
@@ -85,6 +90,37 @@ bool Typing::is_kind(size_t i, StreamKind kind) {
                           stream_kind_name(kind)));
 }
 
+bool Typing::placed() {
+  if (placed_) return *placed_;
+  placed_ = true;
+  for (size_t i = 0; *placed_ && i < inputs(); ++i) {
+    if (!node_->inputs[i].is_immediate()) {
+      placed_ = lies(i, (*node_rule(node_->kind).place)(*node_, i));
+    }
+  }
+  return *placed_;
+}
+
+bool Typing::lies(size_t input, InputPlace place) {
+  switch (place.is) {
+    case InputPlace::Is::anywhere:
+      return true;
+    case InputPlace::Is::same:
+      return same_space(place.of, input);
+    case InputPlace::Is::directly_below:
+      return directly_below(input, place.of);
+    case InputPlace::Is::below:
+      return nested_below(input, place.of);
+    case InputPlace::Is::around:
+      return in_or_around(input, place.of);
+    case InputPlace::Is::beside:
+      return same_loop(place.of, input);
+    case InputPlace::Is::copy:
+      return is_copy(input, place.of);
+  }
+  return false;
+}
+
 bool Typing::same_space(size_t i, size_t j) {
   if (space(i) == space(j)) return true;
   return fail(
@@ -99,6 +135,12 @@ bool Typing::directly_below(size_t inner, size_t outer) {
       fmt::format("{} is not nested directly below {}, expected one loop more over the "
                   "same outer fibers",
                   type(in(inner)), type(in(outer))));
+}
+
+bool Typing::nested_below(size_t inner, size_t outer) {
+  if (space(inner) != space(outer) && around(space(outer), space(inner))) return true;
+  return fail(fmt::format("{} is not nested below {}, expected a stream of its fibers",
+                          type(in(inner)), type(in(outer))));
 }
 
 bool Typing::refers_to(size_t i, TensorId of, int level) {
@@ -135,15 +177,34 @@ bool Typing::same_loop(size_t i, size_t j) {
                   type(in(i)), type(in(j))));
 }
 
-bool Typing::in_or_around(size_t coordinates, size_t last) {
-  if (around(space(coordinates), space(last))) return true;
-  return fail(fmt::format("{} is neither in the space of {} nor around it", type(in(coordinates)),
-                          type(in(last))));
+bool Typing::in_or_around(size_t outer, size_t inner) {
+  if (around(space(outer), space(inner))) return true;
+  return fail(fmt::format("{} is neither in the space of {} nor around it", type(in(outer)),
+                          type(in(inner))));
 }
 
 bool Typing::around(int outer, int inner) const {
   while (inner >= 0 && inner != outer) inner = parent(inner);
   return inner >= 0;
+}
+
+int Typing::outwards(int space, int loops) const {
+  while (loops-- > 0 && space >= 0) space = parent(space);
+  return space;
+}
+
+bool Typing::is_copy(size_t input, size_t first) {
+  const Split* of_first = split_of(outwards(space(first), node_->order));
+  const Split* own = split_of(outwards(space(input), node_->order));
+  if (of_first != nullptr && own != nullptr) {
+    const Split expected{of_first->from, static_cast<int64_t>(inputs()),
+                         static_cast<int64_t>(input), of_first->contiguous};
+    if (*own == expected) return true;
+  }
+  return fail(fmt::format(
+      "the loop around {} loop(s) of {} is not one that a parallelize has split into these {} "
+      "copies, in order",
+      node_->order, type(in(0)), inputs()));
 }
 
 int Typing::declared_index() {
@@ -220,6 +281,7 @@ std::vector<int> Typing::path(int space) const {
 }
 
 void Typing::give(size_t port, StreamKind kind, int space) {
+  if (!placed()) return;
   const StreamId s = node_->outputs[port];
   const std::vector<int> indices = path(space);
   if (untyped(s)) {

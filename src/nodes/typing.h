@@ -6,12 +6,14 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "graph/spaces.h"
+#include "nodes/rule.h"
 
 namespace fuseflow {
 
@@ -56,16 +58,13 @@ class Typing {
   bool counts(size_t inputs, size_t outputs);
   bool output_count(size_t outputs);
   bool is_kind(size_t input, StreamKind kind);
-  bool same_space(size_t i, size_t j);
-  /// Input `inner` is nested directly below the space of input `outer`.
-  bool directly_below(size_t inner, size_t outer);
+  /// Every input lies where the kind's rule says (NodeRule::place). Checked for every node, before
+  /// it gives an output or, if it gives none, after its rule; a rule that goes by the spaces of its
+  /// inputs asks earlier, once their number is known to be right.
+  bool placed();
   /// The input is a reference to the positions of `level` of the node's tensor (-1: the root).
   bool refers_to(size_t input, int level) { return refers_to(input, node_->tensor, level); }
   bool refers_to(size_t input, TensorId tensor, int level);
-  /// Both inputs are coordinates of one loop below one space.
-  bool same_loop(size_t i, size_t j);
-  /// The coordinates are in the space of input `last` or around it.
-  bool in_or_around(size_t coordinates, size_t last);
   /// The loop that the outputs say they open: the innermost index of the first that has a type; -1
   /// (reported) if it is in no loop, or none has a type.
   int declared_index();
@@ -99,6 +98,18 @@ class Typing {
   void give_counted_ref(size_t port, int space);
 
  private:
+  /// Whether the input lies there; reported where it does not.
+  bool lies(size_t input, InputPlace place);
+  bool same_space(size_t i, size_t j);
+  bool directly_below(size_t inner, size_t outer);
+  bool nested_below(size_t inner, size_t outer);
+  /// Both are fibers of one loop below one space.
+  bool same_loop(size_t i, size_t j);
+  bool in_or_around(size_t outer, size_t inner);
+  /// `input` is that copy of the split loop of which input `first` is the first.
+  bool is_copy(size_t input, size_t first);
+  /// The space `loops` loops around another; -1 beyond the root.
+  int outwards(int space, int loops) const;
   /// What distinguishes spaces of one loop below one parent. All but `node` may be opened alike by
   /// several nodes.
   struct Opener {
@@ -133,6 +144,8 @@ class Typing {
   const std::vector<bool>* untyped_ = nullptr;
   NodeId id_ = -1;
   const Node* node_ = nullptr;
+  std::optional<bool> placed_;  ///< of the node at hand; empty: not asked yet
+  bool failed_ = false;         ///< the node at hand
 };
 
 }  // namespace fuseflow

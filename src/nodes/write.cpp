@@ -11,7 +11,7 @@ namespace fuseflow {
 
 namespace {
 
-/// `count` coordinates, one a dense level, each in the space of the last input or around it.
+/// `count` coordinates, one a dense level.
 bool leading_coordinates(Typing& t, size_t count, std::string_view last) {
   if (!t.output_count(0)) return false;
   if (t.inputs() != count + 1) {
@@ -21,7 +21,7 @@ bool leading_coordinates(Typing& t, size_t count, std::string_view last) {
                     t.inputs(), count + 1, count, last));
   }
   for (size_t i = 0; i < count; ++i) {
-    if (!t.is_kind(i, StreamKind::crd) || !t.in_or_around(i, count)) return false;
+    if (!t.is_kind(i, StreamKind::crd)) return false;
   }
   return true;
 }
@@ -95,6 +95,7 @@ constinit const NodeRule write_level_rule = {
     .steps = steps_of_writer,
     .flops = flops::none,
     .bytes = bytes_of_write_level,
+    .place = place::around_last,
 };
 
 constinit const NodeRule write_values_rule = {
@@ -117,6 +118,7 @@ constinit const NodeRule write_values_rule = {
     .steps = steps_of_writer,
     .flops = flops::none,
     .bytes = bytes_of_write_values,
+    .place = place::around_last,
 };
 
 }  // namespace fuseflow

@@ -1,7 +1,9 @@
 #include "tensor/csf.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "support/error.h"
@@ -24,8 +26,8 @@ std::string sibling(const std::string& path, const std::string& what) {
   return path.substr(0, path.size() - std::string_view("shape").size()) + what;
 }
 
-std::string level_file(const std::string& path, size_t level, const char* what) {
-  return sibling(path, fmt::format("{}_{}", level, what));
+std::string level_file(const std::string& path, int dimension, const char* what) {
+  return sibling(path, fmt::format("{}_{}", dimension, what));
 }
 
 template <typename Take>
@@ -44,13 +46,13 @@ struct Stored {
   std::vector<uint32_t> crd;
 };
 
-Stored read_level(const std::string& path, size_t level, int64_t extent) {
+Stored read_level(const std::string& path, int dimension, int64_t extent) {
   Stored stored;
-  for_each_line(level_file(path, level, "crd"), [&](TextCursor& cursor) {
+  for_each_line(level_file(path, dimension, "crd"), [&](TextCursor& cursor) {
     stored.crd.push_back(cursor.coordinate(extent, 0, "coordinate"));
   });
   const auto entries = static_cast<int64_t>(stored.crd.size());
-  for_each_line(level_file(path, level, "seg"), [&](TextCursor& cursor) {
+  for_each_line(level_file(path, dimension, "seg"), [&](TextCursor& cursor) {
     const int64_t least = stored.seg.empty() ? 0 : stored.seg.back();
     const int64_t position = cursor.integer("a position");
     if (position < least || position > (stored.seg.empty() ? 0 : entries)) {
@@ -66,7 +68,15 @@ Stored read_level(const std::string& path, size_t level, int64_t extent) {
 /// Reads the levels of one tensor, outermost first, and spells out the coordinates of each.
 class CsfReader {
  public:
-  explicit CsfReader(const std::string& path) : path_(path), shape_(read_csf_shape(path)) {}
+  CsfReader(const std::string& path, const std::vector<int64_t>& order)
+      : path_(path), shape_(read_csf_shape(path)) {
+    for (size_t l = 0; l < shape_.size(); ++l) {
+      dimension_of_.push_back(order.empty() ? static_cast<int>(l) : dimension_at(order, l));
+    }
+    for (const int dimension : dimension_of_) {
+      extents_.push_back(shape_[static_cast<size_t>(dimension)]);
+    }
+  }
 
   RawTensor read() {
     read_levels();
@@ -74,11 +84,16 @@ class CsfReader {
     RawTensor raw;
     raw.origin = path_;
     raw.shape = shape_;
-    if (all_dense_) {
+    if (all_dense_ && std::is_sorted(dimension_of_.begin(), dimension_of_.end())) {
       raw.data = Buffer<float>(std::move(values_));
       return raw;
     }
-    raw.data = Coo{shape_, coordinates(), std::move(values_)};
+    std::vector<std::vector<uint32_t>> of_level = coordinates();
+    std::vector<std::vector<uint32_t>> of_dimension(of_level.size());
+    for (size_t l = 0; l < of_level.size(); ++l) {
+      of_dimension[static_cast<size_t>(dimension_of_[l])] = std::move(of_level[l]);
+    }
+    raw.data = Coo{shape_, std::move(of_dimension), std::move(values_)};
     return raw;
   }
 
@@ -87,20 +102,36 @@ class CsfReader {
     throw Error(ExitCode::rejected, Location{file}, message);
   }
 
+  int dimension_at(const std::vector<int64_t>& order, size_t level) const {
+    std::vector<int64_t> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    for (size_t d = 0; d < shape_.size(); ++d) {
+      if (sorted.size() == shape_.size() && sorted[d] == static_cast<int64_t>(d)) continue;
+      fail(path_, fmt::format("levels=[{}] of a tensor of {} dimension(s), expected each "
+                              "dimension once, outermost level first",
+                              fmt::join(order, ","), shape_.size()));
+    }
+    return static_cast<int>(order[level]);
+  }
+
+  std::string file_of(size_t level, const char* what) const {
+    return level_file(path_, dimension_of_[level], what);
+  }
+
   /// Counts the positions of every level before anything is spelled out: the files say how many
   /// there are, whatever the shape says.
   void read_levels() {
     levels_.resize(shape_.size());
     for (size_t l = 0; l < shape_.size(); ++l) {
-      if (!csf_level_is_stored(path_, static_cast<int>(l))) {
-        if (shape_[l] > 0 && positions_ > kMaxStored / shape_[l]) {
+      if (!csf_level_is_stored(path_, dimension_of_[l])) {
+        if (extents_[l] > 0 && positions_ > kMaxStored / extents_[l]) {
           fail(path_, fmt::format("level {} has more than {} positions", l, kMaxStored));
         }
-        positions_ *= shape_[l];
+        positions_ *= extents_[l];
         continue;
       }
       all_dense_ = false;
-      levels_[l] = read_level(path_, l, shape_[l]);
+      levels_[l] = read_level(path_, dimension_of_[l], extents_[l]);
       check_fibers(l);
       positions_ = static_cast<int64_t>(levels_[l].crd.size());
     }
@@ -108,7 +139,7 @@ class CsfReader {
 
   void check_fibers(size_t l) const {
     const Stored& level = levels_[l];
-    const std::string seg = level_file(path_, l, "seg");
+    const std::string seg = file_of(l, "seg");
     if (static_cast<int64_t>(level.seg.size()) != positions_ + 1) {
       fail(seg, fmt::format("{} positions, expected {}: one for each of the {} elements above, and "
                             "the end",
@@ -126,7 +157,7 @@ class CsfReader {
   void check_fiber(size_t l, size_t p, bool stored_above) const {
     const Stored& level = levels_[l];
     if (stored_above && level.seg[p] == level.seg[p + 1]) {
-      fail(level_file(path_, l, "seg"),
+      fail(file_of(l, "seg"),
            fmt::format("element {} of the level above has an empty fiber, expected no element "
                        "without values below a compressed level",
                        p));
@@ -134,7 +165,7 @@ class CsfReader {
     for (int64_t at = level.seg[p] + 1; at < level.seg[p + 1]; ++at) {
       const auto here = static_cast<size_t>(at);
       if (level.crd[here - 1] < level.crd[here]) continue;
-      fail(level_file(path_, l, "crd"),
+      fail(file_of(l, "crd"),
            fmt::format("coordinate {} follows {} in a fiber, expected ascending ones",
                        level.crd[here], level.crd[here - 1]));
     }
@@ -173,7 +204,7 @@ class CsfReader {
     const Stored& level = levels_[l];
     const bool dense = level.seg.empty();
     const int64_t begin = dense ? 0 : level.seg[p];
-    const int64_t end = dense ? shape_[l] : level.seg[p + 1];
+    const int64_t end = dense ? extents_[l] : level.seg[p + 1];
     for (int64_t at = begin; at < end; ++at) {
       parents.push_back(p);
       own.push_back(dense ? static_cast<uint32_t>(at) : level.crd[static_cast<size_t>(at)]);
@@ -182,7 +213,9 @@ class CsfReader {
 
   std::string path_;
   std::vector<int64_t> shape_;
-  std::vector<Stored> levels_;  ///< empty where a level is dense
+  std::vector<int> dimension_of_;  ///< by level
+  std::vector<int64_t> extents_;   ///< by level
+  std::vector<Stored> levels_;     ///< empty where a level is dense
   std::vector<float> values_;
   int64_t positions_ = 1;  ///< of the innermost level read
   bool all_dense_ = true;
@@ -216,16 +249,16 @@ bool is_csf_path(const std::string& path) {
 
 std::vector<std::string> csf_files(const std::string& path) {
   std::vector<std::string> files = {path, sibling(path, "vals")};
-  for (size_t level = 0; level < kMaxRank; ++level) {
+  for (int level = 0; level < static_cast<int>(kMaxRank); ++level) {
     files.push_back(level_file(path, level, "seg"));
     files.push_back(level_file(path, level, "crd"));
   }
   return files;
 }
 
-bool csf_level_is_stored(const std::string& path, int level) {
+bool csf_level_is_stored(const std::string& path, int dimension) {
   std::error_code ignored;
-  return fs::exists(level_file(path, static_cast<size_t>(level), "seg"), ignored);
+  return fs::exists(level_file(path, dimension, "seg"), ignored);
 }
 
 std::vector<int64_t> read_csf_shape(const std::string& path) {
@@ -238,18 +271,19 @@ std::vector<int64_t> read_csf_shape(const std::string& path) {
   return shape;
 }
 
-RawTensor read_csf(const std::string& path) {
-  return CsfReader(path).read();
+RawTensor read_csf(const std::string& path, const std::vector<int64_t>& levels) {
+  return CsfReader(path, levels).read();
 }
 
 void write_csf(const std::string& path, const Storage& storage) {
   if (!storage.format.block.empty()) {
     throw Error(ExitCode::rejected, "blocks have no form in text files of levels");
   }
-  std::vector<int64_t> extents;
+  std::vector<int64_t> extents(storage.levels.size());
   for (size_t l = 0; l < storage.levels.size(); ++l) {
     const Level& level = storage.levels[l];
-    extents.push_back(level.extent);
+    const int dimension = storage.format.mode_order[l];
+    extents[static_cast<size_t>(dimension)] = level.extent;
     if (level.kind == LevelKind::dense) continue;
     if (level.kind != LevelKind::compressed) {
       throw Error(ExitCode::rejected,
@@ -257,8 +291,10 @@ void write_csf(const std::string& path, const Storage& storage) {
                               "compressed",
                               level_name(level.kind)));
     }
-    write_output(level_file(path, l, "seg"), column_text(level.pos.data(), level.pos.size()));
-    write_output(level_file(path, l, "crd"), column_text(level.crd.data(), level.crd.size()));
+    write_output(level_file(path, dimension, "seg"),
+                 column_text(level.pos.data(), level.pos.size()));
+    write_output(level_file(path, dimension, "crd"),
+                 column_text(level.crd.data(), level.crd.size()));
   }
   write_output(path, column_text(extents.data(), extents.size()));
   write_output(sibling(path, "vals"), column_text(storage.values.data(), storage.values.size()));

@@ -1,9 +1,12 @@
 // Tensors as text files of their levels, as the simulators SAM and Comal keep them: one file a
 // column of numbers. For the tensor NAME in a folder:
-//   tensor_NAME_mode_shape          the extent of each level, outermost first
-//   tensor_NAME_mode_L_seg, _crd    positions and coordinates of level L; a dense level has neither
+//   tensor_NAME_mode_shape          the extent of each dimension
+//   tensor_NAME_mode_D_seg, _crd    positions and coordinates of the level of dimension D; a dense
+//                                   level has neither
 //   tensor_NAME_mode_vals           the values
-// The first of them stands for the tensor: file("data/tensor_B_mode_shape").
+// The first of them stands for the tensor: file("data/tensor_B_mode_shape"). The files do not say
+// in which order the levels nest; where it is not that of the dimensions the source does:
+// file("data/tensor_B_mode_shape", levels=[1,0]).
 #pragma once
 
 #include <string>
@@ -23,10 +26,10 @@ bool is_csf_path(const std::string& path);
 /// All names that files of the tensor may have, there or not.
 std::vector<std::string> csf_files(const std::string& path);
 
-/// Whether level `level` of the tensor has files of its own: it is compressed.
-bool csf_level_is_stored(const std::string& path, int level);
+/// Whether the level of dimension `dimension` has files of its own: it is compressed.
+bool csf_level_is_stored(const std::string& path, int dimension);
 
-/// The extents of the tensor's levels.
+/// The extents of the tensor's dimensions.
 std::vector<int64_t> read_csf_shape(const std::string& path);
 
 /// Writes the files of a tensor whose levels are dense or compressed. Throws Error(rejected) for

@@ -118,11 +118,11 @@ std::vector<std::pair<std::string, std::string>> canonical_params(
   for (const auto& [key, value] : params) {
     if (rank(key) == static_cast<std::ptrdiff_t>(order.size())) {
       const std::string near = nearest_name(key, order);
-      throw Error(
-          ExitCode::rejected,
-          fmt::format("{}: unknown key '{}'{}, expected {}", spec.name, key,
-                      near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
-                      spec.name == "file" ? "from_shape, values, seed, nnz" : key_list(spec)));
+      throw Error(ExitCode::rejected,
+                  fmt::format("{}: unknown key '{}'{}, expected {}", spec.name, key,
+                              near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+                              spec.name == "file" ? "from_shape, levels, values, seed, nnz"
+                                                  : key_list(spec)));
     }
   }
   std::stable_sort(params.begin(), params.end(),

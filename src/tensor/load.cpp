@@ -38,6 +38,11 @@ std::string resolve(const std::string& path, const LoadOptions& options) {
 RawTensor read_file(const Source& source, const DeclaredShape& shape, const LoadOptions& options) {
   const std::string path = resolve(source.path, options);
   const auto [file, member] = split_member(path);
+  const Params params(source.params, "file");
+  if (params.has("levels") && !is_csf_path(path)) {
+    throw Error(ExitCode::rejected, Location{path},
+                "levels= says how levels nest, expected a file tensor_NAME_mode_shape");
+  }
   if (file.ends_with(".npz")) return read_npz(file, member);
   if (path.ends_with(".mtx.gz")) return read_mtx_gz(path);
   const std::string extension = std::filesystem::path(path).extension().string();
@@ -45,7 +50,9 @@ RawTensor read_file(const Source& source, const DeclaredShape& shape, const Load
   if (extension == ".tns") return read_tns(path, shape);
   if (extension == ".smtx") return read_smtx(path);
   if (extension == ".npy") return read_npy(path);
-  if (is_csf_path(path)) return read_csf(path);
+  if (is_csf_path(path)) {
+    return read_csf(path, params.shape("levels").value_or(std::vector<int64_t>{}));
+  }
   throw Error(ExitCode::rejected, Location{path},
               fmt::format("unknown kind of tensor file '{}', expected .mtx, .mtx.gz, .tns, .smtx, "
                           ".npy, .npz or tensor_NAME_mode_shape",

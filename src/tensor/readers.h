@@ -31,9 +31,10 @@ RawTensor read_tns(const std::string& path, const std::optional<std::vector<int6
 /// DLMC: "rows, columns, entries", then row offsets and column indices from 0; values are 1.
 RawTensor read_smtx(const std::string& path);
 
-/// Text files of levels, by the path that csf_path() makes. All stored values are entries, zeros
-/// too; an all-dense tensor is dense. An element of a compressed level without values below it is
-/// rejected: entries could not say it.
-RawTensor read_csf(const std::string& path);
+/// Text files of levels, by the path that csf_path() makes. `levels`: the dimension of each level,
+/// outermost first; empty: as the dimensions stand. All stored values are entries, zeros too; an
+/// all-dense tensor whose levels are in the order of its dimensions is dense. An element of a
+/// compressed level without values below it is rejected: entries could not say it.
+RawTensor read_csf(const std::string& path, const std::vector<int64_t>& levels);
 
 }  // namespace fuseflow

@@ -208,7 +208,7 @@ class SourceParser {
 
   /// Checks the keys of the source and puts them in canonical order.
   void finish(Source& source) {
-    static const GeneratorSpec kFileKeys{"file", {"from_shape", "values"}, true};
+    static const GeneratorSpec kFileKeys{"file", {"from_shape", "levels", "values"}, true};
     static const GeneratorSpec kOnnxKeys{"onnx", {"derived"}, true};
     static const GeneratorSpec kNoKeys{"this source", {}, true};
     const GeneratorSpec* spec = &kNoKeys;

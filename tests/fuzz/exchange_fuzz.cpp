@@ -1,9 +1,12 @@
 // libFuzzer target of the graphs of other simulators: the first byte says whether the rest is
-// Graphviz or a ComalGraph. What is accepted must print as a program, and where it can be written,
+// Graphviz or a ComalGraph. Graphs are changed token by token, those of Comal as text. What is
+// accepted must print as a program, both executors must agree on it, and where it can be written,
 // what is written must be accepted with as many nodes.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "exchange/comal_file.h"
@@ -12,9 +15,11 @@
 #include "exchange/write_graph.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "simulated.h"
 #include "support/error.h"
 #include "tensor/csf.h"
 #include "tensor/storage.h"
+#include "tokens.h"
 
 namespace fuseflow {
 namespace {
@@ -54,8 +59,44 @@ void check(const Program& program) {
   }
 }
 
+/// A limit or a refusal while it runs is right.
+void run(const Program& program, std::string_view text) {
+  if (!fuzz::is_small(program, true)) return;
+  fuzz::Random random(static_cast<uint32_t>(std::hash<std::string_view>()(text)));
+  try {
+    fuzz::simulate(program, random);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) std::abort();
+  }
+}
+
+/// The text to change: of a binary graph its text.
+std::string text_of_input(std::string_view text, bool dot) {
+  if (dot) return std::string(text);
+  try {
+    return comal_text(parse_comal(text, "input"));
+  } catch (const Error&) {
+    return std::string(text);
+  }
+}
+
 }  // namespace
 }  // namespace fuseflow
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned int seed) {
+  using namespace fuseflow;  // NOLINT(google-build-using-namespace): all of it
+  fuzz::Random random(seed);
+  if (size < 2 || random() % 16 == 0) return LLVMFuzzerMutate(data, size, max_size);
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  std::string text = text_of_input(bytes, data[0] % 2 == 1);
+  fuzz::change_text(text, "", random);
+  const size_t length = std::min(text.size(), max_size - 1);
+  std::copy_n(text.data(), length, data + 1);
+  return length + 1;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace fuseflow;  // NOLINT(google-build-using-namespace): all of it
@@ -69,5 +110,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   check(program);
+  run(program, text);
   return 0;
 }

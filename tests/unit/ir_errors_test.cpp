@@ -185,8 +185,30 @@ TEST(ParseError, Schedules) {
 
 std::string graph_error(const std::string& nodes) {
   return statement_error(
-      "%y[i] = sum(j) %a[i, j] * %x[j]\n graph {\n index i: 4\n index j: 5\n phase {\n" + nodes +
-      "\n}\n}\n");
+      "%y[i] = sum(j) %a[i, j] * %x[j]\n graph {\n index i: 4\n index j: 5\n index k: 2\n phase "
+      "{\n" +
+      nodes + "\n}\n}\n");
+}
+
+/// A payload of an outer loop beside inner coordinates, and the other way round: executors go
+/// through a group in step.
+TEST(GraphError, PayloadsLieWhereTheirGroupDoes) {
+  const std::string open =
+      "$r: ref<> = root\n$i: crd<i>, $ai: ref<i> = scan %a.0 ($r)\n"
+      "$j: crd<i,j>, $aj: ref<i,j> = scan %a.1 ($ai)\n$v: val<i,j> = array %a ($aj)\n"
+      "$s: val<i> = reduce sum ($v)\n";
+  const std::string below = open + "$k: crd<i,j,k>, $ak: ref<i,j,k> = scan ($aj)\n";
+  for (const char* drop : {"$p, $q, $t = drop ($i; $j, $s)", "$p, $t, $q = drop ($i, $v; $j)",
+                           "$p, $q, $t = drop ($i; $j, $i)"}) {
+    expect_message(graph_error(open + drop), "are not in the same space");
+  }
+  expect_message(graph_error(below + "$p, $q, $t = drop ($i; $j, $ak)"),
+                 "are not in the same space");
+  expect_message(graph_error(below + "$p, $q = drop ($i; $k)"), "is not nested directly below $i");
+  expect_message(graph_error(open + "$p, $q = filter ($v, $j, $ai)"), "are not in the same space");
+  expect_message(graph_error(open + "$p, $q, $t = unite ($j, $ai; $j, $aj)"),
+                 "are not in the same space");
+  expect_message(graph_error(open + "$p = align ($i, $i, $s)"), "is not nested below $i");
 }
 
 TEST(GraphError, EachTypingRuleNamesItsViolation) {
