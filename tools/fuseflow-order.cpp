@@ -5,6 +5,7 @@
 #include "import/import.h"
 #include "ir/names.h"
 #include "pass_tool.h"
+#include "passes/complete_schedule.h"
 #include "passes/orders.h"
 
 namespace fuseflow {
@@ -53,19 +54,16 @@ class Lines {
 };
 
 /// One line an order, as `--order` takes them; written as they are found.
-void list_orders(const Program& program, const Options& o) {
+void print_orders(const Program& program, const Options& o) {
   Lines lines(o.filter.output);
   for (const size_t r : find_regions(program, o.regions)) {
-    const RegionOrders orders = region_orders(program, r, o.constraints());
     int64_t left = o.limit > 0 ? o.limit : INT64_MAX;
-    for_each_sort(orders.partial, [&](const std::vector<int>& order) {
-      std::string line = program.regions[r].name + "=";
-      for (size_t i = 0; i < order.size(); ++i) {
-        line += (i > 0 ? "," : "") + orders.indices.indices[order[i]].name;
-      }
+    PassLog log;
+    list_orders(program, r, o.constraints(), log, [&](const std::string& line) {
       lines.add(line + "\n");
       return --left > 0 && standard_output_is_read();
     });
+    print_log(find_pass("order"), log);
   }
   lines.flush();
 }
@@ -73,7 +71,11 @@ void list_orders(const Program& program, const Options& o) {
 void count_orders(const Program& program, const Options& o) {
   std::string text = "region,indices,orders,exact\n";
   for (const size_t r : find_regions(program, o.regions)) {
-    const RegionOrders orders = region_orders(program, r, o.constraints());
+    Program completed = program;
+    PassLog log;
+    complete_schedule(completed, r, log);
+    print_log(find_pass("order"), log);
+    const RegionOrders orders = region_orders(completed, r, o.constraints());
     const SortCount count = count_sorts(orders.partial);
     const std::string& name = program.regions[r].name;
     text += fmt::format("{},{},{},{}\n", is_plain_name(name) ? name : quote(name),
@@ -115,7 +117,7 @@ int run(int argc, char** argv) {
     o.arguments.costs = estimated_costs();
     return run_filter(pass, o.filter, o.arguments, [&](const Program& result) {
       if (o.list) {
-        list_orders(result, o);
+        print_orders(result, o);
       } else if (o.count) {
         count_orders(result, o);
       } else {

@@ -1,6 +1,9 @@
 #include "graph/fingerprint.h"
 
 #include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
 
 namespace fuseflow {
 
@@ -13,7 +16,11 @@ class Hash {
     h_ *= 0xbf58476d1ce4e5b9ULL;
     h_ ^= h_ >> 31;
   }
-  void add(float value) { add(static_cast<int64_t>(std::bit_cast<uint32_t>(value))); }
+  /// Every NaN is one: a text does not tell them apart.
+  void add(float value) {
+    const float told = std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value;
+    add(static_cast<int64_t>(std::bit_cast<uint32_t>(told)));
+  }
   uint64_t value() const { return h_; }
 
  private:
@@ -31,7 +38,23 @@ void add_index(Hash& h, const GraphIndex& index) {
   for (const TileDigit& digit : digits) h.add(digit.extent);
 }
 
-void add_node(Hash& h, const Graph& graph, const Node& node) {
+/// By stream, its place among all streams in the order in which nodes give them. Their numbers are
+/// those of the pass that made them last, and others when the graph was printed and read again.
+std::vector<int64_t> places_of_streams(const Graph& graph) {
+  std::vector<int64_t> places(graph.streams.size(), -1);
+  int64_t next = 0;
+  for (const Node& node : graph.nodes) {
+    for (const StreamId out : node.outputs) {
+      if (out >= 0) places[static_cast<size_t>(out)] = next++;
+    }
+  }
+  return places;
+}
+
+void add_node(Hash& h, const Graph& graph, const Node& node, const std::vector<int64_t>& places) {
+  const auto place = [&](StreamId stream) {
+    return stream < 0 ? int64_t{stream} : places[static_cast<size_t>(stream)];
+  };
   // (By name, so that a field more does not compile. What a node was made for changes nothing.)
   const auto& [kind, inputs, outputs, tensor, level, other_tensor, other_level, op, reduction,
                order, contiguous, groups, init, offset, stride, strides, contract, capacity, least,
@@ -40,11 +63,11 @@ void add_node(Hash& h, const Graph& graph, const Node& node) {
   static_cast<void>(statement);
   h.add(static_cast<int64_t>(kind));
   for (const Input& input : inputs) {
-    h.add(int64_t{input.stream});
+    h.add(place(input.stream));
     if (input.is_immediate()) h.add(input.immediate);
   }
   for (const StreamId out : outputs) {
-    h.add(int64_t{out});
+    h.add(place(out));
     if (out < 0) continue;
     const Stream& stream = graph.streams[static_cast<size_t>(out)];
     for (const int i : stream.indices) h.add(int64_t{i});
@@ -81,7 +104,8 @@ void add_node(Hash& h, const Graph& graph, const Node& node) {
 uint64_t fingerprint(const Graph& graph) {
   Hash h;
   for (const GraphIndex& index : graph.indices) add_index(h, index);
-  for (const Node& node : graph.nodes) add_node(h, graph, node);
+  const std::vector<int64_t> places = places_of_streams(graph);
+  for (const Node& node : graph.nodes) add_node(h, graph, node, places);
   for (const TensorId tensor : graph.scratchpad) h.add(int64_t{tensor});
   for (const TensorId tensor : graph.resident) h.add(~int64_t{tensor});
   for (const int phase : graph.row_phases) h.add(int64_t{phase});

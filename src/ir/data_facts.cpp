@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
+#include "ir/copies.h"
 #include "ir/fiber_bounds.h"
 #include "ir/missing_facts.h"
 #include "ir/sparsity.h"
@@ -178,7 +180,58 @@ bool may_tell_more(const Tensor& given) {
   return given.source.kind != Source::Kind::onnx || given.facts == Facts{};
 }
 
+namespace {
+
+/// Tensors that some region keeps on chip, by TensorId.
+std::vector<bool> kept_on_chip(const Program& program) {
+  std::vector<bool> kept(program.tensors.size(), false);
+  const auto keep = [&](TensorId t) { kept[static_cast<size_t>(t)] = true; };
+  for (size_t t = 0; t < kept.size(); ++t) {
+    kept[t] = program.tensors[t].placement == Placement::scratchpad;
+  }
+  for (const Region& region : program.regions) {
+    for (const UsePlacement& use : region.schedule.placements) {
+      if (use.placement == Placement::scratchpad) keep(use.tensor);
+    }
+    if (!region.graph) continue;
+    for (const TensorId tensor : region.graph->scratchpad) keep(tensor);
+  }
+  return kept;
+}
+
+/// The entries of a source, as `nnz=` counts them; nothing where they cannot be read.
+std::optional<int64_t> entries_of(const Tensor& tensor) {
+  try {
+    return read_raw(tensor.source, known_shape(tensor)).present();
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal || error.code() == ExitCode::unfinished) throw;
+    return std::nullopt;
+  }
+}
+
+/// What a tensor takes on chip follows from its entries, so those of what is kept there are
+/// counted. (Copies state what their original does. `nnz=` counts elements that are not 0.)
+void count_entries_on_chip(Program& program) {
+  const std::vector<bool> kept = kept_on_chip(program);
+  for (size_t t = 0; t < kept.size(); ++t) {
+    const Tensor& tensor = program.tensors[t];
+    const bool counts = tensor.given() && tensor.source.kind != Source::Kind::none &&
+                        !tensor.format.all_dense() && tensor.fill == 0;
+    if (!kept[t] || !counts || tensor.source.nnz) continue;
+    const std::optional<int64_t> entries = entries_of(tensor);
+    if (!entries) continue;
+    const TensorId original = original_of(program, static_cast<TensorId>(t));
+    for (size_t other = 0; other < kept.size(); ++other) {
+      if (original_of(program, static_cast<TensorId>(other)) != original) continue;
+      program.tensors[other].source.nnz = entries;
+    }
+  }
+}
+
+}  // namespace
+
 DataRead find_data_facts(Program& program) {
+  count_entries_on_chip(program);
   return Finder(program).run();
 }
 

@@ -30,8 +30,8 @@ using DataRead = std::vector<std::shared_ptr<const Storage>>;
 /// Where a statement lacks a fact (missing_facts.h), reads the data of the tensors concerned, and
 /// of its other operands without facts, and writes the facts found. Of intermediates that lack a
 /// fact, what follows from the data of what they are computed from. Regions with a graph are left
-/// alone. Facts only become stronger. Data that cannot be read are ignored: code that needs them
-/// reports it.
+/// alone. Facts only become stronger. Counts the entries (`nnz=`) of sparse data that regions keep
+/// on chip. Data that cannot be read are ignored: code that needs them reports it.
 DataRead find_data_facts(Program& program);
 
 /// What the data of inputs and constants prove, by TensorId; nothing of others, and of data that

@@ -1,16 +1,21 @@
 // Which tensors a lowered region holds in the scratchpad.
 #pragma once
 
+#include <algorithm>
+
 #include "ir/program.h"
 
 namespace fuseflow {
 
-/// Of a program with one region: what is declared to be there, and an intermediate of the region if
-/// every stored use says so.
+/// Of a program with one region: what is declared to be there; what comes from outside of the
+/// region (an input, or what another region computes: it is loaded when the region starts) and an
+/// intermediate of the region if every stored use says so.
 inline bool in_scratchpad(const Program& program, TensorId tensor) {
-  const Tensor& t = program.tensors[static_cast<size_t>(tensor)];
-  const bool stays = t.placement == Placement::scratchpad;
-  const bool given = stays || t.given();
+  const std::vector<Statement>& statements = program.regions[0].statements;
+  const bool defined = std::any_of(statements.begin(), statements.end(),
+                                   [&](const Statement& s) { return s.result == tensor; });
+  const bool stays =
+      program.tensors[static_cast<size_t>(tensor)].placement == Placement::scratchpad;
   bool scratchpad = stays;
   bool memory = false;
   for (const UsePlacement& use : program.regions[0].schedule.placements) {
@@ -18,7 +23,7 @@ inline bool in_scratchpad(const Program& program, TensorId tensor) {
     scratchpad = scratchpad || use.placement == Placement::scratchpad;
     memory = memory || use.placement == Placement::memory;
   }
-  return scratchpad && !memory && (given || is_internal(program, 0, tensor));
+  return scratchpad && !memory && (stays || !defined || is_internal(program, 0, tensor));
 }
 
 }  // namespace fuseflow

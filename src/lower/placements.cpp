@@ -1,6 +1,7 @@
 #include "lower/placements.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -89,12 +90,15 @@ class PlacementSearch {
         return lower_region_traced(choice_.program, region_, lower_);
       } catch (const LoweringConflict& conflict) {
         if (conflict.tensor() >= 0 && store(conflict.tensor(), conflict.what())) continue;
-        if (++resolutions_ > kMaxResolutions || !resolve_cycle(analysed())) throw;
-        // Where nothing streams, only cycles stand in the way: they are looked for without
-        // lowering what comes before the next one.
-        while (!has_inlined() && resolutions_ < kMaxResolutions && resolve_cycle(analysed())) {
-          ++resolutions_;
+        if (++resolutions_ <= kMaxResolutions && resolve_cycle(analysed())) {
+          // Where nothing streams, only cycles stand in the way: they are looked for without
+          // lowering what comes before the next one.
+          while (!has_inlined() && resolutions_ < kMaxResolutions && resolve_cycle(analysed())) {
+            ++resolutions_;
+          }
+          continue;
         }
+        if (stored_.empty() || !drop_order(conflict.what())) throw;
       }
     }
   }
@@ -273,12 +277,43 @@ class PlacementSearch {
     if (given || !stored_.insert(id).second) return false;
     const double bytes = estimated_bytes(tensor(id));
     const double left = static_cast<double>(options_.scratchpad_bytes) - used_bytes_;
-    const bool fits = options_.scratchpad_bytes == 0 || bytes <= left;
+    const bool stays = tensor(id).placement == Placement::scratchpad;
+    const bool fits = stays || options_.scratchpad_bytes == 0 || bytes <= left;
     if (fits) used_bytes_ += bytes;
     auto& list = schedule().placements;
     list.insert(list.begin(), {id, -1, fits ? Placement::scratchpad : Placement::memory});
     choice_.notes.push_back(fmt::format("%{} is kept in {}: {}", tensor(id).name,
                                         fits ? "the scratchpad" : "memory", why));
+    drop_lost_order();
+    return true;
+  }
+
+  /// What is stored has other loops than what is computed in those of its uses: an order that names
+  /// one that is no more says nothing.
+  void drop_lost_order() {
+    if (schedule().order.empty()) return;
+    const std::vector<std::string> order = std::move(schedule().order);
+    schedule().order.clear();
+    std::set<std::string> loops;
+    try {
+      const RegionIndices indices = region_indices(choice_.program, region_, lower_.max_instances);
+      for (const RegionIndex& index : indices.indices) loops.insert(index.name);
+    } catch (const LoweringConflict&) {  // more has to be stored first
+      loops.insert(order.begin(), order.end());
+    }
+    const auto lost = std::find_if(order.begin(), order.end(),
+                                   [&](const std::string& name) { return !loops.contains(name); });
+    schedule().order = order;
+    if (lost != order.end()) drop_order(fmt::format("there is no loop {} then", *lost));
+  }
+
+  /// False if there is none.
+  bool drop_order(const std::string& why) {
+    std::vector<std::string>& order = schedule().order;
+    if (order.empty()) return false;
+    choice_.notes.push_back(
+        fmt::format("the order {} is left out: {}", fmt::join(order, ", "), why));
+    order.clear();
     return true;
   }
 
@@ -353,7 +388,14 @@ double estimated_bytes(const Tensor& tensor) {
 }
 
 PlacementChoice choose_placements(Program program, size_t region, const PlacementOptions& options) {
-  return PlacementSearch(std::move(program), region, options).run();
+  const Location where = program.regions[region].where;
+  const std::string name = program.regions[region].name;
+  try {
+    return PlacementSearch(std::move(program), region, options).run();
+  } catch (const LoweringConflict& conflict) {  // there is nothing left to store or to copy
+    throw Error(ExitCode::rejected, where,
+                fmt::format("region @{}: {}", name, conflict.diagnostics()[0].message));
+  }
 }
 
 }  // namespace fuseflow

@@ -28,8 +28,8 @@ struct PlacementChoice {
   double unfused_flops = 0;        ///< estimated, every intermediate through memory
 };
 
-/// Placements that the schedule gives already are kept. Throws Error(rejected) if they cannot be
-/// met.
+/// Placements that the schedule gives already are kept. Throws Error(rejected), with the region's
+/// place, if they cannot be met.
 PlacementChoice choose_placements(Program program, size_t region,
                                   const PlacementOptions& options = {});
 

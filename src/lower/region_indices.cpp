@@ -414,8 +414,8 @@ class EdgeBuilder {
   EdgeBuilder(const Program& program, size_t region, RegionIndices& result)
       : program_(program), region_(program.regions[region]), result_(result) {}
 
+  /// All edges but those of the schedule's order.
   void run() {
-    user_edges();
     for (size_t i = 0; i < result_.instances.size(); ++i) access_edges(static_cast<int>(i));
     for (const int root : result_.roots) result_edges(root);
     const Expressions expressions = build_expressions(program_, region_, result_);
@@ -429,14 +429,6 @@ class EdgeBuilder {
  private:
   void add(OrderEdge edge) {
     if (edge.before != edge.after) result_.edges.push_back(std::move(edge));
-  }
-
-  void user_edges() {
-    const std::vector<int> order = result_.find(region_.schedule.order);
-    for (size_t i = 1; i < order.size(); ++i) {
-      add({order[i - 1], order[i], EdgeKind::user, "the order that the schedule gives", -1, -1,
-           -1});
-    }
   }
 
   /// Constraints of the levels of `format` on the indices in `subscripts`; dense ones only prefer.
@@ -579,16 +571,22 @@ class EdgeBuilder {
 
 }  // namespace
 
-/// Loops are shared as far as that leaves an order.
+/// Loops are shared as far as that leaves an order. Which loops there are does not depend on the
+/// order that the schedule gives: its names are those of the loops as they are shared then.
 RegionIndices region_indices(const Program& program, size_t region, size_t max_instances) {
   RegionIndices result;
   for (const Sharing sharing : {Sharing::all, Sharing::intermediates, Sharing::none}) {
     result = InstanceBuilder(program, region, max_instances, sharing).run();
     EdgeBuilder(program, region, result).run();
-    RegionIndices free = result;
-    std::erase_if(free.edges, [](const OrderEdge& edge) { return edge.kind == EdgeKind::user; });
-    if (find_cycle(free).empty()) break;
+    if (find_cycle(result).empty()) break;
   }
+  const std::vector<int> order = result.find(program.regions[region].schedule.order);
+  std::vector<OrderEdge> edges;
+  for (size_t i = 1; i < order.size(); ++i) {
+    edges.push_back(
+        {order[i - 1], order[i], EdgeKind::user, "the order that the schedule gives", -1, -1, -1});
+  }
+  result.edges.insert(result.edges.begin(), edges.begin(), edges.end());
   return result;
 }
 

@@ -18,6 +18,7 @@
 #include "passes/layers.h"
 #include "passes/mixture.h"
 #include "passes/pass_on_chip.h"
+#include "passes/possible_schedule.h"
 #include "passes/regroup.h"
 #include "passes/reused_inputs.h"
 #include "passes/storage_choice.h"
@@ -222,6 +223,7 @@ Program place_intermediates(const Program& given, Program program, const FuseReq
     const Region& region = program.regions[r];
     if (old.contains({region.name, region.statements.size()})) continue;
     const std::string name = quote_if_needed(region.name);
+    leave_out_impossible(program, r, log);
     PlacementChoice choice = choose_placements(std::move(program), r, request.placement);
     program = std::move(choice.program);
     for (const std::string& note : choice.notes) log.note(fmt::format("@{}: {}", name, note));
@@ -269,6 +271,15 @@ class Splitter {
 
   /// Why a region of these statements does not fit, even with its phases in turn.
   std::string too_large(const Group& group) const {
+    try {
+      return too_large_as_placed(group);
+    } catch (const Error& error) {  // no placement makes it one region
+      if (error.code() != ExitCode::rejected) throw;
+      return error.diagnostics()[0].message;
+    }
+  }
+
+  std::string too_large_as_placed(const Group& group) const {
     PassLog quiet;
     std::vector<Group> groups{group};
     std::vector<Group> rest = present_groups(program_);

@@ -8,9 +8,11 @@
 
 #include "ir/names.h"
 #include "ir/print.h"
+#include "lower/at_region.h"
 #include "lower/lower.h"
 #include "machine/load.h"
 #include "passes/choose.h"
+#include "passes/complete_schedule.h"
 #include "passes/join_forms.h"
 #include "passes/orders.h"
 #include "support/csv.h"
@@ -162,11 +164,13 @@ Join resolve_join(const Program& program, const JoinRequest& request) {
 
 void apply(Program& program, const JoinRequest& request, PassLog& log) {
   const size_t r = find_regions(program, {request.region})[0];
+  complete_schedule(program, r, log);
   Region& region = program.regions[r];
   const Join join = resolve_join(program, request);
   region.graph.reset();
   set_join(region.schedule, join);
-  const std::vector<JoinPlace> places = lower_region_traced(program, r).join_places;
+  const std::vector<JoinPlace> places =
+      at_region(region, [&] { return lower_region_traced(program, r).join_places; });
   if (!has_effect(join, places)) {
     throw Error(ExitCode::rejected,
                 fmt::format("region @{}: {} changes nothing; it joins {}", region.name,
@@ -185,11 +189,14 @@ std::string form_text(const Program& program, const Join& join) {
 }
 
 /// A row for every loop in which levels are joined.
-std::string joins_csv(const Program& program) {
+std::string joins_csv(const Program& given) {
   std::string text = "region,index,joined,form,other_forms\n";
-  for (size_t r = 0; r < program.regions.size(); ++r) {
+  for (size_t r = 0; r < given.regions.size(); ++r) {
+    if (given.regions[r].statements.empty()) continue;
+    Program program = given;
+    PassLog unused;
+    complete_schedule(program, r, unused);
     const Region& region = program.regions[r];
-    if (region.statements.empty()) continue;
     const std::vector<JoinPlace> places = places_of(program, r);
     for (const std::string& index : joined_indices(places)) {
       std::vector<JoinPlace> here = places;

@@ -10,6 +10,7 @@
 #include "ir/names.h"
 #include "lower/placements.h"
 #include "passes/fit.h"
+#include "passes/possible_schedule.h"
 #include "passes/store_search.h"
 
 namespace fuseflow {
@@ -55,14 +56,17 @@ std::vector<Group> groups_of(const Program& kernels, const std::vector<Part>& pa
 std::vector<std::string> place_by_default(Program& program, size_t region, const Part& part,
                                           const Machine& machine) {
   if (part.is_kernel()) return {};
+  PassLog left_out;
+  leave_out_impossible(program, region, left_out);
   PlacementOptions options;
   options.scratchpad_bytes = machine.scratchpad.bytes;
   options.max_recompute = part.max_recompute;
   PlacementChoice choice = choose_placements(std::move(program), region, options);
   program = std::move(choice.program);
   const std::string name = quote_if_needed(program.regions[region].name);
-  for (std::string& note : choice.notes) note = fmt::format("@{}: {}", name, note);
-  return std::move(choice.notes);
+  std::vector<std::string> notes = left_out.lines();
+  for (const std::string& note : choice.notes) notes.push_back(fmt::format("@{}: {}", name, note));
+  return notes;
 }
 
 /// The same, with notes, and phases in turn where the machine has no room for them together.

@@ -14,6 +14,7 @@
 #include "lower/lower.h"
 #include "machine/load.h"
 #include "passes/choose.h"
+#include "passes/complete_schedule.h"
 
 namespace fuseflow {
 
@@ -100,6 +101,7 @@ OrderRequest parse_order_request(const std::string& text) {
 /// Sets the order and makes sure that the region can be lowered with it.
 void set_order(Program& program, const OrderRequest& request, PassLog& log) {
   const size_t r = find_regions(program, {request.region})[0];
+  complete_schedule(program, r, log);
   Region& region = program.regions[r];
   const RegionIndices before = region_indices(program, r);
   before.find(request.indices);  // names the unknown index and the nearest one
@@ -121,7 +123,8 @@ void set_order(Program& program, const OrderRequest& request, PassLog& log) {
     log.note(
         fmt::format("@{}: order {}", quote_if_needed(region.name), order_text(indices, chosen)));
   } catch (const Error& wrong) {
-    throw Error(ExitCode::rejected, fmt::format("region @{}: {}", region.name, wrong.what()));
+    throw Error(ExitCode::rejected, region.where,
+                fmt::format("region @{}: {}", region.name, wrong.diagnostics()[0].message));
   }
 }
 
@@ -308,42 +311,34 @@ class OrderSearch {
   std::vector<Tried> tried_;  ///< the given order first, then the default
 };
 
-/// Where a schedule has no legal order, it is completed as lowering would complete it.
-void complete_schedule(Program& program, size_t region, PassLog& log) {
-  if (program.regions[region].graph) return;
-  std::vector<std::string> notes;
-  complete_and_lower(program, region, notes);
-  for (std::string& note : notes) log.note(std::move(note));
-}
-
-/// `completed`: what is said of schedules whatever the orders.
-Program order_all(const Program& given, CostModel* costs, PassLog& completed, PassLog& log) {
-  Program program = given;
-  for (size_t r = 0; r < program.regions.size(); ++r) {
-    if (program.regions[r].statements.empty()) continue;
-    PassLog notes;
-    complete_schedule(program, r, notes);
-    for (const std::string& line : notes.lines()) {
-      completed.note(line);
-      log.note(line);
-    }
-    OrderSearch(program, r, costs).run(log);
+void order_all(Candidate& ordered, CostModel* costs) {
+  for (size_t r = 0; r < ordered.program.regions.size(); ++r) {
+    if (ordered.program.regions[r].statements.empty()) continue;
+    OrderSearch(ordered.program, r, costs).run(ordered.log);
   }
-  return program;
 }
 
-/// The best orders by the cost model, or by expected stream lengths where there is none.
+/// The best orders by the cost model, or by expected stream lengths where there is none. Where a
+/// schedule has no legal order, it is completed as lowering would complete it.
 Program choose_orders(const Program& given, const PassArguments& arguments, PassLog& log) {
-  PassLog completed;
-  if (!arguments.costs) return order_all(given, nullptr, completed, log);
+  Candidate completed{given, {}};
+  for (size_t r = 0; r < given.regions.size(); ++r) {
+    complete_schedule(completed.program, r, completed.log);
+  }
+  Candidate ordered = completed;
+  if (!arguments.costs) {
+    order_all(ordered, nullptr);
+    for (const std::string& line : ordered.log.lines()) log.note(line);
+    return std::move(ordered.program);
+  }
   const Machine machine =
       load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
   const std::unique_ptr<CostModel> costs = arguments.costs(machine);
-  if (!costs->learn(given)) return given;
-  Candidate ordered;
-  ordered.program = order_all(given, costs.get(), completed, ordered.log);
-  Program chosen = choose({{given, completed}, std::move(ordered)}, 0, "orders", *costs, log);
-  return not_slower(std::move(chosen), given, *costs, log);
+  if (!costs->learn(completed.program)) return given;
+  order_all(ordered, costs.get());
+  const Program as_given = completed.program;
+  Program chosen = choose({std::move(completed), std::move(ordered)}, 0, "orders", *costs, log);
+  return not_slower(std::move(chosen), as_given, *costs, log);
 }
 
 Program run_order(const Program& given, const PassArguments& arguments, PassLog& log) {
@@ -358,6 +353,17 @@ void check_order(const PassArguments& arguments) {
   static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
   for (const std::string& text : arguments.all("order"))
     static_cast<void>(parse_order_request(text));
+}
+
+/// Not every order that meets the constraints can be lowered with the placements of the schedule.
+bool can_lower(const OrderedLowering& lowering, const std::vector<int>& order) {
+  try {
+    static_cast<void>(lowering.lower(order));
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) throw;
+    return false;
+  }
 }
 
 }  // namespace
@@ -382,6 +388,22 @@ RegionOrders region_orders(const Program& program, size_t region, Constraints co
   }
   if (constraints == Constraints::concordant) add_preferences(indices, result.partial);
   return result;
+}
+
+void list_orders(const Program& program, size_t region, Constraints constraints, PassLog& log,
+                 const std::function<bool(const std::string& line)>& visit) {
+  Program completed = program;
+  complete_schedule(completed, region, log);
+  const RegionOrders orders = region_orders(completed, region, constraints);
+  const OrderedLowering lowering(completed, region, {});
+  for_each_sort(orders.partial, [&](const std::vector<int>& order) {
+    if (!can_lower(lowering, order)) return true;
+    std::string line = program.regions[region].name + "=";
+    for (size_t i = 0; i < order.size(); ++i) {
+      line += (i > 0 ? "," : "") + orders.indices.indices[order[i]].name;
+    }
+    return visit(line);
+  });
 }
 
 std::vector<size_t> find_regions(const Program& program, const std::vector<std::string>& names) {

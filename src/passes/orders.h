@@ -28,6 +28,12 @@ struct RegionOrders {
 };
 RegionOrders region_orders(const Program& program, size_t region, Constraints constraints);
 
+/// Calls `visit` with each order of a region, as `--order` takes it ("layer1=i,j,k"), until it
+/// returns false. The region is that which lowering would make of it (complete_schedule.h), and the
+/// orders are those that it can be lowered in. Throws what region_orders throws.
+void list_orders(const Program& program, size_t region, Constraints constraints, PassLog& log,
+                 const std::function<bool(const std::string& line)>& visit);
+
 /// The names of an order's indices, as an order is written: "i, j, k".
 std::string order_text(const RegionIndices& indices, const std::vector<int>& order);
 

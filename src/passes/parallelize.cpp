@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "ir/names.h"
 #include "lower/at_region.h"
 #include "lower/lower.h"
+#include "passes/complete_schedule.h"
 
 namespace fuseflow {
 
@@ -64,11 +66,11 @@ std::vector<CopiesRequest> parse_requests(const PassArguments& arguments) {
   return requests;
 }
 
-Region& find_region(Program& program, const std::string& name) {
+size_t find_region(const Program& program, const std::string& name) {
   std::vector<std::string> names;
-  for (Region& region : program.regions) {
-    if (region.name == name) return region;
-    names.push_back(region.name);
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (program.regions[r].name == name) return r;
+    names.push_back(program.regions[r].name);
   }
   const std::string nearest = nearest_name(name, names);
   throw Error(ExitCode::rejected,
@@ -88,25 +90,23 @@ void set_entry(Schedule& schedule, const CopiesRequest& request, bool contiguous
 
 Program run_parallelize(const Program& given, const PassArguments& arguments, PassLog& log) {
   Program program = given;
-  std::vector<std::string> touched;
+  std::set<size_t> touched;
   for (const CopiesRequest& request : parse_requests(arguments)) {
-    Region& region = find_region(program, request.region);
-    at_region(region, [&] {
-      const RegionIndices indices =
-          region_indices(program, static_cast<size_t>(&region - program.regions.data()));
-      static_cast<void>(indices.find({request.index}));  // its message names the nearest one
+    const size_t r = find_region(program, request.region);
+    if (program.regions[r].statements.empty()) {
+      throw Error(ExitCode::rejected, program.regions[r].where,
+                  fmt::format("region @{} has only a graph, expected statements", request.region));
+    }
+    if (touched.insert(r).second) complete_schedule(program, r, log);
+    Region& region = program.regions[r];
+    at_region(region, [&] {  // its message names the nearest one
+      static_cast<void>(region_indices(program, r).find({request.index}));
     });
     set_entry(region.schedule, request, arguments.has("contiguous"));
-    if (region.statements.empty()) {
-      throw Error(ExitCode::rejected, region.where,
-                  fmt::format("region @{} has only a graph, expected statements", region.name));
-    }
     region.graph.reset();
-    touched.push_back(region.name);
   }
-  for (size_t r = 0; r < program.regions.size(); ++r) {
+  for (const size_t r : touched) {
     const Region& region = program.regions[r];
-    if (std::find(touched.begin(), touched.end(), region.name) == touched.end()) continue;
     const Graph graph = at_region(region, [&] { return lower_region(program, r); });
     if (given.regions[r].graph) program.regions[r].graph = graph;
     if (arguments.has("verbose")) {

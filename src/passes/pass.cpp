@@ -13,6 +13,7 @@
 #include "passes/orders.h"
 #include "passes/parallelize.h"
 #include "passes/place.h"
+#include "passes/possible_schedule.h"
 #include "passes/rewrite.h"
 #include "passes/storage.h"
 
@@ -61,7 +62,9 @@ Program run_pass(const Pass& pass, const Program& program, const PassArguments& 
   // copies are no kernels.
   const Program kernels = without_copy_regions(program);
   const Program given = arguments.has("drop-graphs") ? without_graphs_given(kernels, log) : kernels;
-  return with_kept_graphs(given, pass.run(given, arguments, log), {pass.name, requested}, log);
+  Program made = pass.run(given, arguments, log);
+  leave_out_impossible(given, made, log);
+  return with_kept_graphs(given, std::move(made), {pass.name, requested}, log);
 }
 
 const Pass& find_pass(std::string_view name) {

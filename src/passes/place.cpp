@@ -15,9 +15,11 @@
 #include "lower/placements.h"
 #include "machine/load.h"
 #include "passes/choose.h"
+#include "passes/complete_schedule.h"
 #include "passes/dependences.h"
 #include "passes/fit.h"
 #include "passes/pass_on_chip.h"
+#include "passes/possible_schedule.h"
 #include "passes/reused_inputs.h"
 #include "passes/store_search.h"
 
@@ -101,12 +103,13 @@ class Placer {
       : p_(std::move(program)), machine_(machine), log_(log), d_(dependences(p_)) {}
 
   void place(const PlaceRequest& request) {
-    const int definer = d_.definer[request.tensor];
     if (request.consumer >= 0) return place_use(request);
     if (p_.tensors[request.tensor].given()) return place_input(request);
-    if (definer < 0) {
+    if (d_.definer[request.tensor] < 0) {
       refuse(request, "no statement defines it", "a graph's tensors are placed before lowering");
     }
+    complete_region_of(request.tensor);
+    const int definer = d_.definer[request.tensor];
     const size_t region = d_.nodes[definer].region;
     std::vector<size_t> outside;
     bool inside = false;
@@ -192,6 +195,7 @@ class Placer {
     region.graph.reset();
     std::erase_if(region.schedule.placements,
                   [&](const UsePlacement& use) { return !p_.tensors[use.tensor].given(); });
+    leave_out_impossible(placed.program, r, placed.log);
     PlacementChoice choice = choose_placements(std::move(placed.program), r, options);
     placed.program = std::move(choice.program);
     for (const std::string& note : choice.notes) placed.log.note(prefix(r) + note);
@@ -274,9 +278,10 @@ class Placer {
   }
 
   void place_use(const PlaceRequest& request) {
-    const int consumer = d_.definer[request.consumer];
-    if (consumer < 0)
+    if (d_.definer[request.consumer] < 0)
       refuse(request, "no statement defines the consumer", "a tensor that is computed");
+    complete_region_of(request.consumer);
+    const int consumer = d_.definer[request.consumer];
     const Dependences::Node& node = d_.nodes[consumer];
     const std::vector<TensorId> used = uses(*node.statement);
     if (std::find(used.begin(), used.end(), request.tensor) == used.end()) {
@@ -285,6 +290,11 @@ class Placer {
       for (const TensorId tensor : used) names.push_back(tensor_text(p_, tensor));
       refuse(request, "that statement does not use it",
              fmt::format("one of the tensors that it uses: {}", fmt::join(names, ", ")));
+    }
+    if (stays(p_.tensors[request.tensor]) && request.placement != Placement::scratchpad) {
+      refuse(request, "it stays in the scratchpad from region to region",
+             fmt::format("scratchpad, or --place {}=memory before it",
+                         quote_if_needed(p_.tensors[request.tensor].name)));
     }
     const int definer = d_.definer[request.tensor];
     const bool internal = definer >= 0 && d_.nodes[definer].region == node.region;
@@ -302,6 +312,12 @@ class Placer {
     });
     list.push_back({request.tensor, request.consumer, request.placement});
     check(node.region, request);
+  }
+
+  /// What is asked for is asked of the region as lowering would complete it.
+  void complete_region_of(TensorId result) {
+    complete_schedule(p_, d_.nodes[d_.definer[result]].region, log_);
+    d_ = dependences(p_);
   }
 
   void drop_graphs(TensorId tensor) {

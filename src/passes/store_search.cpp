@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ir/names.h"
+#include "ir/residency.h"
 #include "lower/flops.h"
 #include "lower/lower.h"
 #include "lower/placements.h"
@@ -254,7 +255,9 @@ class Search {
     const bool fits =
         machine_.scratchpad.bytes == 0 || bytes <= static_cast<double>(machine_.scratchpad.bytes);
     for (const TensorId tensor : added) {
-      result.placements.push_back({tensor, -1, fits ? Placement::scratchpad : Placement::memory});
+      const bool on_chip = fits || stays(given_.tensors[static_cast<size_t>(tensor)]);
+      result.placements.push_back(
+          {tensor, -1, on_chip ? Placement::scratchpad : Placement::memory});
     }
     return result;
   }

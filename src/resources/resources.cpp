@@ -135,6 +135,20 @@ std::string lacking_streams(const Program& program, const Machine& machine) {
       machine.name, fmt::join(names, ", "), more, lacking == 1 ? "s" : "");
 }
 
+/// What to do about tensors on chip that are counted with all their elements, since nothing says
+/// how many entries they have; empty if there is none.
+std::string advice_on_entries(const Program& program, const Graph& graph) {
+  std::vector<std::string> names;
+  for (const TensorId t : graph.scratchpad) {
+    const Tensor& tensor = program.tensors[static_cast<size_t>(t)];
+    if (!tensor.given() || tensor.format.all_dense() || tensor.source.nnz) continue;
+    names.push_back("%" + quote_if_needed(tensor.name));
+  }
+  if (names.empty()) return "";
+  return fmt::format("state how many entries {} {} (`nnz=` in the source), ",
+                     fmt::join(names, ", "), names.size() == 1 ? "has" : "have");
+}
+
 std::optional<Shortage> shortage_of(const Program& program, const Region& region,
                                     const Graph& graph, const Machine& machine) {
   if (graph.tiles) return std::nullopt;
@@ -162,11 +176,12 @@ std::optional<Shortage> shortage_of(const Program& program, const Region& region
   return Shortage{
       "scratchpad.bytes",
       fmt::format("region @{} holds up to {} bytes on chip ({} of tensors in the scratchpad, {} in "
-                  "buffers and accumulators), machine {} has {}; {}split the region, or set "
-                  "scratchpad.bytes",
+                  "buffers and accumulators), machine {} has {}; {}{}split the region, or "
+                  "set scratchpad.bytes",
                   region.name, bytes, needed.tensor_bytes, buffers, machine.name,
                   machine.scratchpad.bytes,
-                  needed.tensor_bytes > 0 ? "place less of it there, " : "")};
+                  needed.tensor_bytes > 0 ? "place less of it there, " : "",
+                  advice_on_entries(program, graph))};
 }
 
 std::string why_too_large(const Program& program, const Region& region, const Graph& graph,
