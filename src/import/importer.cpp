@@ -373,6 +373,21 @@ void Importer::bind_input(const OnnxPort& port) {
   draft_.tensors.push_back(std::move(draft));
 }
 
+namespace {
+
+/// A name as options take it: in double quotes if it holds a '=' or begins with a quote.
+std::string option_name(const std::string& name) {
+  if (name.find('=') == std::string::npos && !name.starts_with('"')) return shown(name);
+  std::string quoted = "\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return shown(quoted + "\"");
+}
+
+}  // namespace
+
 void Importer::check_bindings() const {
   std::vector<Diagnostic> wrong;
   const auto complain = [&](std::string message) {
@@ -392,10 +407,13 @@ void Importer::check_bindings() const {
       }
       shape = fmt::format(" of shape [{}]", fmt::join(extents, ","));
     }
+    const std::string given = option_name(port.name);
+    const bool quoted = given != shown(port.name);
+    const char* quote = quoted ? "'" : "";
     complain(
-        fmt::format("input '{}'{} is not bound; give it data: --bind {}=FILE or --bind "
-                    "{}=uniform(density=0.1,seed=1)",
-                    shown(port.name), shape, shown(port.name), shown(port.name)));
+        fmt::format("input '{}'{} is not bound; give it data: --bind {}{}=FILE{} or --bind "
+                    "{}{}=uniform(density=0.1,seed=1){}",
+                    shown(port.name), shape, quote, given, quote, quote, given, quote));
   }
   for (const auto& [name, data] : model_.initializers) known.push_back(name);
   for (const auto& [name, source] : options_.bindings) {
@@ -459,6 +477,8 @@ void Importer::convert_nodes() {
       if (!fault.empty()) throw Error(ExitCode::rejected, fault);
       check_ranks("input", node.inputs);
       find_operator(node.op)->convert(view);
+      if (const std::string left = view.unread(); !left.empty())
+        throw Error(ExitCode::rejected, left);
       check_ranks("output", node.outputs);
     } catch (const Error& error) {
       if (error.code() != ExitCode::rejected || !error.diagnostics()[0].where.file.empty()) throw;

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -111,7 +112,7 @@ class NodeImport {
   ConstantPtr try_constant(int i) const;
   std::vector<int64_t> ints_input(int i, const char* role) const;
 
-  bool has_attribute(const std::string& name) const { return node_.attributes.contains(name); }
+  bool has_attribute(const std::string& name) const { return attribute(name) != nullptr; }
   int64_t integer(const std::string& name, int64_t otherwise) const;
   float real(const std::string& name, float otherwise) const;
   std::string text(const std::string& name, const std::string& otherwise) const;
@@ -120,6 +121,16 @@ class NodeImport {
   /// Ints from input `i`, or from attribute `name` in older opsets; empty optional when neither is
   /// given.
   std::optional<std::vector<int64_t>> ints(int i, const std::string& name, const char* role) const;
+
+  /// Inputs and attributes that make no difference here, with the reason beside the call. All
+  /// others that a node has must be asked for, or the node is refused: what is not read cannot be
+  /// known to be without effect.
+  void ignore_input(int i) const { asked_inputs_.insert(i); }
+  void ignore(std::initializer_list<const char*> attributes) const {
+    asked_.insert(attributes.begin(), attributes.end());
+  }
+  /// What the node has and nobody asked for, as a complaint; empty if there is nothing.
+  std::string unread() const;
 
   /// A dimension given as axis, negative ones counted from the end; rejected when out of range.
   int axis(int64_t axis, int rank) const;
@@ -168,6 +179,8 @@ class NodeImport {
   Importer& importer_;
   const OnnxNode& node_;
   int group_;
+  mutable std::set<std::string, std::less<>> asked_;  ///< attributes
+  mutable std::set<int> asked_inputs_;
 };
 
 }  // namespace fuseflow

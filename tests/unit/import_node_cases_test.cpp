@@ -2,7 +2,6 @@
 // operator that we claim, in f32, i64 and bool, imported and evaluated directly. What is left out
 // is listed in kLeftOut with its reason.
 #include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "import/import.h"
 #include "import/onnx/model.h"
+#include "import/onnx/onnx.pb.h"
 #include "import/onnx/tensor_proto.h"
 #include "import/operators/registry.h"
 #include "ir/verify.h"

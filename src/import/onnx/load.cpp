@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 #include <unordered_map>
 
+#include "import/onnx/definitions.h"
 #include "import/onnx/model.h"
+#include "import/onnx/onnx.pb.h"
 #include "import/onnx/tensor_proto.h"
 #include "support/dependency_order.h"
 #include "support/error.h"
@@ -20,8 +23,6 @@ namespace fuseflow {
 
 namespace {
 
-constexpr int kNewestOpset = 17;  ///< of the operators' definitions that the importer follows
-constexpr int64_t kNewestIr = 8;
 constexpr int kMaxFunctionDepth = 32;
 constexpr size_t kMaxNodes = size_t{1} << 20;
 constexpr size_t kMaxNames = size_t{1} << 28;  ///< characters of prefixes of inlined names
@@ -37,7 +38,8 @@ class Loader {
   OnnxModel load() {
     versions();
     for (const auto& function : proto_->functions()) {
-      functions_[{domain_of(function.domain()), function.name()}] = &function;
+      const bool fresh = functions_.emplace(key_of(function), &function).second;
+      if (!fresh) fail(fmt::format("function '{}' is given twice", shown(function.name())));
     }
     const onnx::GraphProto& graph = proto_->graph();
     model_.name = graph.name();
@@ -70,13 +72,24 @@ class Loader {
     return domain == "ai.onnx" ? "" : domain;
   }
 
+  /// Domain, name and overload: what tells functions apart.
+  using FunctionKey = std::array<std::string, 3>;
+
+  static FunctionKey key_of(const onnx::FunctionProto& f) {
+    return {domain_of(f.domain()), f.name(), f.overload()};
+  }
+
+  /// The function that the node calls; null if it is an operator.
+  const onnx::FunctionProto* function_of(const onnx::NodeProto& node) const {
+    const FunctionKey key = {domain_of(node.domain()), node.op_type(), node.overload()};
+    const auto found = functions_.find(key);
+    if (found != functions_.end()) return found->second;
+    if (node.overload().empty()) return nullptr;
+    fail(fmt::format("node '{}' calls '{}' with overload '{}', which the model does not define",
+                     shown(node.name()), shown(node.op_type()), shown(node.overload())));
+  }
+
   void versions() {
-    if (proto_->ir_version() > kNewestIr) {
-      report(Severity::warning,
-             fmt::format("{}: IR version {} is newer than the newest known ({}); "
-                         "read as that",
-                         model_.path, proto_->ir_version(), kNewestIr));
-    }
     for (const auto& set : proto_->opset_import()) {
       if (!domain_of(set.domain()).empty()) continue;
       if (set.version() < 1 || set.version() > 1000)
@@ -128,11 +141,24 @@ class Loader {
     return result;
   }
 
+  /// The kind of an attribute; files of the first IR version do not say it.
+  static onnx::AttributeProto::AttributeType type_of(const onnx::AttributeProto& proto) {
+    using P = onnx::AttributeProto;
+    if (proto.type() != P::UNDEFINED) return proto.type();
+    if (proto.has_f()) return P::FLOAT;
+    if (proto.has_i()) return P::INT;
+    if (proto.has_s()) return P::STRING;
+    if (proto.has_t()) return P::TENSOR;
+    if (proto.ints_size() > 0) return P::INTS;
+    if (proto.floats_size() > 0) return P::FLOATS;
+    return proto.strings_size() > 0 ? P::STRINGS : P::UNDEFINED;
+  }
+
   OnnxAttribute attribute(const onnx::AttributeProto& proto) const {
     OnnxAttribute a;
     using P = onnx::AttributeProto;
     using K = OnnxAttribute::Kind;
-    switch (proto.type()) {
+    switch (type_of(proto)) {
       case P::INT:
         a.kind = K::integer;
         a.i = proto.i();
@@ -193,9 +219,8 @@ class Loader {
 
   void add_node(const onnx::NodeProto& proto, const Scope& scope, int opset, int depth) {
     count(proto, scope);
-    const auto function = functions_.find({domain_of(proto.domain()), proto.op_type()});
-    if (function != functions_.end())
-      return inline_call(*function->second, proto, scope, opset, depth + 1);
+    if (const onnx::FunctionProto* function = function_of(proto))
+      return inline_call(*function, proto, scope, opset, depth + 1);
     OnnxNode node;
     node.op = proto.op_type();
     node.domain = domain_of(proto.domain());
@@ -223,6 +248,7 @@ class Loader {
       fail(fmt::format("function '{}' calls itself, or functions are nested more than {} deep",
                        shown(function.name()), kMaxFunctionDepth));
     }
+    check_call(function, call);
     Scope scope;
     const std::string first = call.output_size() > 0 ? call.output(0) : "";
     scope.prefix = outer.prefix +
@@ -230,9 +256,53 @@ class Loader {
     for (int i = 0; i < function.input_size(); ++i) {
       scope.names[function.input(i)] = i < call.input_size() ? renamed(call.input(i), outer) : "";
     }
-    for (int i = 0; i < function.output_size() && i < call.output_size(); ++i) {
-      if (!call.output(i).empty()) scope.names[function.output(i)] = renamed(call.output(i), outer);
+    std::vector<std::pair<std::string, std::string>> same;  // results that are another value
+    for (int i = 0; i < call.output_size(); ++i) {
+      if (call.output(i).empty()) continue;
+      std::string result = renamed(call.output(i), outer);
+      const auto [at, fresh] = scope.names.emplace(function.output(i), result);
+      if (!fresh) same.emplace_back(at->second, std::move(result));
     }
+    bind_attributes(function, call, outer, scope);
+    for (const auto& set : function.opset_import()) {
+      const bool sane = set.version() >= 1 && set.version() <= 1000;
+      if (domain_of(set.domain()).empty() && sane) opset = static_cast<int>(set.version());
+    }
+    for (const auto& node : function.node()) add_node(node, scope, opset, depth);
+    for (const auto& [value, result] : same) {
+      OnnxNode node;
+      node.name = scope.prefix + "Identity(" + result + ")";
+      node.op = "Identity";
+      node.opset = opset;
+      node.inputs = {value};
+      node.outputs = {result};
+      model_.nodes.push_back(std::move(node));
+    }
+  }
+
+  /// Refuses a call with inputs, outputs or attributes that the function does not have.
+  void check_call(const onnx::FunctionProto& function, const onnx::NodeProto& call) const {
+    const auto too_many = [&](int given, int known, const char* what) {
+      if (given <= known) return;
+      fail(fmt::format("node '{}' calls function '{}' with {} {}, expected at most {}",
+                       shown(call.name()), shown(function.name()), given, what, known));
+    };
+    too_many(call.input_size(), function.input_size(), "inputs");
+    too_many(call.output_size(), function.output_size(), "outputs");
+    std::vector<std::string> known(function.attribute().begin(), function.attribute().end());
+    for (const auto& a : function.attribute_proto()) known.push_back(a.name());
+    for (const auto& a : call.attribute()) {
+      if (std::find(known.begin(), known.end(), a.name()) != known.end()) continue;
+      const std::string near = nearest_name(a.name(), known);
+      fail(fmt::format("node '{}': function '{}' has no attribute '{}'{}", shown(call.name()),
+                       shown(function.name()), shown(a.name()),
+                       near.empty() ? "" : fmt::format("; did you mean '{}'?", shown(near))));
+    }
+  }
+
+  /// The attributes of a call, and the defaults of those that it leaves out.
+  static void bind_attributes(const onnx::FunctionProto& function, const onnx::NodeProto& call,
+                              const Scope& outer, Scope& scope) {
     for (const auto& a : call.attribute()) {
       const onnx::AttributeProto* given = &a;
       if (!a.ref_attr_name().empty()) {
@@ -242,11 +312,7 @@ class Loader {
       }
       scope.attributes[a.name()] = given;
     }
-    for (const auto& set : function.opset_import()) {
-      const bool sane = set.version() >= 1 && set.version() <= 1000;
-      if (domain_of(set.domain()).empty() && sane) opset = static_cast<int>(set.version());
-    }
-    for (const auto& node : function.node()) add_node(node, scope, opset, depth);
+    for (const auto& a : function.attribute_proto()) scope.attributes.emplace(a.name(), &a);
   }
 
   /// Sorts the nodes (stable), and refuses duplicate, missing and cyclic definitions.
@@ -301,7 +367,7 @@ class Loader {
   std::shared_ptr<const onnx::ModelProto> proto_;
   TensorContext tensors_;
   OnnxModel model_;
-  std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*> functions_;
+  std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::map<const onnx::AttributeProto*, OnnxAttribute> attributes_;
   size_t nodes_ = 0;  ///< calls of functions included
   size_t names_ = 0;

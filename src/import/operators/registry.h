@@ -19,6 +19,7 @@ struct OperatorRow {
 std::span<const OperatorRow> elementwise_operators();
 std::span<const OperatorRow> contraction_operators();
 std::span<const OperatorRow> movement_operators();
+std::span<const OperatorRow> cast_operators();
 std::span<const OperatorRow> constant_operators();
 std::span<const OperatorRow> reduction_operators();
 std::span<const OperatorRow> normalization_operators();
