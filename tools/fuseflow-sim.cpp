@@ -8,6 +8,7 @@
 
 #include "estimate/estimate.h"
 #include "import/import.h"
+#include "import_options.h"
 #include "ir/data_facts.h"
 #include "ir/stored.h"
 #include "lower/density_notes.h"

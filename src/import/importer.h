@@ -47,6 +47,9 @@ class Importer {
   /// Whether the value reads a constant that was computed from a bound integer input.
   bool from_input(const View& view) const;
   bool is_activation(const View& view) const;
+  /// The nodes of `graph`, a branch of the node that is being converted, come next; its results are
+  /// `outputs`.
+  void go_on_with(const OnnxGraph& graph, const std::vector<std::string>& outputs);
   /// Marks the (new) constant that `view` accesses as data: what is computed from it is not folded,
   /// or a bound token sequence would fold the whole model away.
   void mark_activation(const View& view);
@@ -72,9 +75,10 @@ class Importer {
   void check_integers(const OnnxPort& port, const RawTensor& raw) const;
   RawTensor read_input(const OnnxPort& port, const Source& source) const;
   void check_bindings() const;
-  void check_operators() const;
+  void check_operators(const std::vector<OnnxNode>& nodes) const;
   void check_ranks(const char* what, const std::vector<std::string>& names) const;
   void convert_nodes();
+  void convert_node(const OnnxNode& node, int group);
   void bind_output(const OnnxPort& port);
   std::string fresh_name(const std::string& wanted);
   std::vector<int64_t> agreed_shape(const OnnxPort& port, const std::vector<int64_t>& shape);
@@ -88,7 +92,8 @@ class Importer {
   std::map<std::string, int> names_;  ///< taken tensor names
   int64_t folded_elements_ = 0;       ///< of all constants but initializers: bounds the memory
   int64_t folded_steps_ = 0;          ///< of all folded values: bounds the time
-  std::vector<int> groups_;           ///< by node (see groups.h)
+  std::vector<int> groups_;           ///< by node (patterns/kernel_patterns.h)
+  size_t at_ = 0;                     ///< the number of the node that is being converted
   ModelNode current_;                 ///< the node that is being converted
 };
 

@@ -61,6 +61,8 @@ OnnxAttribute::Kind kind_of(char letter) {
       return K::tensor;
     case 'p':
       return K::sparse;
+    case 'g':
+      return K::graph;
     default:
       return K::other;
   }

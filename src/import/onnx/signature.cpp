@@ -74,6 +74,8 @@ const char* kind_name(OnnxAttribute::Kind kind) {
       return "a tensor";
     case K::sparse:
       return "a sparse tensor";
+    case K::graph:
+      return "a graph";
     case K::other:
       break;
   }

@@ -28,6 +28,7 @@ std::span<const OperatorRow> gather_operators();
 std::span<const OperatorRow> scatter_operators();
 std::span<const OperatorRow> window_operators();
 std::span<const OperatorRow> ranking_operators();
+std::span<const OperatorRow> control_operators();
 std::span<const OperatorRow> quantisation_operators();
 
 /// All rows, sorted by name.
