@@ -11,8 +11,8 @@
 
 namespace fuseflow {
 
-/// NAME=VALUE, apart; nothing if the text is none. The name ends at the first '='. A name that holds
-/// one stands in double quotes, in which \" and \\ are a quote and a backslash.
+/// NAME=VALUE, apart; nothing if the text is none. The name ends at the first '='. A name that
+/// holds one stands in double quotes, in which \" and \\ are a quote and a backslash.
 inline std::optional<std::pair<std::string, std::string>> split_name(const std::string& text) {
   std::string name;
   size_t equals = text.find('=');

@@ -93,7 +93,8 @@ class Drawing {
   DrawnModel run() {
     result_.tame = choices_.below(2) == 0;
     // Mostly the newer ones, so that few nodes are refused for an operator of later opsets.
-    opset_ = kNewestOpset - static_cast<int>(choices_.below(choices_.one_in(4) ? kNewestOpset : 15));
+    opset_ =
+        kNewestOpset - static_cast<int>(choices_.below(choices_.one_in(4) ? kNewestOpset : 15));
     result_.model.set_ir_version(8);
     auto* set = result_.model.add_opset_import();
     set->set_version(opset_);
@@ -421,9 +422,9 @@ class Drawing {
   static AttributeProto::AttributeType attribute_type(OnnxAttribute::Kind kind) {
     using K = OnnxAttribute::Kind;
     static const std::map<K, AttributeProto::AttributeType> kKinds = {
-        {K::integer, AttributeProto::INT},      {K::real, AttributeProto::FLOAT},
-        {K::string, AttributeProto::STRING},    {K::integers, AttributeProto::INTS},
-        {K::reals, AttributeProto::FLOATS},     {K::strings, AttributeProto::STRINGS},
+        {K::integer, AttributeProto::INT},   {K::real, AttributeProto::FLOAT},
+        {K::string, AttributeProto::STRING}, {K::integers, AttributeProto::INTS},
+        {K::reals, AttributeProto::FLOATS},  {K::strings, AttributeProto::STRINGS},
         {K::tensor, AttributeProto::TENSOR}};
     const auto found = kKinds.find(kind);
     return found == kKinds.end() ? AttributeProto::UNDEFINED : found->second;
@@ -490,8 +491,7 @@ class Drawing {
       if (a.has_t()) return a.t().data_type();
     }
     if (definition.outputs.empty()) return TensorProto::FLOAT;
-    const Parameter& parameter =
-        definition.outputs[std::min(o, definition.outputs.size() - 1)];
+    const Parameter& parameter = definition.outputs[std::min(o, definition.outputs.size() - 1)];
     if (const auto found = types.find(parameter.type); found != types.end()) return found->second;
     const int code = code_of(parameter.type);
     return code == 0 ? int{TensorProto::FLOAT} : code;

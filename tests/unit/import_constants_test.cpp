@@ -383,7 +383,7 @@ TEST_F(ImportConstants, SplitsWithAnEmptyPart) {
 }
 
 TEST_F(ImportConstants, SplitsIntoMoreOutputsThanItsExtentFills) {
-  graph("(float[5] x) => (float[1] y, float[0] z) { a, b, y, z = Split <num_outputs = 4>(x) }");
+  graph("(float[5] x) => (float[1] y, float[0] z) { a, b, y, z = Split <num_outputs = 4>(x) }", 18);
   expect({1}, {5}, {{"x", "values(1,2,3,4,5)"}});
 }
 

@@ -122,8 +122,10 @@ TEST(ImportFunctions, DefaultsAndOverloadsAndResultsThatAreInputs) {
   const std::string graph = "(float[3] x) => (float[3] y) ";
   EXPECT_EQ(run(head + graph + "{ y = my.f(x) }" + leaky), (Floats{-1, 0.5, 3}));
   EXPECT_EQ(run(head + graph + "{ y = my.f<alpha = 2.0>(x) }" + leaky), (Floats{-4, 0.5, 3}));
-  const std::string told = fault(onnx_of(head + graph + "{ y = my.f<alhpa = 2.0>(x) }" + leaky), kX);
-  EXPECT_NE(told.find("has no attribute 'alhpa'; did you mean 'alpha'?"), std::string::npos) << told;
+  const std::string told =
+      fault(onnx_of(head + graph + "{ y = my.f<alhpa = 2.0>(x) }" + leaky), kX);
+  EXPECT_NE(told.find("has no attribute 'alhpa'; did you mean 'alpha'?"), std::string::npos)
+      << told;
   const std::string two =
       "<domain: \"my\", overload: \"a\", opset_import: [\"\" : 18]> f (u) => (v) { v = Neg(u) } "
       "<domain: \"my\", overload: \"b\", opset_import: [\"\" : 18]> f (u) => (v) { v = Abs(u) }";
@@ -181,13 +183,14 @@ TEST(ImportCast, IntegersWrap) {
                          ">(x) y = Cast<to = 1>(i) }",
                      whole);
   };
-  EXPECT_EQ(cast(3), (Floats{44, 127, 5, 5, -1}));           // int8
-  EXPECT_EQ(cast(2), (Floats{44, 127, 5, 5, 255}));          // uint8
-  EXPECT_EQ(cast(5), (Floats{300, -129, 5, 5, -1}));         // int16
-  EXPECT_EQ(cast(4), (Floats{300, 65407, 5, 5, 65535}));     // uint16
-  EXPECT_EQ(cast(6), (Floats{300, -129, 5, 65541, -1}));     // int32
-  const Program bytes = imported(of_opset(18, "(int8[3] x) => (uint8[3] y) { y = Cast<to = 2>(x) }"),
-                                 {{"x", "values(-1, -128, 7)"}});
+  EXPECT_EQ(cast(3), (Floats{44, 127, 5, 5, -1}));        // int8
+  EXPECT_EQ(cast(2), (Floats{44, 127, 5, 5, 255}));       // uint8
+  EXPECT_EQ(cast(5), (Floats{300, -129, 5, 5, -1}));      // int16
+  EXPECT_EQ(cast(4), (Floats{300, 65407, 5, 5, 65535}));  // uint16
+  EXPECT_EQ(cast(6), (Floats{300, -129, 5, 65541, -1}));  // int32
+  const Program bytes =
+      imported(of_opset(18, "(int8[3] x) => (uint8[3] y) { y = Cast<to = 2>(x) }"),
+               {{"x", "values(-1, -128, 7)"}});
   EXPECT_EQ(result_of(bytes), (Floats{255, 128, 7}));  // computed
   EXPECT_EQ(result_tensor(bytes).type, ElementType::u8);
 }
@@ -235,6 +238,16 @@ TEST(ImportIndices, ScattersWithAReduction) {
   EXPECT_EQ(run("min"), (Floats{-1, 2, 2}));
   EXPECT_EQ(run("mul"), (Floats{-20, 2, 6}));
   EXPECT_EQ(run("add"), (Floats{9, 2, 5}));
+  expect_fault(17,
+               "(float[3] x, float[4] u) => (float[3] y) <int64[4] i = {0, 0, 2, 0}> "
+               "{ y = ScatterElements<axis = 0, reduction = \"max\">(x, i, u) }",
+               x, "reduction 'max', expected none, add or mul");
+}
+
+TEST(ImportOutputs, OneTwiceIsRefused) {
+  const std::string told =
+      fault(of_opset(18, "(float[3] x) => (float[3] y, float[3] y) { y = Relu(x) }"), kX);
+  EXPECT_NE(told.find("output 'y' is given twice"), std::string::npos) << told;
 }
 
 TEST(ImportSparse, OneIndexTwiceIsRefused) {

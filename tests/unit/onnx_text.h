@@ -93,9 +93,9 @@ class OnnxText {
 
   static int type_code(const std::string& type) {
     static const std::map<std::string, int> kCodes = {
-        {"float", 1},   {"uint8", 2},   {"int8", 3},         {"uint16", 4},      {"int16", 5},
-        {"int32", 6},   {"int64", 7},   {"string", 8},       {"bool", 9},        {"float16", 10},
-        {"double", 11}, {"uint32", 12}, {"uint64", 13},      {"complex64", 14},  {"bfloat16", 16},
+        {"float", 1},   {"uint8", 2},   {"int8", 3},          {"uint16", 4},     {"int16", 5},
+        {"int32", 6},   {"int64", 7},   {"string", 8},        {"bool", 9},       {"float16", 10},
+        {"double", 11}, {"uint32", 12}, {"uint64", 13},       {"complex64", 14}, {"bfloat16", 16},
         {"int4", 22},   {"uint4", 21},  {"float8e4m3fn", 17}, {"float8e5m2", 19}};
     const auto found = kCodes.find(type);
     return found == kCodes.end() ? 0 : found->second;

@@ -54,7 +54,10 @@ class Loader {
     for (const auto& input : model_.inputs) known.insert(input.name);
     for (const auto& [name, tensor] : model_.initializers) known.insert(name);
     sort(model_.nodes, known);
+    std::set<std::string> results;
     for (const auto& output : model_.outputs) {
+      if (!results.insert(output.name).second)
+        fail(fmt::format("output '{}' is given twice", shown(output.name)));
       if (!known.contains(output.name))
         fail(fmt::format("output '{}' is defined by no node", shown(output.name)));
     }
@@ -385,8 +388,8 @@ class Loader {
     for (const auto& a : function.attribute_proto()) scope.attributes.emplace(a.name(), &a);
   }
 
-  /// Sorts the nodes (stable), and refuses duplicate, missing and cyclic definitions. `known` are the
-  /// values that need no node; those of the nodes come to it.
+  /// Sorts the nodes (stable), and refuses duplicate, missing and cyclic definitions. `known` are
+  /// the values that need no node; those of the nodes come to it.
   void sort(std::vector<OnnxNode>& nodes, std::set<std::string>& known) const {
     std::unordered_map<std::string, size_t> producer;
     for (size_t n = 0; n < nodes.size(); ++n) {

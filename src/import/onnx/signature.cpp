@@ -30,8 +30,7 @@ std::string count_fault(const OnnxNode& node, const OperatorDefinition& definiti
   }
   if (outputs < definition.least_outputs || outputs > definition.most_outputs()) {
     return fmt::format("has {} outputs, expected {} in opset {}", outputs,
-                       range_text(definition.least_outputs, definition.most_outputs()),
-                       node.opset);
+                       range_text(definition.least_outputs, definition.most_outputs()), node.opset);
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].empty() || i >= definition.inputs.size()) continue;

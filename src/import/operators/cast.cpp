@@ -104,7 +104,8 @@ void cast_to(NodeImport& node, ElementType type, const std::optional<Integers>& 
 
 void cast(NodeImport& node) {
   node.ignore({"saturate", "round_mode"});  // of casts to f8
-  if (node.opset() < 6) node.reject("an element type by its name (opsets below 6) is not supported");
+  if (node.opset() < 6)
+    node.reject("an element type by its name (opsets below 6) is not supported");
   const int64_t code = node.integer("to", 0);
   const ElementType type = node.onnx_type(code);
   cast_to(node, type, integers_of_code(code, type));

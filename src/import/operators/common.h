@@ -52,7 +52,7 @@ struct IndexedBlocks {
   std::vector<int64_t> places;  ///< by tuple of indices
 };
 
-/// Blocks of `data` by tuples of `depth` indices for the dimensions behind the first `batch` ones; a
+/// Blocks of `data` by tuples of `depth` indices for the dimensions after the first `batch` ones; a
 /// tuple is of the batch that its place in the list says. Rejects the node where an index is out of
 /// range.
 IndexedBlocks indexed_blocks(const NodeImport& node, const View& data, int batch, int64_t depth,

@@ -74,8 +74,8 @@ ConstantPtr gathered(const ConstantTensor& data, const std::vector<int64_t>& ind
   return constant_floats(std::move(floats), std::move(shape), data.type);
 }
 
-/// Elements `indices` (in range) of dimension `axis` of data, which stands for input 0. The list has
-/// the shape `index_shape`.
+/// Elements `indices` (in range) of dimension `axis` of data, which stands for input 0. The list
+/// has the shape `index_shape`.
 void gather_along(NodeImport& node, const View& data, int axis, const std::vector<int64_t>& indices,
                   const std::vector<int64_t>& index_shape) {
   const Importer& importer = node.importer();

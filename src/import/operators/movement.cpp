@@ -1,4 +1,5 @@
-// Operators that move data without arithmetic: they change the view and emit nothing. Casts: cast.cpp.
+// Operators that move data without arithmetic: they change the view and emit nothing. Casts:
+// cast.cpp.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

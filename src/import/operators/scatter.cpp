@@ -34,10 +34,14 @@ Update update_of(const NodeImport& node) {
   if (reduction == "none") return Update::replace;
   if (reduction == "add") return Update::add;
   if (reduction == "mul") return Update::multiply;
-  if (reduction == "max") return Update::largest;
-  if (reduction == "min") return Update::least;
-  node.reject(fmt::format("reduction '{}' is none, expected none, add, mul, max or min",
-                          shown(reduction)));
+  const bool extremes = node.opset() >= 18;
+  if (extremes && reduction == "max") return Update::largest;
+  if (extremes && reduction == "min") return Update::least;
+  node.reject(fmt::format("reduction '{}', expected none, add{} in opset {}", shown(reduction),
+                          extremes ? ", mul, max or min"
+                                   : " or mul (max and min: since 18; PyTorch's older exporter "
+                                     "writes them before, for what ONNX has no node for)",
+                          node.opset()));
 }
 
 /// The updates of one element as one, and how it joins what is there. Of the last of several, the
@@ -248,8 +252,8 @@ void scatter_rows(NodeImport& node, const View& data, int axis, const Scatter& s
     return scatter_selection(node, data, *updates.selection, scatter, zero);
   }
   const auto rows = static_cast<int64_t>(scatter.targets.size());
-  const std::vector<bool> kept = replaces ? last_updates(scatter.targets)
-                                          : std::vector<bool>(scatter.targets.size(), true);
+  const std::vector<bool> kept =
+      replaces ? last_updates(scatter.targets) : std::vector<bool>(scatter.targets.size(), true);
   std::vector<std::pair<int64_t, float>> matrix;
   std::vector<int64_t> hit(static_cast<size_t>(scatter.extent), 0);
   for (int64_t e = 0; e < rows; ++e) {

@@ -289,14 +289,15 @@ void global_pool(NodeImport& node) {
 
 enum class Repeated { edge, mirrored, around };
 
-/// The element that stands at place i of a dimension of n, from before its first to behind its last.
+/// The element that stands at place i of a dimension of n, from before its first to after its last.
 int64_t repeated_element(Repeated how, int64_t i, int64_t n) {
   if (how == Repeated::edge) return std::clamp<int64_t>(i, 0, n - 1);
   if (how == Repeated::around) return (i % n + n) % n;
   return i < 0 ? -i : i >= n ? 2 * n - 2 - i : i;
 }
 
-/// Padding by what is there: the edge, all of it mirrored or again from the other side. A selection.
+/// Padding by what is there: the edge, all of it mirrored or again from the other side. A
+/// selection.
 void pad_by_selection(NodeImport& node, const std::vector<int64_t>& pads, Repeated how) {
   View x = node.input(0);
   const int rank = x.rank();
@@ -317,7 +318,7 @@ void pad_by_selection(NodeImport& node, const std::vector<int64_t>& pads, Repeat
   node.output(0, x);
 }
 
-/// The pads before all dimensions, then those behind them: as given, or given for the axes of
+/// The pads before all dimensions, then those after them: as given, or given for the axes of
 /// input 3 (since opset 18).
 std::vector<int64_t> pads_of(const NodeImport& node, int rank) {
   const auto given = node.ints(1, node.opset() < 2 ? "paddings" : "pads", "the pads");
@@ -346,7 +347,7 @@ void pad(NodeImport& node) {
   View x = node.input(0);
   const int rank = x.rank();
   const std::vector<int64_t> pads = pads_of(node, rank);
-  if (mode == "edge" || mode == "reflect" || mode == "wrap") {
+  if (mode == "edge" || mode == "reflect" || (mode == "wrap" && node.opset() >= 19)) {
     node.ignore_input(2);  // the constant
     node.ignore({"value"});
     const Repeated how = mode == "edge"      ? Repeated::edge
@@ -355,8 +356,8 @@ void pad(NodeImport& node) {
     return pad_by_selection(node, pads, how);
   }
   if (mode != "constant") {
-    node.reject(fmt::format("mode '{}' is not supported, expected constant, edge, reflect or wrap",
-                            shown(mode)));
+    node.reject(fmt::format("mode '{}' is none of opset {}, expected constant, edge, reflect{}",
+                            shown(mode), node.opset(), node.opset() >= 19 ? " or wrap" : ""));
   }
   float value = node.real("value", 0);
   if (node.has_input(2)) {
@@ -367,8 +368,7 @@ void pad(NodeImport& node) {
   }
   for (int d = 0; d < rank; ++d) {  // negative pads cut
     int64_t low = std::min<int64_t>(0, pads[static_cast<size_t>(d)]);
-    int64_t high =
-        std::min<int64_t>(0, pads[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
+    int64_t high = std::min<int64_t>(0, pads[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
     if (low < -kMaxWindow || high < -kMaxWindow || -low - high > x.extent(d))
       node.reject(fmt::format("pads {} and {} remove more than the extent {} of dimension {}", low,
                               high, x.extent(d), d));
