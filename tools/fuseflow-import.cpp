@@ -57,7 +57,7 @@ void add_options(fuseflow::CommandLine& app, ImportArguments& o) {
          "--bind", o.binds,
          "Data of input NAME: a .mtx, .mtx.gz, .tns, .smtx, .npy or .npz file (of several arrays: "
          "FILE.npz:ARRAY), or a generator, "
-         "e.g. A=uniform(density=0.05,seed=1)")
+         "e.g. A=uniform(density=0.05,seed=1); a NAME with '=' stands in double quotes")
       .option_text("NAME=FILE|KIND(...)")
       .one_a_use();
   app.add_option("--format", o.formats,

@@ -8,6 +8,7 @@
 
 #include "estimate/estimate.h"
 #include "import/import.h"
+#include "import_options.h"
 #include "ir/data_facts.h"
 #include "ir/stored.h"
 #include "lower/density_notes.h"
@@ -112,11 +113,8 @@ void add_options(CommandLine& app, SimOptions& o) {
 /// `NAME=FILE`, apart.
 std::pair<std::string, std::string> name_and_file(const std::string& option,
                                                   const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    throw Error(ExitCode::usage, fmt::format("{}: `{}` is not NAME=FILE", option, text));
-  }
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  if (const auto halves = fuseflow::split_name(text)) return *halves;
+  throw Error(ExitCode::usage, fmt::format("{}: `{}` is not NAME=FILE", option, text));
 }
 
 /// The same with the tensor that the name means.

@@ -1,7 +1,8 @@
-// The options of fuseflow-import that say NAME=VALUE, read alike by the tool and by tests.
+// Options that say NAME=VALUE (those of fuseflow-import, --expect), read alike by tools and tests.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,14 +11,32 @@
 
 namespace fuseflow {
 
-/// NAME=VALUE; the name ends at the first '=' that is followed by something. Throws Error(usage).
+/// NAME=VALUE, apart; nothing if the text is none. The name ends at the first '='. A name that
+/// holds one stands in double quotes, in which \" and \\ are a quote and a backslash.
+inline std::optional<std::pair<std::string, std::string>> split_name(const std::string& text) {
+  std::string name;
+  size_t equals = text.find('=');
+  if (text.starts_with('"')) {
+    size_t at = 1;
+    for (; at < text.size() && text[at] != '"'; ++at) {
+      if (text[at] == '\\' && at + 1 < text.size()) ++at;
+      name += text[at];
+    }
+    equals = at + 1;
+  } else if (equals != std::string::npos) {
+    name = text.substr(0, equals);
+  }
+  if (name.empty() || equals + 1 >= text.size() || text[equals] != '=') return std::nullopt;
+  return std::pair{name, text.substr(equals + 1)};
+}
+
+/// The same of what was given for `option`; throws Error(usage).
 inline std::pair<std::string, std::string> name_and_value(const std::string& text,
                                                           const char* option) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    throw Error(ExitCode::usage, std::string(option) + " '" + text + "': expected NAME=VALUE");
-  }
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  if (const auto halves = split_name(text)) return *halves;
+  throw Error(ExitCode::usage, std::string(option) + " '" + text +
+                                   "': expected NAME=VALUE; a name with '=' stands in double "
+                                   "quotes, '\"a=b\"=VALUE'");
 }
 
 /// Fills `map` from all that was given for `option`; `convert` reads a value. Throws Error(usage)

@@ -359,7 +359,8 @@ void Importer::bind_input(const OnnxPort& port) {
     draft.tensor.facts = facts_of(*draft.values);
     // Integers are indices and shapes; a single number is a parameter. Both are constants. Integers
     // of 8 bits are data: quantised values.
-    if (integral && (draft.shape.empty() || element_bytes(port.type) > 1)) {
+    const bool condition = port.type == ElementType::boolean && draft.shape.empty();
+    if (condition || (integral && (draft.shape.empty() || element_bytes(port.type) > 1))) {
       draft.data = raw.integers.empty()
                        ? constant_values(floats.to_vector(), draft.shape, port.type)
                        : constant_ints(raw.integers, draft.shape, port.type);
@@ -373,6 +374,21 @@ void Importer::bind_input(const OnnxPort& port) {
   values_[port.name] = whole_tensor(id, port.type, draft.shape);
   draft_.tensors.push_back(std::move(draft));
 }
+
+namespace {
+
+/// A name as options take it: in double quotes if it holds a '=' or begins with a quote.
+std::string option_name(const std::string& name) {
+  if (name.find('=') == std::string::npos && !name.starts_with('"')) return shown(name);
+  std::string quoted = "\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return shown(quoted + "\"");
+}
+
+}  // namespace
 
 void Importer::check_bindings() const {
   std::vector<Diagnostic> wrong;
@@ -393,10 +409,13 @@ void Importer::check_bindings() const {
       }
       shape = fmt::format(" of shape [{}]", fmt::join(extents, ","));
     }
+    const std::string given = option_name(port.name);
+    const bool quoted = given != shown(port.name);
+    const char* quote = quoted ? "'" : "";
     complain(
-        fmt::format("input '{}'{} is not bound; give it data: --bind {}=FILE or --bind "
-                    "{}=uniform(density=0.1,seed=1)",
-                    shown(port.name), shape, shown(port.name), shown(port.name)));
+        fmt::format("input '{}'{} is not bound; give it data: --bind {}{}=FILE{} or --bind "
+                    "{}{}=uniform(density=0.1,seed=1){}",
+                    shown(port.name), shape, quote, given, quote, quote, given, quote));
   }
   for (const auto& [name, data] : model_.initializers) known.push_back(name);
   for (const auto& [name, source] : options_.bindings) {
@@ -442,9 +461,9 @@ void Importer::bind_inputs() {
   }
 }
 
-void Importer::check_operators() const {
+void Importer::check_operators(const std::vector<OnnxNode>& nodes) const {
   std::vector<Diagnostic> wrong;
-  for (const OnnxNode& node : model_.nodes) {
+  for (const OnnxNode& node : nodes) {
     if (node.domain.empty() && find_operator(node.op) != nullptr) continue;
     std::string message = node.domain.empty()
                               ? fmt::format("operator {} (node '{}') is not supported",
@@ -470,23 +489,12 @@ void Importer::check_ranks(const char* what, const std::vector<std::string>& nam
 }
 
 void Importer::convert_nodes() {
-  for (size_t n = 0; n < model_.nodes.size(); ++n) {
-    const OnnxNode& node = model_.nodes[n];
-    NodeImport view(*this, node, groups_[n]);
-    current_ = origin_of(node);
-    try {
-      const std::string fault =
-          signature_fault(node, [this](const std::string& name) { return value(name).type; });
-      if (!fault.empty()) throw Error(ExitCode::rejected, fault);
-      check_ranks("input", node.inputs);
-      find_operator(node.op)->convert(view);
-      check_ranks("output", node.outputs);
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::rejected || !error.diagnostics()[0].where.file.empty()) throw;
-      throw Error(ExitCode::rejected, Location{model_.path},
-                  fmt::format("node '{}' ({}): {}", shown(node.name), node.op,
-                              error.diagnostics()[0].message));
-    }
+  for (at_ = 0; at_ < model_.nodes.size(); ++at_) {
+    // A copy: the nodes of a branch come in between.
+    const OnnxNode node = model_.nodes[at_];
+    const size_t before = model_.nodes.size();
+    convert_node(node, groups_[at_]);
+    if (model_.nodes.size() != before) continue;  // these nodes define its outputs
     for (const std::string& name : node.outputs) {
       if (!name.empty() && !values_.contains(name)) {
         throw Error(ExitCode::rejected, Location{model_.path},
@@ -496,6 +504,57 @@ void Importer::convert_nodes() {
     }
   }
   current_ = {};
+}
+
+void Importer::convert_node(const OnnxNode& node, int group) {
+  NodeImport view(*this, node, group);
+  current_ = origin_of(node);
+  try {
+    const std::string fault =
+        signature_fault(node, [this](const std::string& name) { return value(name).type; });
+    if (!fault.empty()) throw Error(ExitCode::rejected, fault);
+    check_ranks("input", node.inputs);
+    find_operator(node.op)->convert(view);
+    if (const std::string left = view.unread(); !left.empty())
+      throw Error(ExitCode::rejected, left);
+    check_ranks("output", node.outputs);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::rejected || !error.diagnostics()[0].where.file.empty()) throw;
+    throw Error(ExitCode::rejected, Location{model_.path},
+                fmt::format("node '{}' ({}): {}", shown(node.name), node.op,
+                            error.diagnostics()[0].message));
+  }
+}
+
+void Importer::go_on_with(const OnnxGraph& graph, const std::vector<std::string>& outputs) {
+  OnnxModel branch;
+  branch.path = model_.path;
+  branch.nodes = graph.nodes;
+  const int opset = model_.nodes[at_].opset;
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    if (outputs[o].empty()) continue;
+    OnnxNode result;
+    result.op = "Identity";
+    result.name = fmt::format("Identity({})", outputs[o]);
+    result.opset = opset;
+    result.inputs = {graph.outputs[o]};
+    result.outputs = {outputs[o]};
+    branch.nodes.push_back(std::move(result));
+    branch.outputs.push_back({outputs[o], ElementType::f32, std::nullopt});
+  }
+  check_operators(branch.nodes);
+  const std::vector<int> kernels = find_kernels(branch);
+  const auto count = static_cast<int>(branch.nodes.size());
+  const int after = groups_[at_];
+  // Groups have the order of their last nodes: those behind make room.
+  for (int& group : groups_) group += group > after ? count : 0;
+  for (DraftStatement& made : draft_.statements) made.group += made.group > after ? count : 0;
+  std::vector<int> fresh;
+  for (const int kernel : kernels) fresh.push_back(after + 1 + kernel);
+  const auto place = static_cast<std::ptrdiff_t>(at_) + 1;
+  groups_.insert(groups_.begin() + place, fresh.begin(), fresh.end());
+  model_.nodes.insert(model_.nodes.begin() + place, std::make_move_iterator(branch.nodes.begin()),
+                      std::make_move_iterator(branch.nodes.end()));
 }
 
 namespace {
@@ -538,7 +597,7 @@ void Importer::bind_output(const OnnxPort& port) {
 }
 
 DraftProgram Importer::draft() {
-  check_operators();
+  check_operators(model_.nodes);
   bind_inputs();
   groups_ = find_kernels(model_);
   convert_nodes();

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,9 @@ class Importer {
   /// Whether the value reads a constant that was computed from a bound integer input.
   bool from_input(const View& view) const;
   bool is_activation(const View& view) const;
+  /// The nodes of `graph`, a branch of the node that is being converted, come next; its results are
+  /// `outputs`.
+  void go_on_with(const OnnxGraph& graph, const std::vector<std::string>& outputs);
   /// Marks the (new) constant that `view` accesses as data: what is computed from it is not folded,
   /// or a bound token sequence would fold the whole model away.
   void mark_activation(const View& view);
@@ -71,9 +75,10 @@ class Importer {
   void check_integers(const OnnxPort& port, const RawTensor& raw) const;
   RawTensor read_input(const OnnxPort& port, const Source& source) const;
   void check_bindings() const;
-  void check_operators() const;
+  void check_operators(const std::vector<OnnxNode>& nodes) const;
   void check_ranks(const char* what, const std::vector<std::string>& names) const;
   void convert_nodes();
+  void convert_node(const OnnxNode& node, int group);
   void bind_output(const OnnxPort& port);
   std::string fresh_name(const std::string& wanted);
   std::vector<int64_t> agreed_shape(const OnnxPort& port, const std::vector<int64_t>& shape);
@@ -87,7 +92,8 @@ class Importer {
   std::map<std::string, int> names_;  ///< taken tensor names
   int64_t folded_elements_ = 0;       ///< of all constants but initializers: bounds the memory
   int64_t folded_steps_ = 0;          ///< of all folded values: bounds the time
-  std::vector<int> groups_;           ///< by node (see groups.h)
+  std::vector<int> groups_;           ///< by node (patterns/kernel_patterns.h)
+  size_t at_ = 0;                     ///< the number of the node that is being converted
   ModelNode current_;                 ///< the node that is being converted
 };
 
@@ -111,7 +117,7 @@ class NodeImport {
   ConstantPtr try_constant(int i) const;
   std::vector<int64_t> ints_input(int i, const char* role) const;
 
-  bool has_attribute(const std::string& name) const { return node_.attributes.contains(name); }
+  bool has_attribute(const std::string& name) const { return attribute(name) != nullptr; }
   int64_t integer(const std::string& name, int64_t otherwise) const;
   float real(const std::string& name, float otherwise) const;
   std::string text(const std::string& name, const std::string& otherwise) const;
@@ -120,6 +126,16 @@ class NodeImport {
   /// Ints from input `i`, or from attribute `name` in older opsets; empty optional when neither is
   /// given.
   std::optional<std::vector<int64_t>> ints(int i, const std::string& name, const char* role) const;
+
+  /// Inputs and attributes that make no difference here, with the reason beside the call. All
+  /// others that a node has must be asked for, or the node is refused: what is not read cannot be
+  /// known to be without effect.
+  void ignore_input(int i) const { asked_inputs_.insert(i); }
+  void ignore(std::initializer_list<const char*> attributes) const {
+    asked_.insert(attributes.begin(), attributes.end());
+  }
+  /// What the node has and nobody asked for, as a complaint; empty if there is nothing.
+  std::string unread() const;
 
   /// A dimension given as axis, negative ones counted from the end; rejected when out of range.
   int axis(int64_t axis, int rank) const;
@@ -168,6 +184,8 @@ class NodeImport {
   Importer& importer_;
   const OnnxNode& node_;
   int group_;
+  mutable std::set<std::string, std::less<>> asked_;  ///< attributes
+  mutable std::set<int> asked_inputs_;
 };
 
 }  // namespace fuseflow

@@ -6,8 +6,10 @@
 #include <numeric>
 
 #include "import/importer.h"
+#include "import/onnx/definitions.h"
 #include "import/onnx/tensor_proto.h"
 #include "support/error.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -24,6 +26,7 @@ void NodeImport::reject(const std::string& message) const {
 }
 
 bool NodeImport::has_input(int i) const {
+  asked_inputs_.insert(i);
   return i < input_count() && !node_.inputs[static_cast<size_t>(i)].empty();
 }
 
@@ -67,8 +70,25 @@ std::vector<int64_t> NodeImport::ints_input(int i, const char* role) const {
 }
 
 const OnnxAttribute* NodeImport::attribute(const std::string& name) const {
+  asked_.insert(name);
   const auto found = node_.attributes.find(name);
   return found == node_.attributes.end() ? nullptr : &found->second;
+}
+
+std::string NodeImport::unread() const {
+  for (const auto& [name, attribute] : node_.attributes) {
+    if (!asked_.contains(name) && name != "consumed_inputs")  // of opsets below 6, about memory
+      return fmt::format("attribute '{}' is not supported", shown(name));
+  }
+  for (int i = 0; i < input_count(); ++i) {
+    if (node_.inputs[static_cast<size_t>(i)].empty() || asked_inputs_.contains(i)) continue;
+    const OperatorDefinition* definition = definition_at(node_.op, node_.opset);
+    const auto at = static_cast<size_t>(i);
+    const bool named = definition != nullptr && at < definition->inputs.size();
+    return fmt::format("input {}{} is not supported", i,
+                       named ? fmt::format(" ('{}')", definition->inputs[at].name) : "");
+  }
+  return {};
 }
 
 int64_t NodeImport::integer(const std::string& name, int64_t otherwise) const {

@@ -113,16 +113,22 @@ Cache& cache() {
   return instance;
 }
 
-ConstantPtr find_constant(const OnnxModel& model, const std::string& name) {
-  const auto found = model.initializers.find(name);
-  if (found != model.initializers.end()) return found->second;
-  for (const OnnxNode& node : model.nodes) {
-    if (node.op != "Constant" || node.outputs.empty() || node.outputs[0] != name) continue;
+/// The value of the Constant node that defines `name`, in graphs inside of nodes, too.
+ConstantPtr find_constant(const std::vector<OnnxNode>& nodes, const std::string& name) {
+  for (const OnnxNode& node : nodes) {
+    const bool defines = node.op == "Constant" && !node.outputs.empty() && node.outputs[0] == name;
     for (const auto& [key, a] : node.attributes) {
-      if (a.tensor) return a.tensor;
+      if (defines && a.tensor) return a.tensor;
+      ConstantPtr inside = a.graph ? find_constant(a.graph->nodes, name) : nullptr;
+      if (inside) return inside;
     }
   }
   return nullptr;
+}
+
+ConstantPtr find_constant(const OnnxModel& model, const std::string& name) {
+  const auto found = model.initializers.find(name);
+  return found != model.initializers.end() ? found->second : find_constant(model.nodes, name);
 }
 
 RawTensor load_constant(const Source& source, const std::string& path, const LoadOptions& load) {

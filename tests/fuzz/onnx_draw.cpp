@@ -1,9 +1,6 @@
-// The choices of onnx_draw.h. What an operator takes comes from ONNX's own definitions, so that a
-// new row of the importer's table is drawn without a line here.
+// The choices of onnx_draw.h. What an operator takes comes from the table of definitions, so that a
+// new operator of the importer is drawn without a line here.
 #include "onnx_draw.h"
-
-#include <onnx/defs/data_type_utils.h>
-#include <onnx/defs/schema.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "import/onnx/definitions.h"
 #include "import/operators/registry.h"
 
 namespace fuseflow {
@@ -20,7 +18,6 @@ namespace {
 
 using onnx::AttributeProto;
 using onnx::TensorProto;
-using Formal = onnx::OpSchema::FormalParameter;
 using Shape = std::vector<int64_t>;
 
 constexpr int64_t kMostElements = 1024;  ///< of an input or constant
@@ -95,7 +92,9 @@ class Drawing {
 
   DrawnModel run() {
     result_.tame = choices_.below(2) == 0;
-    opset_ = 18 - static_cast<int>(choices_.below(10));
+    // Mostly the newer ones, so that few nodes are refused for an operator of later opsets.
+    opset_ =
+        kNewestOpset - static_cast<int>(choices_.below(choices_.one_in(4) ? kNewestOpset : 15));
     result_.model.set_ir_version(8);
     auto* set = result_.model.add_opset_import();
     set->set_version(opset_);
@@ -313,49 +312,59 @@ class Drawing {
     }
   }
 
-  static int code_of(const std::string& type_text) {
-    for (int code = 1; code <= 16; ++code) {
-      onnx::TypeProto type;
-      type.mutable_tensor_type()->set_elem_type(code);
-      if (*onnx::Utils::DataTypeUtils::ToType(type) == type_text) return code;
-    }
-    return 0;
+  /// The code of an element type; 0 of a type variable.
+  static int code_of(std::string_view type) {
+    static const std::map<std::string_view, int> kCodes = {
+        {"float", TensorProto::FLOAT}, {"int64", TensorProto::INT64}, {"int32", TensorProto::INT32},
+        {"uint8", TensorProto::UINT8}, {"int8", TensorProto::INT8},   {"bool", TensorProto::BOOL}};
+    const auto found = kCodes.find(type);
+    return found == kCodes.end() ? 0 : found->second;
   }
 
-  static bool allows(const Formal& formal, int code) {
-    if (code < 1 || code > 16) return false;
-    onnx::TypeProto type;
-    type.mutable_tensor_type()->set_elem_type(code);
-    return formal.GetTypes().contains(onnx::Utils::DataTypeUtils::ToType(type));
+  static bool allows(const Parameter& parameter, int code) {
+    switch (code) {
+      case TensorProto::STRING:
+      case TensorProto::COMPLEX64:
+        return false;
+      case TensorProto::BOOL:
+        return parameter.booleans;
+      case TensorProto::FLOAT:
+      case TensorProto::DOUBLE:
+      case TensorProto::FLOAT16:
+      case TensorProto::BFLOAT16:
+        return parameter.floats;
+      default:
+        return parameter.integers;
+    }
   }
 
   /// A value for a parameter of the definition.
-  std::string argument(const Formal& formal, std::map<std::string, int>& types) {
+  std::string argument(const Parameter& parameter, std::map<std::string_view, int>& types) {
     const bool wild = choices_.one_in(24);
-    int type = code_of(formal.GetTypeStr());
-    if (type == 0 && types.contains(formal.GetTypeStr())) type = types[formal.GetTypeStr()];
-    const bool indices = type == TensorProto::INT64 || formal.GetTypeStr().starts_with("Tind");
+    int type = code_of(parameter.type);
+    if (type == 0 && types.contains(parameter.type)) type = types[parameter.type];
+    const bool indices = type == TensorProto::INT64 || parameter.type.starts_with("Tind");
     if (indices && !wild && choices_.below(4) != 0) {
       const int integer = type == 0 ? int{TensorProto::INT64} : type;
-      types[formal.GetTypeStr()] = integer;
+      types[parameter.type] = integer;
       return integer_list(integer);
     }
     std::vector<size_t> fitting;
     for (size_t k = 0; k < known_.size(); ++k) {
-      if (wild || (type == 0 ? allows(formal, known_[k].type) : known_[k].type == type))
+      if (wild || (type == 0 ? allows(parameter, known_[k].type) : known_[k].type == type))
         fitting.push_back(k);
     }
     if (fitting.empty() || choices_.one_in(4)) {
       if (type == 0) type = drawn_type();
-      if (!allows(formal, type)) type = TensorProto::FLOAT;
-      types.emplace(formal.GetTypeStr(), type);
+      if (!allows(parameter, type)) type = TensorProto::FLOAT;
+      types.emplace(parameter.type, type);
       return add_constant(type, near_shape()).name;
     }
     // The newest values most often, so that chains arise.
     const size_t back = std::min(choices_.below(4) == 0 ? choices_.below(256) : choices_.below(2),
                                  fitting.size() - 1);
     const Known& chosen = known_[fitting[fitting.size() - 1 - back]];
-    types.emplace(formal.GetTypeStr(), chosen.type);
+    types.emplace(parameter.type, chosen.type);
     return chosen.name;
   }
 
@@ -410,51 +419,63 @@ class Drawing {
     }
   }
 
-  void add_attributes(onnx::NodeProto& node, const onnx::OpSchema& schema) {
-    std::vector<const onnx::OpSchema::Attribute*> all;
-    for (const auto& [name, attribute] : schema.attributes()) all.push_back(&attribute);
+  static AttributeProto::AttributeType attribute_type(OnnxAttribute::Kind kind) {
+    using K = OnnxAttribute::Kind;
+    static const std::map<K, AttributeProto::AttributeType> kKinds = {
+        {K::integer, AttributeProto::INT},   {K::real, AttributeProto::FLOAT},
+        {K::string, AttributeProto::STRING}, {K::integers, AttributeProto::INTS},
+        {K::reals, AttributeProto::FLOATS},  {K::strings, AttributeProto::STRINGS},
+        {K::tensor, AttributeProto::TENSOR}};
+    const auto found = kKinds.find(kind);
+    return found == kKinds.end() ? AttributeProto::UNDEFINED : found->second;
+  }
+
+  void add_attributes(onnx::NodeProto& node, const OperatorDefinition& definition) {
+    std::vector<const AttributeRule*> all;
+    for (const AttributeRule& rule : definition.attributes) all.push_back(&rule);
     if (node.op_type() == "Constant" && !all.empty()) all = {choices_.pick(all)};
     for (const auto* each : all) {
       const bool there =
           each->required || all.size() == 1 ? !choices_.one_in(12) : choices_.one_in(3);
       if (!there) continue;
       AttributeProto& attribute = *node.add_attribute();
-      attribute.set_name(each->name);
-      drawn_attribute(attribute, each->type);
+      attribute.set_name(std::string(each->name));
+      drawn_attribute(attribute, attribute_type(each->kind));
     }
   }
 
   void add_node() {
     const auto& table = operator_table();
     const std::string op(table[choices_.below(table.size())].name);
-    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(op, opset_, onnx::ONNX_DOMAIN);
+    const OperatorDefinition* definition = definition_at(op, opset_);
     onnx::NodeProto node;
     node.set_op_type(op);
-    if (schema == nullptr) return add_plain_node(std::move(node));
-    std::map<std::string, int> types;
-    const auto& formals = schema->inputs();
-    const size_t most = std::min<size_t>(static_cast<size_t>(schema->max_input()), 5);
-    const auto least = static_cast<size_t>(schema->min_input());
+    if (definition == nullptr) return add_plain_node(std::move(node));
+    std::map<std::string_view, int> types;
+    const auto& parameters = definition->inputs;
+    const size_t most = std::min<size_t>(static_cast<size_t>(definition->most_inputs()), 5);
+    const auto least = static_cast<size_t>(definition->least_inputs);
     size_t count = least + (most > least ? choices_.below(most - least + 1) : 0);
     if (choices_.one_in(40)) count = choices_.below(4);
     for (size_t i = 0; i < count; ++i) {
-      if (formals.empty()) break;
-      const Formal& formal = formals[std::min(i, formals.size() - 1)];
-      const bool gap = formal.GetOption() == onnx::OpSchema::Optional && choices_.one_in(4);
-      node.add_input(gap ? "" : argument(formal, types));
+      if (parameters.empty()) break;
+      const Parameter& parameter = parameters[std::min(i, parameters.size() - 1)];
+      const bool gap = parameter.count == Parameter::Count::at_most_one && choices_.one_in(4);
+      node.add_input(gap ? "" : argument(parameter, types));
     }
-    add_attributes(node, *schema);
-    const size_t outputs = 1 + (schema->max_output() > 1 && choices_.one_in(3) ? 1 : 0);
+    add_attributes(node, *definition);
+    size_t outputs = static_cast<size_t>(std::max(1, definition->least_outputs));
+    if (definition->most_outputs() > definition->least_outputs && choices_.one_in(3)) ++outputs;
     for (size_t o = 0; o < outputs; ++o) {
       const std::string name = fresh("v");
       node.add_output(name);
-      known_.push_back({name, output_type(node, *schema, o, types), true});
+      known_.push_back({name, output_type(node, *definition, o, types), true});
       computed_.push_back(name);
     }
     *graph().add_node() = std::move(node);
   }
 
-  /// An operator newer than the ONNX library's definitions: one input, one output.
+  /// An operator of later opsets, which is refused: one input, one output.
   void add_plain_node(onnx::NodeProto node) {
     node.add_input(known_.back().name);
     node.add_output(fresh("v"));
@@ -463,17 +484,16 @@ class Drawing {
     *graph().add_node() = std::move(node);
   }
 
-  static int output_type(const onnx::NodeProto& node, const onnx::OpSchema& schema, size_t o,
-                         const std::map<std::string, int>& types) {
+  static int output_type(const onnx::NodeProto& node, const OperatorDefinition& definition,
+                         size_t o, const std::map<std::string_view, int>& types) {
     for (const AttributeProto& a : node.attribute()) {
       if (a.name() == "to") return static_cast<int>(a.i());
       if (a.has_t()) return a.t().data_type();
     }
-    if (schema.outputs().empty()) return TensorProto::FLOAT;
-    const Formal& formal = schema.outputs()[std::min(o, schema.outputs().size() - 1)];
-    if (const auto found = types.find(formal.GetTypeStr()); found != types.end())
-      return found->second;
-    const int code = code_of(formal.GetTypeStr());
+    if (definition.outputs.empty()) return TensorProto::FLOAT;
+    const Parameter& parameter = definition.outputs[std::min(o, definition.outputs.size() - 1)];
+    if (const auto found = types.find(parameter.type); found != types.end()) return found->second;
+    const int code = code_of(parameter.type);
     return code == 0 ? int{TensorProto::FLOAT} : code;
   }
 

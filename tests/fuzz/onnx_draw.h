@@ -1,13 +1,13 @@
 // Draws an ONNX model from bytes, node by node: any operator of the importer's table, inputs and
 // constants of every element type with ranks 0 to 5 and extents 0, 1, 2, 3 and 7, symbolic
-// dimensions, attributes that are there, absent or of a wrong type, opsets 9 to 18.
+// dimensions, attributes that are there, absent or of a wrong type, opsets 1 to 28.
 #pragma once
-
-#include <onnx/onnx_pb.h>
 
 #include <map>
 #include <string>
 #include <string_view>
+
+#include "import/onnx/onnx.pb.h"
 
 namespace fuseflow {
 

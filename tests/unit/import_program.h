@@ -1,8 +1,6 @@
 // What tests of imports share: models from ONNX's text, programs of them, the values of result y.
 #pragma once
 
-#include <onnx/defs/parser.h>
-#include <onnx/onnx_pb.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -14,6 +12,7 @@
 #include "import/import.h"
 #include "ir/set_types.h"
 #include "ir/verify.h"
+#include "onnx_text.h"
 #include "reference/reference.h"
 #include "support/io.h"
 
@@ -21,12 +20,7 @@ namespace fuseflow {
 
 /// A model of opset 17; `graph`: "(inputs) => (outputs) { nodes }".
 inline onnx::ModelProto model_of(const std::string& graph) {
-  onnx::ModelProto model;
-  const std::string text = "<ir_version: 8, opset_import: [\"\" : 17]> g " + graph;
-  onnx::OnnxParser parser(text.c_str());
-  const auto status = parser.Parse(model);
-  if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
-  return model;
+  return onnx_of("<ir_version: 8, opset_import: [\"\" : 17]> g " + graph);
 }
 
 /// Imported from a file of this process, which the program reads its constants from: the next model

@@ -282,6 +282,38 @@ void for_each_access(DraftProgram& draft, TensorId tensor, Visit visit) {
   }
 }
 
+/// How often the dimensions of all tensors are read, and how often elsewhere than at a constant:
+/// which tensors may be split at all is known without a look at every statement.
+class Reads {
+ public:
+  explicit Reads(const DraftProgram& draft) { count(draft); }
+
+  void count(const DraftProgram& draft) {
+    varying_.assign(draft.tensors.size(), {});
+    read_.assign(draft.tensors.size(), false);
+    for (const DraftStatement& s : draft.statements) {
+      for (const Expr& node : s.statement.nodes) {
+        if (node.kind != Expr::Kind::access) continue;
+        const auto t = static_cast<size_t>(node.tensor);
+        read_[t] = true;
+        varying_[t].resize(node.subscripts.size(), false);
+        for (size_t d = 0; d < node.subscripts.size(); ++d) {
+          if (!node.subscripts[d].terms.empty()) varying_[t][d] = true;
+        }
+      }
+    }
+  }
+
+  bool only_at_constants(TensorId tensor, size_t d) const {
+    const auto t = static_cast<size_t>(tensor);
+    return read_[t] && !varying_[t][d];
+  }
+
+ private:
+  std::vector<std::vector<bool>> varying_;
+  std::vector<bool> read_;
+};
+
 /// The constants at which dimension `d` is read; empty when some access is not at a constant.
 std::set<int64_t> constants_read(DraftProgram& draft, TensorId tensor, size_t d) {
   std::set<int64_t> constants;
@@ -307,9 +339,10 @@ Statement at_constant(const Statement& s, size_t d, int64_t at) {
 }
 
 /// Splits one dimension of the tensor that statement number `s` defines. False if it cannot be.
-bool split_dimension(DraftProgram& draft, size_t s, size_t d) {
+bool split_dimension(DraftProgram& draft, Reads& reads, size_t s, size_t d) {
+  const TensorId tensor = draft.statements[s].statement.result;
+  if (!reads.only_at_constants(tensor, d)) return false;
   const DraftStatement made = draft.statements[s];
-  const TensorId tensor = made.statement.result;
   const std::set<int64_t> constants = constants_read(draft, tensor, d);
   if (constants.empty()) return false;
   std::map<int64_t, TensorId> parts;
@@ -330,6 +363,7 @@ bool split_dimension(DraftProgram& draft, size_t s, size_t d) {
   });
   const auto at = draft.statements.begin() + static_cast<std::ptrdiff_t>(s);
   draft.statements.insert(draft.statements.erase(at), statements.begin(), statements.end());
+  reads.count(draft);
   return true;
 }
 
@@ -340,13 +374,14 @@ void split_dimensions(DraftProgram& draft) {
 }
 
 void split_read_at_constants(DraftProgram& draft) {
+  Reads reads(draft);
   // Backwards, because a split statement may leave its operands read at constants only.
   for (size_t s = draft.statements.size(); s-- > 0;) {
     const TensorId tensor = draft.statements[s].statement.result;
     if (draft.tensors[static_cast<size_t>(tensor)].tensor.role != Role::temporary) continue;
     for (size_t d = 0; d < draft.tensors[static_cast<size_t>(tensor)].shape.size(); ++d) {
       const size_t before = draft.statements.size();
-      if (!split_dimension(draft, s, d)) continue;
+      if (!split_dimension(draft, reads, s, d)) continue;
       s += draft.statements.size() - before + 1;  // the parts may be split further
       break;
     }

@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 #include <unordered_map>
 
+#include "import/onnx/definitions.h"
 #include "import/onnx/model.h"
+#include "import/onnx/onnx.pb.h"
 #include "import/onnx/tensor_proto.h"
 #include "support/dependency_order.h"
 #include "support/error.h"
@@ -20,10 +23,8 @@ namespace fuseflow {
 
 namespace {
 
-constexpr int kNewestOpset = 17;  ///< of the operators' definitions that the importer follows
-constexpr int64_t kNewestIr = 8;
 constexpr int kMaxFunctionDepth = 32;
-constexpr size_t kMaxNodes = size_t{1} << 20;
+constexpr size_t kMaxNodes = size_t{1} << 18;
 constexpr size_t kMaxNames = size_t{1} << 28;  ///< characters of prefixes of inlined names
 
 /// Builds the plain model out of the protobuf.
@@ -37,7 +38,8 @@ class Loader {
   OnnxModel load() {
     versions();
     for (const auto& function : proto_->functions()) {
-      functions_[{domain_of(function.domain()), function.name()}] = &function;
+      const bool fresh = functions_.emplace(key_of(function), &function).second;
+      if (!fresh) fail(fmt::format("function '{}' is given twice", shown(function.name())));
     }
     const onnx::GraphProto& graph = proto_->graph();
     model_.name = graph.name();
@@ -46,9 +48,19 @@ class Loader {
       if (!model_.initializers.contains(input.name())) model_.inputs.push_back(port(input));
     }
     for (const auto& output : graph.output()) model_.outputs.push_back(port(output));
-    for (const auto& node : graph.node()) add_node(node, {}, model_.opset, 0);
+    for (const auto& node : graph.node()) add_node(node, {}, {model_.opset, 0, &model_.nodes});
     if (model_.outputs.empty()) fail("the model has no outputs");
-    sort();
+    std::set<std::string> known = {""};
+    for (const auto& input : model_.inputs) known.insert(input.name);
+    for (const auto& [name, tensor] : model_.initializers) known.insert(name);
+    sort(model_.nodes, known);
+    std::set<std::string> results;
+    for (const auto& output : model_.outputs) {
+      if (!results.insert(output.name).second)
+        fail(fmt::format("output '{}' is given twice", shown(output.name)));
+      if (!known.contains(output.name))
+        fail(fmt::format("output '{}' is defined by no node", shown(output.name)));
+    }
     return std::move(model_);
   }
 
@@ -61,6 +73,13 @@ class Loader {
     Attributes attributes;
     std::string prefix;
   };
+  /// Where a node stands: the opset of its graph or function, how many calls and graphs are around
+  /// it, and the list that it goes into.
+  struct Place {
+    int opset = 0;
+    int depth = 0;
+    std::vector<OnnxNode>* nodes = nullptr;
+  };
 
   [[noreturn]] void fail(const std::string& message) const {
     throw Error(ExitCode::rejected, Location{model_.path}, message);
@@ -70,13 +89,24 @@ class Loader {
     return domain == "ai.onnx" ? "" : domain;
   }
 
+  /// Domain, name and overload: what tells functions apart.
+  using FunctionKey = std::array<std::string, 3>;
+
+  static FunctionKey key_of(const onnx::FunctionProto& f) {
+    return {domain_of(f.domain()), f.name(), f.overload()};
+  }
+
+  /// The function that the node calls; null if it is an operator.
+  const onnx::FunctionProto* function_of(const onnx::NodeProto& node) const {
+    const FunctionKey key = {domain_of(node.domain()), node.op_type(), node.overload()};
+    const auto found = functions_.find(key);
+    if (found != functions_.end()) return found->second;
+    if (node.overload().empty()) return nullptr;
+    fail(fmt::format("node '{}' calls '{}' with overload '{}', which the model does not define",
+                     shown(node.name()), shown(node.op_type()), shown(node.overload())));
+  }
+
   void versions() {
-    if (proto_->ir_version() > kNewestIr) {
-      report(Severity::warning,
-             fmt::format("{}: IR version {} is newer than the newest known ({}); "
-                         "read as that",
-                         model_.path, proto_->ir_version(), kNewestIr));
-    }
     for (const auto& set : proto_->opset_import()) {
       if (!domain_of(set.domain()).empty()) continue;
       if (set.version() < 1 || set.version() > 1000)
@@ -92,17 +122,15 @@ class Loader {
     }
   }
 
-  void initializers(const onnx::GraphProto& graph) {
-    for (const auto& tensor : graph.initializer()) {
-      const bool fresh =
-          model_.initializers.emplace(tensor.name(), convert_tensor(tensor, tensors_)).second;
-      if (!fresh) fail(fmt::format("initializer '{}' is given twice", shown(tensor.name())));
-    }
-    for (const auto& tensor : graph.sparse_initializer()) {
-      const std::string& name = tensor.values().name();
-      const bool fresh = model_.initializers.emplace(name, convert_sparse(tensor, tensors_)).second;
+  void initializers(const onnx::GraphProto& graph, const Scope& scope = {}) {
+    const auto add = [&](const std::string& name, ConstantPtr data) {
+      const bool fresh = model_.initializers.emplace(renamed(name, scope), std::move(data)).second;
       if (!fresh) fail(fmt::format("initializer '{}' is given twice", shown(name)));
-    }
+    };
+    for (const auto& tensor : graph.initializer())
+      add(tensor.name(), convert_tensor(tensor, tensors_));
+    for (const auto& tensor : graph.sparse_initializer())
+      add(tensor.values().name(), convert_sparse(tensor, tensors_));
   }
 
   OnnxPort port(const onnx::ValueInfoProto& info) const {
@@ -128,11 +156,24 @@ class Loader {
     return result;
   }
 
+  /// The kind of an attribute; files of the first IR version do not say it.
+  static onnx::AttributeProto::AttributeType type_of(const onnx::AttributeProto& proto) {
+    using P = onnx::AttributeProto;
+    if (proto.type() != P::UNDEFINED) return proto.type();
+    if (proto.has_f()) return P::FLOAT;
+    if (proto.has_i()) return P::INT;
+    if (proto.has_s()) return P::STRING;
+    if (proto.has_t()) return P::TENSOR;
+    if (proto.ints_size() > 0) return P::INTS;
+    if (proto.floats_size() > 0) return P::FLOATS;
+    return proto.strings_size() > 0 ? P::STRINGS : P::UNDEFINED;
+  }
+
   OnnxAttribute attribute(const onnx::AttributeProto& proto) const {
     OnnxAttribute a;
     using P = onnx::AttributeProto;
     using K = OnnxAttribute::Kind;
-    switch (proto.type()) {
+    switch (type_of(proto)) {
       case P::INT:
         a.kind = K::integer;
         a.i = proto.i();
@@ -191,15 +232,14 @@ class Loader {
     if (names_ > kMaxNames) fail("names of inlined functions are too long");
   }
 
-  void add_node(const onnx::NodeProto& proto, const Scope& scope, int opset, int depth) {
+  void add_node(const onnx::NodeProto& proto, const Scope& scope, const Place& place) {
     count(proto, scope);
-    const auto function = functions_.find({domain_of(proto.domain()), proto.op_type()});
-    if (function != functions_.end())
-      return inline_call(*function->second, proto, scope, opset, depth + 1);
+    if (const onnx::FunctionProto* function = function_of(proto))
+      return inline_call(*function, proto, scope, {place.opset, place.depth + 1, place.nodes});
     OnnxNode node;
     node.op = proto.op_type();
     node.domain = domain_of(proto.domain());
-    node.opset = opset;
+    node.opset = place.opset;
     for (const auto& name : proto.input()) node.inputs.push_back(renamed(name, scope));
     for (const auto& name : proto.output()) node.outputs.push_back(renamed(name, scope));
     const std::string first = node.outputs.empty() ? "" : node.outputs[0];
@@ -212,17 +252,76 @@ class Loader {
         if (given == scope.attributes.end()) continue;
         source = given->second;
       }
-      node.attributes[a.name()] = converted(*source);
+      node.attributes[a.name()] =
+          type_of(*source) == onnx::AttributeProto::GRAPH
+              ? graph_attribute(source->g(), scope, node.name + "/" + a.name() + "/",
+                                {place.opset, place.depth + 1, nullptr}, node.captured)
+              : converted(*source);
     }
-    model_.nodes.push_back(std::move(node));
+    place.nodes->push_back(std::move(node));
+  }
+
+  void check_depth(int depth, const std::string& name) const {
+    if (depth <= kMaxFunctionDepth) return;
+    fail(fmt::format("'{}' calls itself, or functions and graphs are nested more than {} deep",
+                     shown(name), kMaxFunctionDepth));
+  }
+
+  /// A graph inside of a node: the names of its own values get a prefix; those that it uses of what
+  /// is around it are added to `captured`.
+  OnnxAttribute graph_attribute(const onnx::GraphProto& proto, const Scope& outer,
+                                const std::string& prefix, const Place& place,
+                                std::vector<std::string>& captured) {
+    check_depth(place.depth, prefix);
+    auto graph = std::make_shared<OnnxGraph>();
+    Scope scope = outer;
+    const auto own = [&](const std::string& name) {
+      if (!name.empty()) scope.names[name] = prefix + name;
+    };
+    for (const auto& input : proto.input()) own(input.name());
+    for (const auto& tensor : proto.initializer()) own(tensor.name());
+    for (const auto& tensor : proto.sparse_initializer()) own(tensor.values().name());
+    for (const auto& node : proto.node()) {
+      for (const auto& name : node.output()) own(name);
+    }
+    initializers(proto, scope);
+    for (const auto& node : proto.node())
+      add_node(node, scope, {place.opset, place.depth, &graph->nodes});
+    for (const auto& input : proto.input()) graph->inputs.push_back(renamed(input.name(), scope));
+    for (const auto& output : proto.output())
+      graph->outputs.push_back(renamed(output.name(), scope));
+    capture(*graph, captured);
+    OnnxAttribute a;
+    a.kind = OnnxAttribute::Kind::graph;
+    a.graph = std::move(graph);
+    return a;
+  }
+
+  /// Sorts the nodes of the graph, and gives the values that it does not define itself.
+  void capture(OnnxGraph& graph, std::vector<std::string>& captured) const {
+    std::set<std::string> own = {""};
+    for (const std::string& input : graph.inputs) own.insert(input);
+    for (const OnnxNode& node : graph.nodes) own.insert(node.outputs.begin(), node.outputs.end());
+    std::set<std::string> known = {""};
+    known.insert(graph.inputs.begin(), graph.inputs.end());
+    const auto use = [&](const std::string& name) {
+      if (own.contains(name)) return;
+      captured.push_back(name);
+      known.insert(name);
+    };
+    for (const OnnxNode& node : graph.nodes) {
+      for (const auto* names : {&node.inputs, &node.captured}) {
+        for (const std::string& name : *names) use(name);
+      }
+    }
+    for (const std::string& output : graph.outputs) use(output);
+    sort(graph.nodes, known);
   }
 
   void inline_call(const onnx::FunctionProto& function, const onnx::NodeProto& call,
-                   const Scope& outer, int opset, int depth) {
-    if (depth > kMaxFunctionDepth) {
-      fail(fmt::format("function '{}' calls itself, or functions are nested more than {} deep",
-                       shown(function.name()), kMaxFunctionDepth));
-    }
+                   const Scope& outer, Place place) {
+    check_depth(place.depth, function.name());
+    check_call(function, call);
     Scope scope;
     const std::string first = call.output_size() > 0 ? call.output(0) : "";
     scope.prefix = outer.prefix +
@@ -230,9 +329,53 @@ class Loader {
     for (int i = 0; i < function.input_size(); ++i) {
       scope.names[function.input(i)] = i < call.input_size() ? renamed(call.input(i), outer) : "";
     }
-    for (int i = 0; i < function.output_size() && i < call.output_size(); ++i) {
-      if (!call.output(i).empty()) scope.names[function.output(i)] = renamed(call.output(i), outer);
+    std::vector<std::pair<std::string, std::string>> same;  // results that are another value
+    for (int i = 0; i < call.output_size(); ++i) {
+      if (call.output(i).empty()) continue;
+      std::string result = renamed(call.output(i), outer);
+      const auto [at, fresh] = scope.names.emplace(function.output(i), result);
+      if (!fresh) same.emplace_back(at->second, std::move(result));
     }
+    bind_attributes(function, call, outer, scope);
+    for (const auto& set : function.opset_import()) {
+      const bool sane = set.version() >= 1 && set.version() <= 1000;
+      if (domain_of(set.domain()).empty() && sane) place.opset = static_cast<int>(set.version());
+    }
+    for (const auto& node : function.node()) add_node(node, scope, place);
+    for (const auto& [value, result] : same) {
+      OnnxNode node;
+      node.name = scope.prefix + "Identity(" + result + ")";
+      node.op = "Identity";
+      node.opset = place.opset;
+      node.inputs = {value};
+      node.outputs = {result};
+      place.nodes->push_back(std::move(node));
+    }
+  }
+
+  /// Refuses a call with inputs, outputs or attributes that the function does not have.
+  void check_call(const onnx::FunctionProto& function, const onnx::NodeProto& call) const {
+    const auto too_many = [&](int given, int known, const char* what) {
+      if (given <= known) return;
+      fail(fmt::format("node '{}' calls function '{}' with {} {}, expected at most {}",
+                       shown(call.name()), shown(function.name()), given, what, known));
+    };
+    too_many(call.input_size(), function.input_size(), "inputs");
+    too_many(call.output_size(), function.output_size(), "outputs");
+    std::vector<std::string> known(function.attribute().begin(), function.attribute().end());
+    for (const auto& a : function.attribute_proto()) known.push_back(a.name());
+    for (const auto& a : call.attribute()) {
+      if (std::find(known.begin(), known.end(), a.name()) != known.end()) continue;
+      const std::string near = nearest_name(a.name(), known);
+      fail(fmt::format("node '{}': function '{}' has no attribute '{}'{}", shown(call.name()),
+                       shown(function.name()), shown(a.name()),
+                       near.empty() ? "" : fmt::format("; did you mean '{}'?", shown(near))));
+    }
+  }
+
+  /// The attributes of a call, and the defaults of those that it leaves out.
+  static void bind_attributes(const onnx::FunctionProto& function, const onnx::NodeProto& call,
+                              const Scope& outer, Scope& scope) {
     for (const auto& a : call.attribute()) {
       const onnx::AttributeProto* given = &a;
       if (!a.ref_attr_name().empty()) {
@@ -242,66 +385,58 @@ class Loader {
       }
       scope.attributes[a.name()] = given;
     }
-    for (const auto& set : function.opset_import()) {
-      const bool sane = set.version() >= 1 && set.version() <= 1000;
-      if (domain_of(set.domain()).empty() && sane) opset = static_cast<int>(set.version());
-    }
-    for (const auto& node : function.node()) add_node(node, scope, opset, depth);
+    for (const auto& a : function.attribute_proto()) scope.attributes.emplace(a.name(), &a);
   }
 
-  /// Sorts the nodes (stable), and refuses duplicate, missing and cyclic definitions.
-  void sort() {
+  /// Sorts the nodes (stable), and refuses duplicate, missing and cyclic definitions. `known` are
+  /// the values that need no node; those of the nodes come to it.
+  void sort(std::vector<OnnxNode>& nodes, std::set<std::string>& known) const {
     std::unordered_map<std::string, size_t> producer;
-    std::set<std::string> known = {""};
-    for (const auto& input : model_.inputs) known.insert(input.name);
-    for (const auto& [name, tensor] : model_.initializers) known.insert(name);
-    for (size_t n = 0; n < model_.nodes.size(); ++n) {
-      if (model_.nodes[n].outputs.empty())
-        fail(fmt::format("node '{}' has no outputs", shown(model_.nodes[n].name)));
-      for (const auto& name : model_.nodes[n].outputs) {
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      if (nodes[n].outputs.empty())
+        fail(fmt::format("node '{}' has no outputs", shown(nodes[n].name)));
+      for (const auto& name : nodes[n].outputs) {
         if (name.empty()) continue;
         if (known.contains(name) || !producer.emplace(name, n).second) {
           fail(fmt::format("value '{}' is defined twice (node '{}')", shown(name),
-                           shown(model_.nodes[n].name)));
+                           shown(nodes[n].name)));
         }
       }
     }
-    std::vector<std::vector<size_t>> needs(model_.nodes.size());
-    for (size_t n = 0; n < model_.nodes.size(); ++n) {
-      for (const auto& name : model_.nodes[n].inputs) {
-        if (known.contains(name)) continue;
-        const auto found = producer.find(name);
-        if (found == producer.end()) {
-          fail(fmt::format("node '{}' uses '{}', which nothing defines",
-                           shown(model_.nodes[n].name), shown(name)));
+    std::vector<std::vector<size_t>> needs(nodes.size());
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      for (const auto* names : {&nodes[n].inputs, &nodes[n].captured}) {
+        for (const auto& name : *names) {
+          if (known.contains(name)) continue;
+          const auto found = producer.find(name);
+          if (found == producer.end()) {
+            fail(fmt::format("node '{}' uses '{}', which nothing defines", shown(nodes[n].name),
+                             shown(name)));
+          }
+          needs[n].push_back(found->second);
         }
-        needs[n].push_back(found->second);
       }
     }
-    for (const auto& output : model_.outputs) {
-      if (!known.contains(output.name) && !producer.contains(output.name)) {
-        fail(fmt::format("output '{}' is defined by no node", shown(output.name)));
-      }
-    }
-    reorder(needs);
+    reorder(nodes, needs);
+    for (const auto& [name, node] : producer) known.insert(name);
   }
 
-  void reorder(const std::vector<std::vector<size_t>>& needs) {
+  void reorder(std::vector<OnnxNode>& nodes, const std::vector<std::vector<size_t>>& needs) const {
     const std::vector<size_t> order = dependency_order(needs);
     const size_t waits = first_left_out(order, needs.size());
     if (waits < needs.size()) {
-      fail(fmt::format("the graph has a cycle through node '{}'", shown(model_.nodes[waits].name)));
+      fail(fmt::format("the graph has a cycle through node '{}'", shown(nodes[waits].name)));
     }
     std::vector<OnnxNode> sorted;
     sorted.reserve(order.size());
-    for (const size_t n : order) sorted.push_back(std::move(model_.nodes[n]));
-    model_.nodes = std::move(sorted);
+    for (const size_t n : order) sorted.push_back(std::move(nodes[n]));
+    nodes = std::move(sorted);
   }
 
   std::shared_ptr<const onnx::ModelProto> proto_;
   TensorContext tensors_;
   OnnxModel model_;
-  std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*> functions_;
+  std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::map<const onnx::AttributeProto*, OnnxAttribute> attributes_;
   size_t nodes_ = 0;  ///< calls of functions included
   size_t names_ = 0;

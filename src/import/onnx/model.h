@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,10 @@
 
 namespace fuseflow {
 
+struct OnnxGraph;
+
 struct OnnxAttribute {
-  enum class Kind { integer, real, string, integers, reals, strings, tensor, sparse, other };
+  enum class Kind { integer, real, string, integers, reals, strings, tensor, sparse, graph, other };
   Kind kind = Kind::other;
   int64_t i = 0;
   float f = 0;
@@ -23,6 +26,7 @@ struct OnnxAttribute {
   std::vector<float> floats;
   std::vector<std::string> strings;
   ConstantPtr tensor;
+  std::shared_ptr<const OnnxGraph> graph;
 };
 
 struct OnnxNode {
@@ -31,8 +35,16 @@ struct OnnxNode {
   std::string domain;               ///< "" is the ONNX domain
   std::vector<std::string> inputs;  ///< "" where an optional input is absent
   std::vector<std::string> outputs;
+  std::vector<std::string> captured;  ///< values around it that its graphs use
   std::map<std::string, OnnxAttribute> attributes;
   int opset = 0;  ///< version of the ONNX domain that the node was written for
+};
+
+/// A graph inside of a node (a branch, the body of a loop). Its values have names of their own in
+/// the whole model; what it uses beyond them is around the node. Its initializers are the model's.
+struct OnnxGraph {
+  std::vector<OnnxNode> nodes;  ///< producers before consumers
+  std::vector<std::string> inputs, outputs;
 };
 
 /// A dimension: a size, or a symbol (or nothing known: -1 and "").
@@ -54,13 +66,13 @@ struct OnnxModel {
   std::vector<OnnxNode> nodes;   ///< producers before consumers
   std::vector<OnnxPort> inputs;  ///< without those that have an initializer
   std::vector<OnnxPort> outputs;
-  std::map<std::string, ConstantPtr> initializers;  ///< dense and sparse ones
+  std::map<std::string, ConstantPtr> initializers;  ///< dense and sparse ones, of all graphs
 };
 
 /// Reads a model. Throws Error(io) for files, Error(rejected) for everything wrong in them:
 /// truncated or malformed protobuf, cycles, duplicate definitions, sizes that lie, external data
-/// whose path escapes the model's folder, unknown element types. Warns (report()) of a newer IR
-/// version and of constants that lose precision.
+/// whose path escapes the model's folder, unknown element types. Warns (report()) of an opset that
+/// is newer than the definitions and of constants that lose precision.
 OnnxModel load_onnx(const std::string& path);
 
 /// The same from bytes; `path` names the model in messages and is where external data is looked

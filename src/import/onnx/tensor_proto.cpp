@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <bit>
@@ -12,6 +11,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "import/onnx/onnx.pb.h"
 #include "support/error.h"
 #include "support/io.h"
 #include "support/text.h"
@@ -300,6 +300,9 @@ ElementType element_type_of(int code, const std::string& what) {
 ConstantPtr convert_tensor(const TensorProto& proto, const TensorContext& context) {
   const ElementType type =
       element_type_of(proto.data_type(), "tensor '" + shown(proto.name()) + "'");
+  if (proto.has_segment())
+    reject(context, fmt::format("tensor '{}' is a part of a tensor, which is not supported",
+                                shown(proto.name())));
   std::vector<int64_t> shape(proto.dims().begin(), proto.dims().end());
   const int64_t count = checked_count(proto, context);
   const bool external = proto.data_location() == TensorProto::EXTERNAL;
@@ -367,6 +370,7 @@ ConstantPtr convert_sparse(const onnx::SparseTensorProto& proto, const TensorCon
                        name, size, kMaxFoldedElements));
   }
   std::vector<std::pair<int64_t, float>> kept;
+  std::vector<int64_t> places;
   std::vector<float> floats(values->integral() || keep ? 0 : static_cast<size_t>(size));
   std::vector<int64_t> ints(values->integral() ? static_cast<size_t>(size) : 0);
   for (int64_t e = 0; e < entries; ++e) {
@@ -380,6 +384,7 @@ ConstantPtr convert_sparse(const onnx::SparseTensorProto& proto, const TensorCon
       reject(context, fmt::format("sparse tensor '{}': the index of entry {} is outside its shape",
                                   name, e));
     }
+    places.push_back(at);
     if (values->integral())
       ints[static_cast<size_t>(at)] = values->as_int(e);
     else if (keep)
@@ -387,11 +392,12 @@ ConstantPtr convert_sparse(const onnx::SparseTensorProto& proto, const TensorCon
     else
       floats[static_cast<size_t>(at)] = values->as_float(e);
   }
+  std::sort(places.begin(), places.end());
+  if (std::adjacent_find(places.begin(), places.end()) != places.end())
+    reject(context, fmt::format("sparse tensor '{}' has several values for one entry", name));
   if (values->integral()) return constant_ints(std::move(ints), shape, values->type);
   if (!keep) return constant_floats(std::move(floats), shape, values->type);
-  ConstantPtr sparse = constant_sparse(std::move(kept), shape, values->type);
-  if (static_cast<int64_t>(sparse->entries().positions.size()) == entries) return sparse;
-  reject(context, fmt::format("sparse tensor '{}' has several values for one entry", name));
+  return constant_sparse(std::move(kept), shape, values->type);
 }
 
 }  // namespace fuseflow

@@ -7,12 +7,12 @@
 
 #include "import/values/constant_tensor.h"
 
+namespace fuseflow {
+
 namespace onnx {
 class TensorProto;
 class SparseTensorProto;
 }  // namespace onnx
-
-namespace fuseflow {
 
 /// What converting a tensor needs: where its file is, and what keeps the protobuf alive, so that
 /// large f32 weights are viewed and not copied.

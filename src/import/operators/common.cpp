@@ -99,6 +99,27 @@ std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t
   return indices;
 }
 
+IndexedBlocks indexed_blocks(const NodeImport& node, const View& data, int batch, int64_t depth,
+                             const std::vector<int64_t>& indices) {
+  const int indexed = batch + static_cast<int>(depth);
+  int64_t batches = 1;
+  int64_t blocks = 1;  // of a batch
+  for (int d = 0; d < indexed; ++d) (d < batch ? batches : blocks) *= data.extent(d);
+  IndexedBlocks result{{batches * blocks}, {}};
+  for (int d = indexed; d < data.rank(); ++d) result.shape.push_back(data.extent(d));
+  const auto tuples = static_cast<int64_t>(indices.size()) / depth;
+  for (int64_t t = 0; t < tuples; ++t) {
+    int64_t place = batches == 0 ? 0 : t / (tuples / batches);
+    for (int64_t k = 0; k < depth; ++k) {
+      const int64_t extent = data.extent(batch + static_cast<int>(k));
+      const int64_t index = indices[static_cast<size_t>(t * depth + k)];
+      place = place * extent + checked_indices(node, {index}, extent)[0];
+    }
+    result.places.push_back(place);
+  }
+  return result;
+}
+
 View chosen_sum(const NodeImport& node, const View& chosen, const std::vector<int>& labels,
                 const View& x, int axis) {
   Kernel k = node.kernel();

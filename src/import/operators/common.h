@@ -46,6 +46,18 @@ inline constexpr int kSource = 1000;
 std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t> indices,
                                      int64_t extent);
 
+/// The leading dimensions of a tensor as one, and places along it.
+struct IndexedBlocks {
+  std::vector<int64_t> shape;   ///< of the tensor with these dimensions as one
+  std::vector<int64_t> places;  ///< by tuple of indices
+};
+
+/// Blocks of `data` by tuples of `depth` indices for the dimensions after the first `batch` ones; a
+/// tuple is of the batch that its place in the list says. Rejects the node where an index is out of
+/// range.
+IndexedBlocks indexed_blocks(const NodeImport& node, const View& data, int batch, int64_t depth,
+                             const std::vector<int64_t>& indices);
+
 /// sum over the source of where(chosen, x, 0): elements of x along `axis`, chosen by a 0/1 tensor
 /// of which `labels` has one for each dimension, kSource included.
 View chosen_sum(const NodeImport& node, const View& chosen, const std::vector<int>& labels,

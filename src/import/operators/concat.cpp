@@ -79,7 +79,7 @@ void output_joined(NodeImport& node, View view, const std::vector<View>& parts, 
 }
 
 void concat(NodeImport& node) {
-  const int axis = node.axis(node.integer("axis", 0), node.input(0).rank());
+  const int axis = node.axis(node.integer("axis", 1), node.input(0).rank());  // 1: below opset 4
   check_parts(node, axis);
   std::vector<ConstantPtr> constants;
   std::vector<View> parts;

@@ -15,7 +15,8 @@ namespace {
 void constant(NodeImport& node) {
   if (node.onnx().attributes.size() != 1)
     node.reject("expected exactly one attribute that gives the value");
-  const auto& [name, a] = *node.onnx().attributes.begin();
+  const std::string& name = node.onnx().attributes.begin()->first;
+  const OnnxAttribute& a = *node.attribute(name);
   using K = OnnxAttribute::Kind;
   const auto length = [](const auto& list) {
     return std::vector<int64_t>{static_cast<int64_t>(list.size())};
@@ -108,19 +109,23 @@ void range(NodeImport& node) {
 void non_zero(NodeImport& node) {
   const ConstantPtr data = node.constant_input(0, "the tensor");
   const auto rank = data->shape.size();
-  std::vector<std::vector<int64_t>> rows(rank);
-  for (int64_t i = 0; i < data->size(); ++i) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < data->size(); ++i) count += data->as_float(i) != 0;
+  const std::vector<int64_t> shape = {static_cast<int64_t>(rank), count};
+  if (element_count(shape) > kMaxFoldedElements) {
+    node.reject(fmt::format("a result of shape [{},{}], expected at most {} elements", rank, count,
+                            kMaxFoldedElements));
+  }
+  std::vector<int64_t> values(static_cast<size_t>(element_count(shape)));
+  int64_t column = 0;
+  for (int64_t i = 0; i < data->size() && rank > 0; ++i) {
     if (data->as_float(i) == 0) continue;
     int64_t rest = i;
-    for (size_t d = rank; d-- > 0;) {
-      rows[d].push_back(rest % data->shape[d]);
-      rest /= data->shape[d];
-    }
+    for (size_t d = rank; d-- > 0; rest /= data->shape[d])
+      values[d * static_cast<size_t>(count) + static_cast<size_t>(column)] = rest % data->shape[d];
+    ++column;
   }
-  std::vector<int64_t> values;
-  const auto count = rank == 0 ? int64_t{0} : static_cast<int64_t>(rows[0].size());
-  for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
-  node.output_constant(0, constant_ints(std::move(values), {static_cast<int64_t>(rank), count}));
+  node.output_constant(0, constant_ints(std::move(values), shape));
 }
 
 constexpr OperatorRow kConstantsRows[] = {

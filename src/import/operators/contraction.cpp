@@ -93,8 +93,13 @@ void gemm(NodeImport& node) {
   int bias = -1;
   if (node.has_input(2)) {
     View c = node.input(2);
-    broadcast_shape({c.shape(), {a.extent(0), b.extent(1)}}, "Gemm: C");
-    if (c.rank() > 2) node.reject("C has more than 2 dimensions");
+    const std::vector<int64_t> shape = {a.extent(0), b.extent(1)};
+    const bool whole = node.opset() < 7 && node.integer("broadcast", 0) == 0;
+    if (whole ? c.shape() != shape : broadcast_shape({c.shape(), shape}, "Gemm: C") != shape) {
+      node.reject(fmt::format("C has shape [{}], expected {} [{}]", fmt::join(c.shape(), ","),
+                              whole ? "(without attribute broadcast)" : "one that broadcasts to",
+                              fmt::join(shape, ",")));
+    }
     expand(c, std::vector<int64_t>(2, 1));
     bias = k.operand(c, {kRow, kColumn});
   }

@@ -1,10 +1,12 @@
 // Elementwise operators: numpy broadcasting, one statement each.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "import/importer.h"
+#include "import/onnx/definitions.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
 #include "tensor/storage.h"
@@ -12,6 +14,53 @@
 namespace fuseflow {
 
 namespace {
+
+/// The second operand in opsets below 7: of the shape of the first, unless attribute `broadcast`
+/// says that it stands for the dimensions from `axis` on (without one: for the last ones).
+View limited_operand(const NodeImport& node) {
+  const View& a = node.input(0);
+  View b = node.input(1);
+  const bool broadcast = node.integer("broadcast", 0) != 0;
+  const bool told = node.has_attribute("axis");
+  if (broadcast && b.size() == 1) {
+    if (!reshape(b, {})) node.reject("the second operand is not a plain number");
+    return b;
+  }
+  const int first = told && broadcast ? node.axis(node.integer("axis", 0), std::max(a.rank(), 1))
+                                      : a.rank() - b.rank();
+  bool fits = first >= 0 && first + b.rank() <= a.rank() && (broadcast || a.rank() == b.rank());
+  for (int d = 0; fits && d < b.rank(); ++d) fits = b.extent(d) == a.extent(first + d);
+  if (!fits) {
+    node.reject(fmt::format(
+        "operands of shapes [{}] and [{}], expected {} in opset {}, where operators do not "
+        "broadcast as numpy does",
+        fmt::join(a.shape(), ","), fmt::join(b.shape(), ","),
+        broadcast ? "dimensions of the first in the second, from attribute 'axis' on" : "one shape",
+        node.opset()));
+  }
+  b.dims.resize(static_cast<size_t>(a.rank() - first));
+  return b;
+}
+
+/// Below opset 8 the operators of any number of operands do not broadcast.
+void require_one_shape(const NodeImport& node) {
+  for (int i = 1; i < node.input_count(); ++i) {
+    if (node.input(i).shape() == node.input(0).shape()) continue;
+    node.reject(fmt::format("operands of shapes [{}] and [{}], expected one shape in opset {}",
+                            fmt::join(node.input(0).shape(), ","),
+                            fmt::join(node.input(i).shape(), ","), node.opset()));
+  }
+}
+
+/// The operands of a node, as its opset broadcasts them.
+std::vector<View> operands_of(const NodeImport& node, int count) {
+  std::vector<View> operands;
+  const OperatorDefinition* definition = definition_at(node.onnx().op, node.opset());
+  const bool limited = definition != nullptr && definition->attribute("broadcast") != nullptr;
+  for (int i = 0; i < count; ++i)
+    operands.push_back(i == 1 && limited ? limited_operand(node) : node.input(i));
+  return operands;
+}
 
 /// Broadcasts all inputs of the node; gives the kernel, the nodes of the operands and the result
 /// labels.
@@ -21,19 +70,23 @@ struct Broadcast {
   std::vector<int> labels;
 };
 
-Broadcast broadcast_inputs(const NodeImport& node, int count) {
+Broadcast broadcast_views(const NodeImport& node, const std::vector<View>& operands) {
   Broadcast b{node.kernel(), {}, {}};
   std::vector<std::vector<int64_t>> shapes;
-  shapes.reserve(count);
-  for (int i = 0; i < count; ++i) shapes.push_back(node.input(i).shape());
+  shapes.reserve(operands.size());
+  for (const View& operand : operands) shapes.push_back(operand.shape());
   const std::vector<int64_t> shape = broadcast_shape(shapes, node.onnx().op);
   const auto rank = static_cast<int>(shape.size());
   std::vector<int> handles;
-  handles.reserve(count);
-  for (int i = 0; i < count; ++i) handles.push_back(b.kernel.broadcast(node.input(i), rank));
+  handles.reserve(operands.size());
+  for (const View& operand : operands) handles.push_back(b.kernel.broadcast(operand, rank));
   for (const int h : handles) b.operands.push_back(b.kernel.use(h));
   for (int d = 0; d < rank; ++d) b.labels.push_back(shape[static_cast<size_t>(d)] == 1 ? -1 : d);
   return b;
+}
+
+Broadcast broadcast_inputs(const NodeImport& node, int count) {
+  return broadcast_views(node, operands_of(node, count));
 }
 
 template <Op op>
@@ -54,6 +107,7 @@ void binary(NodeImport& node) {
 /// Sum, Mean, Max, Min of any number of operands.
 template <Op op, bool mean = false>
 void variadic(NodeImport& node) {
+  if (node.opset() < 8) require_one_shape(node);
   Broadcast b = broadcast_inputs(node, node.input_count());
   if (b.operands.empty()) node.reject("expected at least one input");
   int32_t root = b.operands[0];
@@ -142,9 +196,16 @@ void selu(NodeImport& node) {
   node.define(0, k.result(b.labels, k.apply(Op::mul, {gamma, inner}), node.input(0).type));
 }
 
-/// x where x >= 0, slope * x elsewhere
+/// x where x >= 0, slope * x elsewhere. Below opset 7 a slope has one number for each channel.
 void prelu(NodeImport& node) {
-  Broadcast b = broadcast_inputs(node, 2);
+  const View& x = node.input(0);
+  View slope = node.input(1);
+  if (node.opset() < 7 && slope.rank() == 1 && slope.size() > 1 && x.rank() > 1)
+    slope.dims.resize(static_cast<size_t>(x.rank() - 1));
+  if (broadcast_shape({x.shape(), slope.shape()}, "PRelu") != x.shape())
+    node.reject(fmt::format("a slope of shape [{}], expected one that broadcasts to [{}]",
+                            fmt::join(slope.shape(), ","), fmt::join(x.shape(), ",")));
+  Broadcast b = broadcast_views(node, {x, slope});
   const int32_t root = b.kernel.apply(Op::leaky_relu, {b.operands[0], b.operands[1]});
   node.define(0, b.kernel.result(b.labels, root, node.input(0).type));
 }

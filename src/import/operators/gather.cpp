@@ -1,6 +1,7 @@
 // Gather and GatherElements with constant indices: those that are affine in digits of their place
 // are views, the others products with 0/1 matrices; rows of constants are copied.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -73,15 +74,14 @@ ConstantPtr gathered(const ConstantTensor& data, const std::vector<int64_t>& ind
   return constant_floats(std::move(floats), std::move(shape), data.type);
 }
 
-void gather(NodeImport& node) {
-  const View& data = node.input(0);
-  if (data.rank() == 0) node.reject("expected a tensor of rank 1 or more");
-  const int axis = node.axis(node.integer("axis", 0), data.rank());
-  const ConstantPtr index_data = node.constant_input(1, "the indices");
-  const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
+/// Elements `indices` (in range) of dimension `axis` of data, which stands for input 0. The list
+/// has the shape `index_shape`.
+void gather_along(NodeImport& node, const View& data, int axis, const std::vector<int64_t>& indices,
+                  const std::vector<int64_t>& index_shape) {
+  const Importer& importer = node.importer();
   std::vector<int64_t> shape = data.shape();
   shape.erase(shape.begin() + axis);
-  shape.insert(shape.begin() + axis, index_data->shape.begin(), index_data->shape.end());
+  shape.insert(shape.begin() + axis, index_shape.begin(), index_shape.end());
   const uint64_t size = saturating_product(
       static_cast<uint64_t>(indices.size()),
       static_cast<uint64_t>(data.size() / std::max<int64_t>(1, data.extent(axis))));
@@ -95,12 +95,12 @@ void gather(NodeImport& node) {
     result = node.sliced(data, axis, affine->first, affine->second,
                          static_cast<int64_t>(indices.size()));
   } else if (size <= static_cast<uint64_t>(kMaxFoldedElements) &&
-             (constant = node.try_constant(0))) {
+             (constant = importer.constant_of(data))) {
     const ConstantPtr rows = gathered(*constant, indices, axis)->reshaped(shape);
     node.output_constant(0, rows);
     const bool weights = !rows->integral() && data.rank() >= 2;
-    if (weights && node.importer().from_input(node.input(1))) {
-      node.importer().mark_activation(node.importer().value(node.output_name(0)));
+    if (weights && importer.from_input(node.input(1))) {
+      node.importer().mark_activation(importer.value(node.output_name(0)));
     }
     return;
   } else if (const auto digits = digits_of(indices); digits && !integral) {
@@ -109,11 +109,43 @@ void gather(NodeImport& node) {
     result = select_elements(node, data, indices, axis);
   }
   node.output(0, node.reshaped(result, shape));
-  const bool by_row = axis == 0 && index_data->shape.size() == 1;
-  if (by_row && !node.importer().is_constant(data)) {
+  const bool by_row = axis == 0 && index_shape.size() == 1;
+  if (by_row && !importer.is_constant(data)) {
     node.select_output(
         0, {std::make_shared<const View>(data), indices, std::vector<float>(indices.size(), 1)});
   }
+}
+
+void gather(NodeImport& node) {
+  const View& data = node.input(0);
+  if (data.rank() == 0) node.reject("expected a tensor of rank 1 or more");
+  const int axis = node.axis(node.integer("axis", 0), data.rank());
+  const ConstantPtr index = node.constant_input(1, "the indices");
+  gather_along(node, data, axis,
+               checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis)),
+               index->shape);
+}
+
+/// Blocks by tuples of indices: elements of the dimensions that the tuples index, taken as one.
+void gather_nd(NodeImport& node) {
+  const View& data = node.input(0);
+  const ConstantPtr index = node.constant_input(1, "the indices");
+  const auto indices = node.ints_input(1, "the indices");
+  const int64_t batch = node.integer("batch_dims", 0);
+  const int64_t depth = index->shape.empty() ? 0 : index->shape.back();
+  const auto rank = static_cast<int64_t>(index->shape.size());
+  if (batch < 0 || batch >= rank || depth < 1 || batch + depth > data.rank()) {
+    node.reject(fmt::format("indices of shape [{}] do not fit data of shape [{}]",
+                            fmt::join(index->shape, ","), fmt::join(data.shape(), ",")));
+  }
+  for (int d = 0; d < batch; ++d) {
+    if (index->shape[static_cast<size_t>(d)] != data.extent(d))
+      node.reject(fmt::format("batch dimension {} has extents {} and {}", d,
+                              index->shape[static_cast<size_t>(d)], data.extent(d)));
+  }
+  const std::vector<int64_t> to(index->shape.begin(), index->shape.end() - 1);
+  const IndexedBlocks blocks = indexed_blocks(node, data, static_cast<int>(batch), depth, indices);
+  gather_along(node, node.reshaped(data, blocks.shape), 0, blocks.places, to);
 }
 
 /// y[i, j] = x[index[i, j], j]: a product with a 0/1 tensor over all of y and the source dimension.
@@ -147,6 +179,7 @@ void gather_elements(NodeImport& node) {
 constexpr OperatorRow kGatherRows[] = {
     {"Gather", gather, "indices that are not constant"},
     {"GatherElements", gather_elements, "indices that are neither constant nor of a TopK"},
+    {"GatherND", gather_nd, "indices that are not constant"},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Operators that move data without arithmetic: they change the view and emit nothing.
+// Operators that move data without arithmetic: they change the view and emit nothing. Casts:
+// cast.cpp.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,6 +23,10 @@ void identity(NodeImport& node) {
 
 /// Dropout at inference: the input, and a mask that keeps everything.
 void dropout(NodeImport& node) {
+  node.ignore({"ratio", "seed"});  // of what training drops
+  node.ignore_input(1);
+  if (node.opset() < 7 && node.integer("is_test", 0) == 0)
+    node.reject("without attribute is_test = 1 it drops at random; export the model with eval()");
   if (node.has_input(2)) {
     const ConstantPtr training = node.constant_input(2, "training_mode");
     const ConstantPtr ratio = node.has_input(1) ? node.constant_input(1, "ratio") : nullptr;
@@ -199,9 +204,20 @@ void expand_node(NodeImport& node) {
   node.output(0, std::move(view));
 }
 
+/// How often each dimension is repeated: below opset 6 a number and the axis that it is for.
+std::vector<int64_t> repeats(const NodeImport& node, int rank) {
+  std::vector<int64_t> times = node.ints_input(1, "the repeats");
+  if (node.opset() >= 6) return times;
+  const std::vector<int64_t> axis = node.ints_input(2, "the axis");
+  if (times.size() != 1 || axis.size() != 1) node.reject("expected one repeat and one axis");
+  std::vector<int64_t> all(static_cast<size_t>(rank), 1);
+  all[static_cast<size_t>(node.axis(axis[0], rank))] = times[0];
+  return all;
+}
+
 void tile_node(NodeImport& node) {
   View view = node.input(0);
-  const auto times = node.ints_input(1, "the repeats");
+  const auto times = repeats(node, view.rank());
   if (static_cast<int>(times.size()) != view.rank())
     node.reject("expected one repeat for each dimension");
   std::vector<int64_t> shape = view.shape();
@@ -273,6 +289,8 @@ void split(NodeImport& node) {
     const int64_t parts = node.integer("num_outputs", node.output_count());
     if (parts < 1 || parts != node.output_count())
       node.reject("the number of parts differs from the number of outputs");
+    if (node.opset() < 18 && extent % parts != 0)
+      node.reject(fmt::format("an extent of {} is not {} equal parts", extent, parts));
     const int64_t each = ceil_div(extent, parts);
     for (int64_t p = 0; p < parts; ++p)
       sizes.push_back(std::min(each, std::max<int64_t>(0, extent - p * each)));
@@ -290,44 +308,7 @@ void split(NodeImport& node) {
   if (at != extent) node.reject("the sizes of the parts do not add up to the dimension");
 }
 
-/// Float to integer truncates, anything to bool asks for non-zero; the rest changes the type only.
-void cast_to(NodeImport& node, ElementType type) {
-  View view = node.input(0);
-  const bool from_integer = ConstantTensor::is_integral(view.type);
-  const bool to_integer = ConstantTensor::is_integral(type);
-  if (type == ElementType::boolean ? view.type == type : (from_integer || !to_integer)) {
-    view.type = type;
-    node.output(0, std::move(view));
-    return;
-  }
-  Kernel k = node.kernel();
-  const int x = k.broadcast(view, view.rank());
-  const int32_t value = k.use(x);
-  int32_t root = -1;
-  if (type == ElementType::boolean) {
-    root = k.apply(Op::ne, {value, k.constant(0)});
-  } else {
-    const int32_t negative = k.apply(Op::lt, {value, k.constant(0)});
-    const int32_t up = k.apply(Op::ceil, {value});
-    const int32_t down = k.apply(Op::floor, {value});
-    root = k.apply(Op::where, {negative, up, down});
-  }
-  std::vector<int> labels(static_cast<size_t>(view.rank()));
-  std::iota(labels.begin(), labels.end(), 0);
-  node.define(0, k.result(labels, root, type));
-}
-
-void cast(NodeImport& node) {
-  cast_to(node, node.onnx_type(node.integer("to", 0)));
-}
-
-void cast_like(NodeImport& node) {
-  cast_to(node, node.input(1).type);
-}
-
 constexpr OperatorRow kMovementRows[] = {
-    {"Cast", cast, "strings"},
-    {"CastLike", cast_like, "strings"},
     {"DepthToSpace", depth_to_space},
     {"Dropout", dropout, "training"},
     {"Expand", expand_node},

@@ -13,9 +13,10 @@ namespace {
 
 /// The axes of a softmax: one since opset 13, all from `axis` on before.
 std::vector<int> softmax_axes(const NodeImport& node, int rank) {
-  if (rank == 0) return {};
   const bool one = node.opset() >= 13;
-  const int axis = node.axis(node.integer("axis", one ? -1 : 1), rank);
+  const int64_t given = node.integer("axis", one ? -1 : 1);
+  if (rank == 0) return {};
+  const int axis = node.axis(given, rank);
   if (one) return {axis};
   std::vector<int> axes(static_cast<size_t>(rank - axis));
   std::iota(axes.begin(), axes.end(), axis);
@@ -94,6 +95,8 @@ View scaled(const NodeImport& node, const View& x, const View& factor, const Vie
 void layer_normalization(NodeImport& node) {
   const View& x = node.input(0);
   const int axis = node.axis(node.integer("axis", -1), x.rank());
+  if (const int64_t stash = node.integer("stash_type", 1); stash != 1 && stash != 11)
+    node.reject(fmt::format("stash_type {} (a type of less precision) is not supported", stash));
   std::vector<int> axes(static_cast<size_t>(x.rank() - axis));
   std::iota(axes.begin(), axes.end(), axis);
   const View mean = node.helper("mean", reduced_view(node, Reduction::mean, x, axes));
@@ -115,8 +118,12 @@ View by_channel(const NodeImport& node, View v, int rank) {
 
 void batch_normalization(NodeImport& node) {
   const View& x = node.input(0);
-  if (node.integer("training_mode", 0) != 0)
+  node.ignore({"momentum"});  // of training
+  const bool test = node.opset() >= 7 || node.integer("is_test", 0) != 0;
+  if (node.integer("training_mode", 0) != 0 || !test)
     node.reject("training mode; export the model with model.eval()");
+  if (node.integer("spatial", 1) == 0)
+    node.reject("spatial = 0 (a mean for each position) is not supported");
   if (x.rank() < 2) node.reject("expected a tensor of rank 2 or more");
   Kernel k = node.kernel();
   const int s = k.operand(node.input(1), {0});

@@ -13,6 +13,7 @@ namespace fuseflow {
 namespace {
 
 void refuse_blocks(const NodeImport& node) {
+  node.ignore({"axis", "saturate", "precision"});  // of vectors of scales, of f8, of how it divides
   if (node.integer("block_size", 0) != 0) {
     node.reject(
         "blocked quantisation (block_size) is not supported, expected one scale a tensor "
@@ -139,7 +140,9 @@ void dequantize_linear(NodeImport& node) {
   int32_t root = k.use(q.at_x);
   if (q.has_zero) root = k.apply(Op::sub, {root, k.use(q.at_zero)});
   root = k.apply(Op::mul, {root, k.use(q.at_scale)});
-  node.define(0, k.result(all_labels(x.rank()), root, q.scale.type));
+  const int64_t code = node.integer("output_dtype", 0);
+  const ElementType type = code == 0 ? q.scale.type : node.onnx_type(code);
+  node.define(0, k.result(all_labels(x.rank()), root, type));
 }
 
 /// A zero point of a factor: one number, or one for each row (column) of a matrix.

@@ -70,6 +70,7 @@ void top_k(NodeImport& node) {
                     n, kLongestAxis));
   }
   const bool largest = node.integer("largest", 1) != 0;
+  node.ignore({"sorted"});  // in any order is also in order
   Ranking ranking{std::make_shared<const View>(x),
                   std::make_shared<const View>(ranks_of(node, x, dim, largest)), dim, k, false};
   if (node.has_output(0)) {

@@ -28,8 +28,8 @@ Axes axes_of(const NodeImport& node) {
     std::sort(result.axes.begin(), result.axes.end());
     result.axes.erase(std::unique(result.axes.begin(), result.axes.end()), result.axes.end());
   }
+  result.none = node.integer("noop_with_empty_axes", 0) != 0 && result.axes.empty();
   if (!result.axes.empty()) return result;
-  result.none = node.integer("noop_with_empty_axes", 0) != 0;
   if (!result.none) result.axes = all_labels(rank);
   return result;
 }

@@ -9,10 +9,10 @@ const std::vector<OperatorRow>& operator_table() {
   static const std::vector<OperatorRow> table = [] {
     std::vector<OperatorRow> rows;
     for (const auto family :
-         {elementwise_operators(), contraction_operators(), movement_operators(),
+         {elementwise_operators(), contraction_operators(), movement_operators(), cast_operators(),
           constant_operators(), reduction_operators(), normalization_operators(),
           concat_operators(), gather_operators(), scatter_operators(), window_operators(),
-          quantisation_operators(), ranking_operators()}) {
+          quantisation_operators(), ranking_operators(), control_operators()}) {
       rows.insert(rows.end(), family.begin(), family.end());
     }
     std::sort(rows.begin(), rows.end(),

@@ -19,6 +19,7 @@ struct OperatorRow {
 std::span<const OperatorRow> elementwise_operators();
 std::span<const OperatorRow> contraction_operators();
 std::span<const OperatorRow> movement_operators();
+std::span<const OperatorRow> cast_operators();
 std::span<const OperatorRow> constant_operators();
 std::span<const OperatorRow> reduction_operators();
 std::span<const OperatorRow> normalization_operators();
@@ -27,6 +28,7 @@ std::span<const OperatorRow> gather_operators();
 std::span<const OperatorRow> scatter_operators();
 std::span<const OperatorRow> window_operators();
 std::span<const OperatorRow> ranking_operators();
+std::span<const OperatorRow> control_operators();
 std::span<const OperatorRow> quantisation_operators();
 
 /// All rows, sorted by name.

@@ -3,6 +3,8 @@
 // import.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -10,24 +12,60 @@
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
 #include "support/error.h"
+#include "support/text.h"
 #include "tensor/limits.h"
 
 namespace fuseflow {
 
 namespace {
 
+/// What an update does with what is there.
+enum class Update { replace, add, multiply, largest, least };
+
 /// A scatter along one dimension after normalisation: target[e] of the flattened leading indices.
 struct Scatter {
   std::vector<int64_t> targets;  ///< where update e goes
   int64_t extent = 0;            ///< of the dimension that is written
-  bool add = false;
+  Update update = Update::replace;
 };
 
-bool adds(NodeImport& node) {
+Update update_of(const NodeImport& node) {
   const std::string reduction = node.text("reduction", "none");
-  if (reduction != "none" && reduction != "add")
-    node.reject("reduction '" + reduction + "' is not supported, expected none or add");
-  return reduction == "add";
+  if (reduction == "none") return Update::replace;
+  if (reduction == "add") return Update::add;
+  if (reduction == "mul") return Update::multiply;
+  const bool extremes = node.opset() >= 18;
+  if (extremes && reduction == "max") return Update::largest;
+  if (extremes && reduction == "min") return Update::least;
+  node.reject(fmt::format("reduction '{}', expected none, add{} in opset {}", shown(reduction),
+                          extremes ? ", mul, max or min"
+                                   : " or mul (max and min: since 18; PyTorch's older exporter "
+                                     "writes them before, for what ONNX has no node for)",
+                          node.opset()));
+}
+
+/// The updates of one element as one, and how it joins what is there. Of the last of several, the
+/// others left out, the sum.
+struct Joining {
+  Reduction reduction = Reduction::sum;
+  Op op = Op::add;
+  float none = 0;  ///< of no update
+};
+
+Joining joining_of(Update update) {
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  switch (update) {
+    case Update::multiply:
+      return {Reduction::prod, Op::mul, 1};
+    case Update::largest:
+      return {Reduction::max, Op::max, -kInfinite};
+    case Update::least:
+      return {Reduction::min, Op::min, kInfinite};
+    case Update::replace:
+    case Update::add:
+      break;
+  }
+  return {};
 }
 
 /// PyTorch's exporter loses the reduction: of scatter_add in opsets without the attribute, and of
@@ -52,23 +90,42 @@ void warn_of_repeats(const NodeImport& node, const std::vector<int64_t>& positio
   }
 }
 
+/// Whole numbers, which wrap.
+int64_t updated(int64_t old, int64_t update, Update how) {
+  const auto a = static_cast<uint64_t>(old);
+  const auto b = static_cast<uint64_t>(update);
+  switch (how) {
+    case Update::add:
+      return static_cast<int64_t>(a + b);
+    case Update::multiply:
+      return static_cast<int64_t>(a * b);
+    case Update::largest:
+      return std::max(old, update);
+    case Update::least:
+      return std::min(old, update);
+    case Update::replace:
+      break;
+  }
+  return update;
+}
+
 /// All constant: done at import. position[u] is the element that update u goes to.
 ConstantPtr scattered(const ConstantTensor& data, const ConstantTensor& updates,
-                      const std::vector<int64_t>& positions, bool add) {
+                      const std::vector<int64_t>& positions, Update how) {
   if (data.integral()) {
     std::vector<int64_t> ints = data.ints();
     for (size_t u = 0; u < positions.size(); ++u) {
       int64_t& element = ints[static_cast<size_t>(positions[u])];
-      const auto old = static_cast<uint64_t>(add ? element : 0);  // wraps
-      const auto update = static_cast<uint64_t>(updates.as_int(static_cast<int64_t>(u)));
-      element = narrowed(static_cast<int64_t>(old + update), data.type);
+      element = narrowed(updated(element, updates.as_int(static_cast<int64_t>(u)), how), data.type);
     }
     return constant_ints(std::move(ints), data.shape, data.type);
   }
   std::vector<float> floats = data.floats().to_vector();
+  const Op op = joining_of(how).op;
   for (size_t u = 0; u < positions.size(); ++u) {
     float& element = floats[static_cast<size_t>(positions[u])];
-    element = (add ? element : 0) + updates.as_float(static_cast<int64_t>(u));
+    const float update = updates.as_float(static_cast<int64_t>(u));
+    element = how == Update::replace ? update : evaluate(op, std::vector<float>{element, update});
   }
   return constant_floats(std::move(floats), data.shape, data.type);
 }
@@ -158,12 +215,14 @@ void scatter_product(NodeImport& node, const View& data, const View& updates, co
   const int h = hit != nullptr ? k.operand(*hit, hit_labels) : -1;
   const int32_t chosen = k.use(p);
   const int32_t value = k.use(u);
-  const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(0)});
-  int32_t root = k.reduce(Reduction::sum, summed, picked);
-  if (!zero) {
-    const int32_t old = k.use(d);
-    if (scatter.add)
-      root = k.apply(Op::add, {old, root});
+  const Joining joining = joining_of(scatter.update);
+  const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(joining.none)});
+  int32_t root = k.reduce(joining.reduction, summed, picked);
+  const bool sum = joining.op == Op::add;
+  if (!zero || !sum) {
+    const int32_t old = zero ? k.constant(0) : k.use(d);
+    if (scatter.update != Update::replace)
+      root = k.apply(joining.op, {old, root});
     else {
       const int32_t here = k.use(h);
       root = k.apply(Op::where, {here, root, old});
@@ -185,15 +244,16 @@ std::vector<bool> last_updates(const std::vector<int64_t>& positions) {
 }
 
 /// Rows of `data` along `axis` are written by rows of the updates.
-void scatter_rows(NodeImport& node, int axis, const Scatter& scatter, const View& updates) {
-  const View& data = node.input(0);
+void scatter_rows(NodeImport& node, const View& data, int axis, const Scatter& scatter,
+                  const View& updates) {
   const bool zero = all_zero(node, 0);
-  if (scatter.add && axis == 0 && updates.selection) {
+  const bool replaces = scatter.update == Update::replace;
+  if (scatter.update == Update::add && axis == 0 && updates.selection) {
     return scatter_selection(node, data, *updates.selection, scatter, zero);
   }
   const auto rows = static_cast<int64_t>(scatter.targets.size());
   const std::vector<bool> kept =
-      scatter.add ? std::vector<bool>(scatter.targets.size(), true) : last_updates(scatter.targets);
+      replaces ? last_updates(scatter.targets) : std::vector<bool>(scatter.targets.size(), true);
   std::vector<std::pair<int64_t, float>> matrix;
   std::vector<int64_t> hit(static_cast<size_t>(scatter.extent), 0);
   for (int64_t e = 0; e < rows; ++e) {
@@ -209,17 +269,18 @@ void scatter_rows(NodeImport& node, int axis, const Scatter& scatter, const View
   std::vector<int> update_labels = all_labels(data.rank());
   update_labels[static_cast<size_t>(axis)] = kSource;
   scatter_product(node, data, updates, chosen, {axis, kSource}, update_labels, {kSource}, scatter,
-                  zero, scatter.add ? nullptr : &here, {axis});
+                  zero, replaces ? &here : nullptr, {axis});
 }
 
 /// Targets that differ between columns: updates and data as vectors.
-void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, bool add) {
+void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, Update update) {
   const View& data = node.input(0);
   const View& updates = node.input(2);
-  Scatter scatter{positions, data.size(), add};
+  const Scatter scatter{positions, data.size(), update};
+  const bool replaces = update == Update::replace;
   const auto count = static_cast<int64_t>(positions.size());
   const std::vector<bool> kept =
-      add ? std::vector<bool>(positions.size(), true) : last_updates(positions);
+      replaces ? last_updates(positions) : std::vector<bool>(positions.size(), true);
   if (data.size() > kMaxFoldedElements) node.reject("the scatter is too large");
   std::vector<std::pair<int64_t, float>> matrix;
   std::vector<int64_t> hit(static_cast<size_t>(data.size()), 0);
@@ -241,14 +302,15 @@ void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, bool 
   for (int d = 0; d < updates.rank(); ++d) summed.push_back(kSource + d);
   labels.insert(labels.end(), summed.begin(), summed.end());
   scatter_product(node, data, updates, chosen, labels, summed, summed, scatter, all_zero(node, 0),
-                  add ? nullptr : &here, all_labels(data.rank()));
+                  replaces ? &here : nullptr, all_labels(data.rank()));
 }
 
 void scatter_elements(NodeImport& node) {
   const View& data = node.input(0);
   const int axis = node.axis(node.integer("axis", 0), data.rank());
-  const bool add = adds(node);
-  if (scatter_ranked(node, add)) return;
+  const Update update = update_of(node);
+  const bool ranked = update == Update::replace || update == Update::add;
+  if (ranked && scatter_ranked(node, update == Update::add)) return;
   const ConstantPtr index = node.constant_input(1, "the indices");
   const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
   const View& updates = node.input(2);
@@ -259,76 +321,54 @@ void scatter_elements(NodeImport& node) {
   }
   if (updates.size() == 0) return node.output(0, data);
   const auto positions = element_positions(*index, indices, data.shape(), axis);
-  if (!add) warn_of_repeats(node, positions);
+  if (update == Update::replace) warn_of_repeats(node, positions);
   const ConstantPtr old = node.try_constant(0);
   const ConstantPtr fresh = node.try_constant(2);
-  if (old && fresh) return node.output_constant(0, scattered(*old, *fresh, positions, add));
+  if (old && fresh) return node.output_constant(0, scattered(*old, *fresh, positions, update));
   bool full = true;
   for (int d = 0; d < data.rank(); ++d)
     full = full && (d == axis || updates.extent(d) == data.extent(d));
   const auto targets = targets_by_row(*index, indices, axis);
-  if (!full || !targets) return scatter_flat(node, positions, add);
-  scatter_rows(node, axis, {*targets, data.extent(axis), add}, updates);
-}
-
-/// Linear positions (in units of the inner block) of the index tuples of a ScatterND.
-std::vector<int64_t> tuple_positions(const NodeImport& node, const std::vector<int64_t>& indices,
-                                     int64_t depth, const View& data) {
-  std::vector<int64_t> positions;
-  for (size_t i = 0; i < indices.size(); i += static_cast<size_t>(depth)) {
-    int64_t p = 0;
-    for (int64_t d = 0; d < depth; ++d) {
-      const int64_t extent = data.extent(static_cast<int>(d));
-      const int64_t at = checked_indices(node, {indices[i + static_cast<size_t>(d)]}, extent)[0];
-      p = p * extent + at;
-    }
-    positions.push_back(p);
-  }
-  return positions;
+  if (!full || !targets) return scatter_flat(node, positions, update);
+  scatter_rows(node, data, axis, {*targets, data.extent(axis), update}, updates);
 }
 
 void scatter_nd(NodeImport& node) {
   const View& data = node.input(0);
-  const bool add = adds(node);
+  const Update update = update_of(node);
   const ConstantPtr index = node.constant_input(1, "the indices");
   const auto indices = node.ints_input(1, "the indices");
   const int64_t depth = index->shape.empty() ? 0 : index->shape.back();
   if (depth < 1 || depth > data.rank()) node.reject("the indices do not fit the data");
-  const auto tuples = tuple_positions(node, indices, depth, data);
-  if (!add) warn_of_repeats(node, tuples);
-  std::vector<int64_t> rest;
-  int64_t inner = 1;
-  for (int d = static_cast<int>(depth); d < data.rank(); ++d) {
-    rest.push_back(data.extent(d));
-    inner *= data.extent(d);
-  }
-  const auto count = static_cast<int64_t>(tuples.size());
+  const IndexedBlocks blocks = indexed_blocks(node, data, 0, depth, indices);
+  if (update == Update::replace) warn_of_repeats(node, blocks.places);
+  const auto count = static_cast<int64_t>(blocks.places.size());
+  std::vector<int64_t> shape = blocks.shape;
+  shape[0] = count;
+  const int64_t inner = element_count({shape.begin() + 1, shape.end()});
   if (node.input(2).size() != count * inner) node.reject("the updates do not fit the indices");
   if (node.input(2).size() == 0) return node.output(0, data);
   const ConstantPtr old = node.try_constant(0);
   const ConstantPtr fresh = node.try_constant(2);
   if (old && fresh) {
     std::vector<int64_t> positions;
-    for (const int64_t t : tuples) {
+    for (const int64_t t : blocks.places) {
       for (int64_t k = 0; k < inner; ++k) positions.push_back(t * inner + k);
     }
-    return node.output_constant(0, scattered(*old, *fresh, positions, add));
+    return node.output_constant(0, scattered(*old, *fresh, positions, update));
   }
+  const View rows = node.reshaped(data, blocks.shape);
+  scatter_rows(node, rows, 0, {blocks.places, blocks.shape[0], update},
+               node.reshaped(node.input(2), shape));
   if (depth > 1)
-    node.reject(
-        "index tuples of more than one element, of tensors that are not constant, are not "
-        "supported");
-  std::vector<int64_t> shape = {count};
-  shape.insert(shape.end(), rest.begin(), rest.end());
-  scatter_rows(node, 0, {tuples, data.extent(0), add}, node.reshaped(node.input(2), shape));
+    node.output(0, node.reshaped(node.importer().value(node.output_name(0)), data.shape()));
 }
 
 constexpr OperatorRow kScatterRows[] = {
     {"Scatter", scatter_elements, "indices that are neither constant nor of a TopK"},
     {"ScatterElements", scatter_elements,
-     "indices that are neither constant nor of a TopK; reductions mul, min, max"},
-    {"ScatterND", scatter_nd,
-     "indices that are not constant; longer index tuples unless all is constant"},
+     "indices that are neither constant nor of a TopK (of one: reductions other than add)"},
+    {"ScatterND", scatter_nd, "indices that are not constant"},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Convolution and pooling: subscripts stride * output + dilation * kernel - padding. Out of range
 // reads 0, which is what padding means for a sum; pooling guards its windows where it matters.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -11,6 +12,7 @@
 #include "import/operators/registry.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -59,6 +61,10 @@ Window window_of(const NodeImport& node, const View& x, std::vector<int64_t> ker
   w.begin.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(n));
   w.end.assign(pads.begin() + static_cast<std::ptrdiff_t>(n), pads.end());
   const std::string automatic = node.text("auto_pad", "NOTSET");
+  if (automatic != "NOTSET" && automatic != "VALID" && !automatic.starts_with("SAME_"))
+    node.reject(fmt::format(
+        "attribute 'auto_pad' is '{}', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID",
+        shown(automatic)));
   const bool up = node.integer("ceil_mode", 0) != 0;
   for (size_t d = 0; d < n; ++d) {
     const int64_t extent = x.extent(static_cast<int>(d) + 2);
@@ -151,6 +157,10 @@ void conv(NodeImport& node) {
   }
   std::vector<int64_t> kernel = weights.shape();
   kernel.erase(kernel.begin(), kernel.begin() + 2);
+  if (node.has_attribute("kernel_shape") && node.integers("kernel_shape") != kernel) {
+    node.reject(fmt::format("attribute 'kernel_shape' is [{}], but the weights have [{}]",
+                            fmt::join(node.integers("kernel_shape"), ","), fmt::join(kernel, ",")));
+  }
   const Window w = window_of(node, x, kernel);
   std::vector<int64_t> grouped = {groups, filters / groups, channels / groups};
   grouped.insert(grouped.end(), kernel.begin(), kernel.end());
@@ -264,6 +274,7 @@ void pooling(NodeImport& node) {
 
 void max_pool(NodeImport& node) {
   if (node.has_output(1)) node.reject("the positions of the maxima (output 1) are not supported");
+  node.ignore({"storage_order"});  // of these positions
   pooling<Pool::maximum>(node);
 }
 
@@ -276,8 +287,18 @@ void global_pool(NodeImport& node) {
   node.define(0, reduced_view(node, reduction, x, axes));
 }
 
-/// Padding by repeating (edge) or mirroring (reflect) what is there: a selection.
-void pad_by_selection(NodeImport& node, const std::vector<int64_t>& pads, bool edge) {
+enum class Repeated { edge, mirrored, around };
+
+/// The element that stands at place i of a dimension of n, from before its first to after its last.
+int64_t repeated_element(Repeated how, int64_t i, int64_t n) {
+  if (how == Repeated::edge) return std::clamp<int64_t>(i, 0, n - 1);
+  if (how == Repeated::around) return (i % n + n) % n;
+  return i < 0 ? -i : i >= n ? 2 * n - 2 - i : i;
+}
+
+/// Padding by what is there: the edge, all of it mirrored or again from the other side. A
+/// selection.
+void pad_by_selection(NodeImport& node, const std::vector<int64_t>& pads, Repeated how) {
   View x = node.input(0);
   const int rank = x.rank();
   for (int d = 0; d < rank; ++d) {
@@ -286,40 +307,68 @@ void pad_by_selection(NodeImport& node, const std::vector<int64_t>& pads, bool e
     const int64_t n = x.extent(d);
     if (low < 0 || high < 0 || low > kMaxWindow || high > kMaxWindow)
       node.reject("a pad is out of range");
-    if (!edge && (low >= n || high >= n)) node.reject("a pad exceeds what can be mirrored");
     if (low == 0 && high == 0) continue;
+    if (how == Repeated::mirrored && n > 0 && (low >= n || high >= n))
+      node.reject("a pad exceeds what can be mirrored");
     if (n == 0) node.reject(fmt::format("dimension {} has no element to repeat", d));
     std::vector<int64_t> indices;
-    for (int64_t i = -low; i < n + high; ++i) {
-      const int64_t mirrored = i < 0 ? -i : i >= n ? 2 * n - 2 - i : i;
-      indices.push_back(edge ? std::clamp<int64_t>(i, 0, n - 1) : mirrored);
-    }
+    for (int64_t i = -low; i < n + high; ++i) indices.push_back(repeated_element(how, i, n));
     x = select_elements(node, x, indices, d);
   }
   node.output(0, x);
 }
 
+/// The pads before all dimensions, then those after them: as given, or given for the axes of
+/// input 3 (since opset 18).
+std::vector<int64_t> pads_of(const NodeImport& node, int rank) {
+  const auto given = node.ints(1, node.opset() < 2 ? "paddings" : "pads", "the pads");
+  std::vector<int64_t> axes(static_cast<size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (node.has_input(3)) axes = node.ints_input(3, "the axes");
+  if (!given || given->size() != 2 * axes.size()) {
+    node.reject(fmt::format("{} pads, expected two for each of {} dimensions",
+                            given ? given->size() : 0, axes.size()));
+  }
+  std::vector<int64_t> pads(2 * static_cast<size_t>(rank), 0);
+  std::vector<bool> padded(static_cast<size_t>(rank), false);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto d = static_cast<size_t>(node.axis(axes[i], rank));
+    if (padded[d]) node.reject(fmt::format("axis {} is given twice", axes[i]));
+    padded[d] = true;
+    pads[d] = (*given)[i];
+    pads[d + static_cast<size_t>(rank)] = (*given)[i + axes.size()];
+  }
+  return pads;
+}
+
 /// Constant padding: the input in its place, the value elsewhere.
 void pad(NodeImport& node) {
   const std::string mode = node.text("mode", "constant");
-  const auto given = node.ints(1, "pads", "the pads");
   View x = node.input(0);
   const int rank = x.rank();
-  if (!given || static_cast<int>(given->size()) != 2 * rank)
-    node.reject("expected two pads for each dimension");
-  if (mode == "edge" || mode == "reflect") return pad_by_selection(node, *given, mode == "edge");
+  const std::vector<int64_t> pads = pads_of(node, rank);
+  if (mode == "edge" || mode == "reflect" || (mode == "wrap" && node.opset() >= 19)) {
+    node.ignore_input(2);  // the constant
+    node.ignore({"value"});
+    const Repeated how = mode == "edge"      ? Repeated::edge
+                         : mode == "reflect" ? Repeated::mirrored
+                                             : Repeated::around;
+    return pad_by_selection(node, pads, how);
+  }
   if (mode != "constant") {
-    node.reject("mode '" + mode + "' is not supported, expected constant, edge or reflect");
+    node.reject(fmt::format("mode '{}' is none of opset {}, expected constant, edge, reflect{}",
+                            shown(mode), node.opset(), node.opset() >= 19 ? " or wrap" : ""));
   }
   float value = node.real("value", 0);
   if (node.has_input(2)) {
     const ConstantPtr data = node.constant_input(2, "the value");
-    if (data->size() == 1) value = data->as_float(0);
+    if (data->size() != 1)
+      node.reject(fmt::format("the value has {} elements, expected one", data->size()));
+    value = data->as_float(0);
   }
   for (int d = 0; d < rank; ++d) {  // negative pads cut
-    int64_t low = std::min<int64_t>(0, (*given)[static_cast<size_t>(d)]);
-    int64_t high =
-        std::min<int64_t>(0, (*given)[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
+    int64_t low = std::min<int64_t>(0, pads[static_cast<size_t>(d)]);
+    int64_t high = std::min<int64_t>(0, pads[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
     if (low < -kMaxWindow || high < -kMaxWindow || -low - high > x.extent(d))
       node.reject(fmt::format("pads {} and {} remove more than the extent {} of dimension {}", low,
                               high, x.extent(d), d));
@@ -329,9 +378,9 @@ void pad(NodeImport& node) {
   View moved = x;
   std::vector<int> padded;
   for (int d = 0; d < rank; ++d) {
-    const int64_t low = std::max<int64_t>(0, (*given)[static_cast<size_t>(d)]);
+    const int64_t low = std::max<int64_t>(0, pads[static_cast<size_t>(d)]);
     const int64_t high =
-        std::max<int64_t>(0, (*given)[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
+        std::max<int64_t>(0, pads[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
     if (low > (int64_t{1} << 40) || high > (int64_t{1} << 40)) node.reject("a pad is too large");
     if (low == 0 && high == 0) continue;
     padded.push_back(d);
@@ -341,7 +390,7 @@ void pad(NodeImport& node) {
   int32_t root = k.use(o);
   int32_t within = -1;
   for (const int d : padded) {
-    const auto low = static_cast<float>(std::max<int64_t>(0, (*given)[static_cast<size_t>(d)]));
+    const auto low = static_cast<float>(std::max<int64_t>(0, pads[static_cast<size_t>(d)]));
     const int32_t from = k.apply(Op::ge, {k.coordinate(d), k.constant(low)});
     const int32_t to =
         k.apply(Op::lt, {k.coordinate(d), k.constant(low + static_cast<float>(x.extent(d)))});
@@ -360,7 +409,7 @@ constexpr OperatorRow kWindowRows[] = {
     {"GlobalAveragePool", global_pool<Reduction::mean>},
     {"GlobalMaxPool", global_pool<Reduction::max>},
     {"MaxPool", max_pool, "the positions of the maxima"},
-    {"Pad", pad, "mode wrap; a value that is not constant"},
+    {"Pad", pad, "a value that is not constant"},
 };
 
 }  // namespace

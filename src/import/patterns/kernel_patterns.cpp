@@ -150,6 +150,25 @@ std::set<int> gelu(const Flow& flow, int core) {
   return last == add ? std::set<int>{} : members;
 }
 
+/// Whether the node rounds to a type of 16 bits.
+bool rounds(const OnnxNode& node) {
+  constexpr int64_t kFloat16 = 10, kBfloat16 = 16;
+  const auto to = node.attributes.find("to");
+  return node.op == "Cast" && to != node.attributes.end() &&
+         (to->second.i == kFloat16 || to->second.i == kBfloat16);
+}
+
+/// What only a rounding Cast reads is not stored before: both are one kernel.
+void join_rounding(const Flow& flow, int cast, std::vector<int>& groups) {
+  const int producer = flow.producer(flow.input(cast, 0));
+  if (producer < 0 || flow.user(producer) != cast || flow.node(producer).outputs.size() != 1)
+    return;
+  const int group = groups[static_cast<size_t>(producer)];
+  for (int& each : groups) {
+    if (each == group) each = groups[static_cast<size_t>(cast)];
+  }
+}
+
 }  // namespace
 
 std::vector<int> find_kernels(const OnnxModel& model) {
@@ -166,6 +185,9 @@ std::vector<int> find_kernels(const OnnxModel& model) {
                                    [&](int m) { return groups[static_cast<size_t>(m)] != m; });
     if (members.empty() || taken) continue;
     for (const int m : members) groups[static_cast<size_t>(m)] = *members.rbegin();
+  }
+  for (size_t n = 0; n < model.nodes.size(); ++n) {
+    if (rounds(model.nodes[n])) join_rounding(flow, static_cast<int>(n), groups);
   }
   return groups;
 }

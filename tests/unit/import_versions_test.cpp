@@ -1,0 +1,268 @@
+// Nodes are read by the definition of their opset, or refused: attributes and inputs that it does
+// not have, broadcasting of old opsets, functions of the model, branches, casts.
+#include <gtest/gtest.h>
+
+#include "import_program.h"
+
+namespace fuseflow {
+namespace {
+
+using Binds = std::map<std::string, std::string>;
+using Floats = std::vector<float>;
+
+onnx::ModelProto of_opset(int opset, const std::string& graph) {
+  return onnx_of("<ir_version: 10, opset_import: [\"\" : " + std::to_string(opset) + "]> g " +
+                 graph);
+}
+
+Program imported(const onnx::ModelProto& model, const Binds& binds) {
+  ImportOptions options;
+  for (const auto& [name, text] : binds) options.bindings[name] = parse_binding(text);
+  return import_by_file(model, options);
+}
+
+Floats values_of(int opset, const std::string& graph, const Binds& binds) {
+  return result_of(imported(of_opset(opset, graph), binds));
+}
+
+std::string fault(const onnx::ModelProto& model, const Binds& binds) {
+  try {
+    imported(model, binds);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+void expect_fault(int opset, const std::string& graph, const Binds& binds,
+                  const std::string& part) {
+  const std::string told = fault(of_opset(opset, graph), binds);
+  EXPECT_NE(told.find(part), std::string::npos) << told;
+}
+
+const Tensor& result_tensor(const Program& program) {
+  return program.tensors.at(static_cast<size_t>(find_tensor(program, "y")));
+}
+
+const Binds kX = {{"x", "values(-2, 0.5, 3)"}};
+
+TEST(ImportAttributes, ThatTheOpsetDoesNotHaveAreRefused) {
+  expect_fault(18, "(float[3] x) => (float[3] y) { y = LeakyRelu<aplha = 0.5>(x) }", kX,
+               "has no attribute 'aplha' in opset 18, expected alpha; did you mean 'alpha'?");
+  expect_fault(18, "(float[1,3] x) => (float[3] y) { y = Squeeze<axes = [0]>(x) }",
+               {{"x", "values(1, 2, 3)"}},
+               "has no attribute 'axes' in opset 18 (it has in opsets 1 to 12), expected none");
+  expect_fault(13, "(float[3] x) => (float[3] y) { y = Gelu(x) }", kX,
+               "is an operator since opset 20, but the node was written for opset 13");
+  expect_fault(18, "(float[3] x) => (float[6] y) { y = Concat(x, x) }", kX,
+               "attribute 'axis' is missing");
+  expect_fault(18, "(float[3] x) => (float[3] y) { y = LeakyRelu<alpha = 1>(x) }", kX,
+               "attribute 'alpha' is an integer, expected a number with a fraction");
+}
+
+TEST(ImportAttributes, NewOpsetsAreReadWithoutAWarning) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(values_of(28, "(float[3] x) => (float[3] y) { y = Relu(x) }", kX), (Floats{0, 0.5, 3}));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(ImportPad, AxesOfOpset18) {
+  const Binds x = {{"x", "values(1, 2, 3, 4)"}};
+  const std::string head = "(float[2,2] x) => (float[N,M] y) <int64[2] p = {1, 0}, float v = {9}, ";
+  const std::string node = "> { y = Pad(x, p, v, a) }";
+  EXPECT_EQ(values_of(18, head + "int64[1] a = {0}" + node, x), (Floats{9, 9, 1, 2, 3, 4}));
+  EXPECT_EQ(values_of(18, head + "int64[1] a = {-1}" + node, x), (Floats{9, 1, 2, 9, 3, 4}));
+  expect_fault(18, head + "int64[2] a = {0, 1}" + node, x, "2 pads, expected two for each of 2");
+  expect_fault(13, head + "int64[1] a = {0}" + node, x, "has 4 inputs, expected 2 to 3");
+}
+
+TEST(ImportPad, AroundTheOtherEnd) {
+  EXPECT_EQ(values_of(19,
+                      "(float[3] x) => (float[N] y) <int64[2] p = {4, 1}> "
+                      "{ y = Pad<mode = \"wrap\">(x, p) }",
+                      {{"x", "values(1, 2, 3)"}}),
+            (Floats{3, 1, 2, 3, 1, 2, 3, 1}));
+}
+
+TEST(ImportOldOpsets, BroadcastWhereTheAttributeSaysSo) {
+  const Binds x = {{"x", "values(1, 2, 3, 4)"}};
+  const std::string head = "(float[2,2] x) => (float[2,2] y) <float[2] b = {10, 20}> ";
+  EXPECT_EQ(values_of(6, head + "{ y = Add<broadcast = 1, axis = 0>(x, b) }", x),
+            (Floats{11, 12, 23, 24}));
+  EXPECT_EQ(values_of(6, head + "{ y = Add<broadcast = 1>(x, b) }", x), (Floats{11, 22, 13, 24}));
+  EXPECT_EQ(values_of(7, head + "{ y = Add(x, b) }", x), (Floats{11, 22, 13, 24}));
+  expect_fault(6, head + "{ y = Sub(x, b) }", x, "expected one shape in opset 6");
+  expect_fault(6, head + "{ y = Max(x, b) }", x, "expected one shape in opset 6");
+  EXPECT_EQ(values_of(6,
+                      "(float[1,2,2] x) => (float[1,2,2] y) <float[2] s = {0.5, 10}> "
+                      "{ y = PRelu(x, s) }",
+                      {{"x", "values(-1, 2, -3, -4)"}}),
+            (Floats{-0.5, 2, -30, -40}));
+}
+
+TEST(ImportOldOpsets, DefaultsOfTheirDefinitions) {
+  const Binds x = {{"x", "values(1, 2)"}};
+  EXPECT_EQ(values_of(1, "(float[2,1] x) => (float[2,2] y) { y = Concat(x, x) }", x),
+            (Floats{1, 1, 2, 2}));
+  const std::string norm =
+      "(float[1,2] x) => (float[1,2] y) <float[2] o = {1, 1}, float[2] z = {0, 0}> "
+      "{ y = BatchNormalization<";
+  expect_fault(6, norm + "epsilon = 0.0>(x, o, z, z, o) }", x, "training mode");
+  EXPECT_EQ(values_of(6, norm + "epsilon = 0.0, is_test = 1>(x, o, z, z, o) }", x), (Floats{1, 2}));
+  expect_fault(8, norm + "spatial = 0>(x, o, z, z, o) }", x, "spatial = 0");
+  expect_fault(6, "(float[2] x) => (float[2] y) { y = Dropout(x) }", x, "it drops at random");
+}
+
+TEST(ImportFunctions, DefaultsAndOverloadsAndResultsThatAreInputs) {
+  const std::string head = "<ir_version: 10, opset_import: [\"\" : 18, \"my\" : 1]> g ";
+  const std::string leaky =
+      "<domain: \"my\", opset_import: [\"\" : 18]> f <alpha : float = 0.5> (u) => (v) "
+      "{ v = LeakyRelu<alpha : float = @alpha>(u) }";
+  const auto run = [&](const std::string& text) { return result_of(imported(onnx_of(text), kX)); };
+  const std::string graph = "(float[3] x) => (float[3] y) ";
+  EXPECT_EQ(run(head + graph + "{ y = my.f(x) }" + leaky), (Floats{-1, 0.5, 3}));
+  EXPECT_EQ(run(head + graph + "{ y = my.f<alpha = 2.0>(x) }" + leaky), (Floats{-4, 0.5, 3}));
+  const std::string told =
+      fault(onnx_of(head + graph + "{ y = my.f<alhpa = 2.0>(x) }" + leaky), kX);
+  EXPECT_NE(told.find("has no attribute 'alhpa'; did you mean 'alpha'?"), std::string::npos)
+      << told;
+  const std::string two =
+      "<domain: \"my\", overload: \"a\", opset_import: [\"\" : 18]> f (u) => (v) { v = Neg(u) } "
+      "<domain: \"my\", overload: \"b\", opset_import: [\"\" : 18]> f (u) => (v) { v = Abs(u) }";
+  EXPECT_EQ(run(head + graph + "{ y = my.f:a(x) }" + two), (Floats{2, -0.5, -3}));
+  EXPECT_EQ(run(head + graph + "{ y = my.f:b(x) }" + two), (Floats{2, 0.5, 3}));
+  const std::string missing = fault(onnx_of(head + graph + "{ y = my.f:c(x) }" + two), kX);
+  EXPECT_NE(missing.find("overload 'c', which the model does not define"), std::string::npos);
+  const std::string through =
+      "<domain: \"my\", opset_import: [\"\" : 18]> f (u) => (u, v) { v = Neg(u) }";
+  EXPECT_EQ(run(head + graph + "{ a, b = my.f(x) y = Add(a, a) }" + through), (Floats{-4, 1, 6}));
+}
+
+TEST(ImportFunctions, TowersEnd) {
+  std::string text =
+      "<ir_version: 10, opset_import: [\"\" : 18, \"my\" : 1]> g (float[3] x) => (float[3] y) "
+      "{ y = my.f19(x) }";
+  for (int level = 1; level <= 19; ++level) {
+    const std::string below = level == 1 ? "Relu" : "my.f" + std::to_string(level - 1);
+    text += "<domain: \"my\", opset_import: [\"\" : 18]> f" + std::to_string(level) +
+            " (u) => (w) { v = " + below + "(u) w = " + below + "(v) }";
+  }
+  const std::string told = fault(onnx_of(text), kX);
+  EXPECT_NE(told.find("the model has more than 262144 nodes"), std::string::npos) << told;
+}
+
+TEST(ImportIf, TheBranchOfAConstantCondition) {
+  const std::string branches =
+      "<then_branch = t () => (float[3] a) { a = Relu(x) }, "
+      "else_branch = e () => (float[3] a) <float w = {2}> { b = Mul(x, w) a = Neg(b) }>";
+  const std::string constant = "(float[3] x) => (float[3] y) <bool c = {";
+  EXPECT_EQ(values_of(18, constant + "1}> { y = If" + branches + "(c) }", kX), (Floats{0, 0.5, 3}));
+  EXPECT_EQ(values_of(18, constant + "0}> { y = If" + branches + "(c) }", kX), (Floats{4, -1, -6}));
+  // Of a shape, with nodes behind it; and of a bound boolean.
+  EXPECT_EQ(values_of(18,
+                      "(float[3] x) => (float[3] y) <int64 n = {3}> { s = Size(x) c = Equal(s, n) "
+                      "z = If" +
+                          branches + "(c) y = Add(z, z) }",
+                      kX),
+            (Floats{0, 1, 6}));
+  const std::string bound = "(float[3] x, bool c) => (float[3] y) { y = If" + branches + "(c) }";
+  EXPECT_EQ(values_of(18, bound, {{"x", "values(-2, 0.5, 3)"}, {"c", "values(0)"}}),
+            (Floats{4, -1, -6}));
+  expect_fault(18,
+               "(float[3] x) => (float[3] y) { m = ReduceSum(x) k = Cast<to = 9>(m) "
+               "c = Squeeze(k) y = If" +
+                   branches + "(c) }",
+               kX, "the condition (input 0) must be constant");
+}
+
+TEST(ImportCast, IntegersWrap) {
+  const Binds whole = {{"x", "values(300, -129, 5, 65541, -1)"}};
+  const auto cast = [&](int to) {
+    return values_of(18,
+                     "(int64[5] x) => (float[5] y) { i = Cast<to = " + std::to_string(to) +
+                         ">(x) y = Cast<to = 1>(i) }",
+                     whole);
+  };
+  EXPECT_EQ(cast(3), (Floats{44, 127, 5, 5, -1}));        // int8
+  EXPECT_EQ(cast(2), (Floats{44, 127, 5, 5, 255}));       // uint8
+  EXPECT_EQ(cast(5), (Floats{300, -129, 5, 5, -1}));      // int16
+  EXPECT_EQ(cast(4), (Floats{300, 65407, 5, 5, 65535}));  // uint16
+  EXPECT_EQ(cast(6), (Floats{300, -129, 5, 65541, -1}));  // int32
+  const Program bytes =
+      imported(of_opset(18, "(int8[3] x) => (uint8[3] y) { y = Cast<to = 2>(x) }"),
+               {{"x", "values(-1, -128, 7)"}});
+  EXPECT_EQ(result_of(bytes), (Floats{255, 128, 7}));  // computed
+  EXPECT_EQ(result_tensor(bytes).type, ElementType::u8);
+}
+
+TEST(ImportCast, SixteenBitsRoundAndAreDeclared) {
+  const Binds x = {{"x", "values(0.1, 70000, 1)"}};
+  const std::string there_and_back = "(float[3] x) => (float[3] y) { h = Cast<to = 10>(x) ";
+  const Floats rounded = values_of(18, there_and_back + "y = Cast<to = 1>(h) }", x);
+  EXPECT_EQ(rounded, (Floats{0.0999755859375F, std::numeric_limits<float>::infinity(), 1}));
+  const Program half = imported(
+      of_opset(18, "(float[3] x) => (float16[3] y) { s = Softmax(x) y = Cast<to = 10>(s) }"), x);
+  EXPECT_EQ(result_tensor(half).type, ElementType::f16);
+  EXPECT_EQ(half.regions.size(), 1U);  // the Cast belongs to the kernel whose result it rounds
+}
+
+TEST(ImportIndices, TuplesGatherBlocks) {
+  const Binds x = {{"x", "values(1, 2, 3, 4, 5, 6, 7, 8)"}};
+  EXPECT_EQ(values_of(18,
+                      "(float[2,2,2] x) => (float[2,2] y) <int64[2,2] i = {1, 0, 0, -1}> "
+                      "{ y = GatherND(x, i) }",
+                      x),
+            (Floats{5, 6, 3, 4}));
+  EXPECT_EQ(values_of(18,
+                      "(float[2,2,2] x) => (float[2,2] y) <int64[2,1] i = {1, 0}> "
+                      "{ y = GatherND<batch_dims = 1>(x, i) }",
+                      x),
+            (Floats{3, 4, 5, 6}));
+  EXPECT_EQ(values_of(18,
+                      "(float[2,2,2] x, float[2,2] u) => (float[2,2,2] y) "
+                      "<int64[2,2] i = {1, 0, 0, 1}> { y = ScatterND(x, i, u) }",
+                      {{"x", "values(1, 2, 3, 4, 5, 6, 7, 8)"}, {"u", "values(10, 20, 30, 40)"}}),
+            (Floats{1, 2, 30, 40, 10, 20, 7, 8}));
+}
+
+TEST(ImportIndices, ScattersWithAReduction) {
+  const Binds x = {{"x", "values(1, 2, 3)"}, {"u", "values(5, -1, 2, 4)"}};
+  const auto run = [&](const std::string& reduction) {
+    return values_of(18,
+                     "(float[3] x, float[4] u) => (float[3] y) <int64[4] i = {0, 0, 2, 0}> "
+                     "{ y = ScatterElements<axis = 0, reduction = \"" +
+                         reduction + "\">(x, i, u) }",
+                     x);
+  };
+  EXPECT_EQ(run("max"), (Floats{5, 2, 3}));
+  EXPECT_EQ(run("min"), (Floats{-1, 2, 2}));
+  EXPECT_EQ(run("mul"), (Floats{-20, 2, 6}));
+  EXPECT_EQ(run("add"), (Floats{9, 2, 5}));
+  expect_fault(17,
+               "(float[3] x, float[4] u) => (float[3] y) <int64[4] i = {0, 0, 2, 0}> "
+               "{ y = ScatterElements<axis = 0, reduction = \"max\">(x, i, u) }",
+               x, "reduction 'max', expected none, add or mul");
+}
+
+TEST(ImportOutputs, OneTwiceIsRefused) {
+  const std::string told =
+      fault(of_opset(18, "(float[3] x) => (float[3] y, float[3] y) { y = Relu(x) }"), kX);
+  EXPECT_NE(told.find("output 'y' is given twice"), std::string::npos) << told;
+}
+
+TEST(ImportSparse, OneIndexTwiceIsRefused) {
+  auto model = of_opset(18, "(float[2,2] x) => (float[2,2] y) { y = Add(x, w) }");
+  auto* w = model.mutable_graph()->add_sparse_initializer();
+  w->mutable_values()->set_name("w");
+  w->mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+  w->mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+  for (auto* t : {w->mutable_values(), w->mutable_indices()}) t->add_dims(2);
+  for (const int64_t at : {1, 1}) w->mutable_indices()->add_int64_data(at);
+  for (const float v : {5.0F, 7.0F}) w->mutable_values()->add_float_data(v);
+  for (const int64_t e : {2, 2}) w->add_dims(e);
+  const std::string told = fault(model, {{"x", "values(1, 2, 3, 4)"}});
+  EXPECT_NE(told.find("several values for one entry"), std::string::npos) << told;
+}
+
+}  // namespace
+}  // namespace fuseflow
