@@ -26,7 +26,9 @@ struct Value {
   /// With ReferenceOptions::bounds: how far each value, in the order of `dense` or of
   /// `sparse->values`, may move where sums are rounded otherwise; infinite: anywhere. Null: 0.
   std::shared_ptr<const std::vector<float>> bounds = nullptr;
-  float fill_bound = 0;   ///< the same of the sparse storage's fill
+  float fill_bound = 0;  ///< the same of the sparse storage's fill
+  /// No order of sums gives any other value than these: what is computed right is equal to it.
+  bool fixed = false;
   int64_t undecided = 0;  ///< comparisons and other steps that rounding of their operands decides
 
   int64_t elements() const;
@@ -60,15 +62,18 @@ struct ReferenceOptions {
   bool bounds = false;                ///< find Value::bounds too (a multiple of the time)
   bool keep_all = true;               ///< false: values are dropped after their last use
   std::vector<TensorId> wanted = {};  ///< only what these need is evaluated; none: everything
-  int64_t max_bytes = 0;              ///< of all arrays together; 0: no limit
+  /// Only the statements of this region are evaluated; what they read of others is in `inputs`. -1:
+  /// all, or those of the reference section in the place of those that they were rewritten to.
+  int region = -1;
+  int64_t max_bytes = 0;  ///< of all arrays together; 0: no limit
   /// Asked now and then, by one thread at a time, maybe not the caller's: why the evaluation shall
   /// end, or nothing.
   std::function<std::string(const ReferenceProgress&)> stop = {};
 };
 
-/// Values of all tensors by TensorId. `inputs` holds a storage for every input and constant that a
-/// statement reads. Throws Error(rejected) for a statement too large to evaluate, and
-/// ReferenceStopped.
+/// Values of all tensors by TensorId. `inputs` holds a storage for every tensor that a statement
+/// reads and none that is evaluated defines. Throws Error(rejected) for a statement too large to
+/// evaluate, and ReferenceStopped.
 std::vector<Value> evaluate(const Program& program,
                             const std::vector<std::shared_ptr<const Storage>>& inputs,
                             const ReferenceOptions& options = {});

@@ -13,6 +13,17 @@
 
 namespace fuseflow::reference {
 
+/// n results of an operator, and its operands and their bounds side by side.
+struct OperatorRow {
+  const std::vector<std::vector<float>>& operands;
+  const std::vector<std::vector<float>>& bounds;
+  const float* results;
+  int64_t n;
+  /// Of which the two operands are one element of an array: of all, or of one at most.
+  bool all_as_one = false;
+  int64_t as_one = -1;
+};
+
 class StatementEvaluator {
  public:
   StatementEvaluator(Shared& shared, const Statement& statement);
@@ -43,17 +54,20 @@ class StatementEvaluator {
   Table apply_present(Op op, const std::vector<Table>& operands, const PatternPtr& pattern,
                       float fill, const Loops& loops);
   Table apply_everywhere(Op op, const std::vector<Table>& operands, const Loops& loops);
-  /// Bounds of n results, whose operands and bounds lie side by side; counts undecided steps.
-  void bound_results(Op op, const std::vector<std::vector<float>>& operands,
-                     const std::vector<std::vector<float>>& bounds, const float* results, int64_t n,
-                     float* to);
+  /// Bounds of results; counts undecided steps.
+  void bound_results(Op op, const OperatorRow& row, float* to);
 
   Table reduce(int32_t position);
+  Table mean_of_nothing(int32_t position);
   Table contraction(int32_t position, double scale);
   int choose_driver(const std::vector<Table>& factors, const Loops& loops);
   Table fold(const Table& body, const Fold& of);
   Table fold_values(const Table& body, const Fold& of);
   Facts facts(const Table& table);
+  Grid grid(const Table& table);
+  /// Whether every order of such a reduction gives the same.
+  bool fixed(const std::vector<Table>& factors, double terms, double scale);
+  bool fixed(const Table& body, const Fold& of);
   double count(const Loops& over) const;
 
   Shared& shared_;
