@@ -2,6 +2,7 @@
 
 #include "ir/reference_order.h"
 #include "reference/reference.h"
+#include "reference/selection.h"
 #include "reference/statement.h"
 #include "reference/versions.h"
 #include "reference/watch.h"
@@ -108,7 +109,9 @@ std::vector<Value> evaluate(const Program& program,
       shared.grids[t].reset();
     }
     StatementEvaluator evaluator(shared, *statements[s]);
-    shared.values[result] = versions.define(result, evaluator.run());
+    Value computed = evaluator.run();
+    if (options.bounds) computed.selection = selection_of(*statements[s], shared.values, computed);
+    shared.values[result] = versions.define(result, std::move(computed));
     shared.values[result].undecided = evaluator.undecided();
     if (options.on_result) options.on_result(result, shared.values[result]);
     // What reads a copy of given elements reads it as it was loaded.

@@ -17,6 +17,8 @@
 
 namespace fuseflow {
 
+struct Selection;
+
 /// A tensor's value: all elements in row-major order, or a sparse storage where few of them differ
 /// from its fill.
 struct Value {
@@ -26,10 +28,12 @@ struct Value {
   /// With ReferenceOptions::bounds: how far each value, in the order of `dense` or of
   /// `sparse->values`, may move where sums are rounded otherwise; infinite: anywhere. Null: 0.
   std::shared_ptr<const std::vector<float>> bounds = nullptr;
-  float fill_bound = 0;  ///< the same of the sparse storage's fill
+  float fill_bound = 0;   ///< the same of the sparse storage's fill
+  int64_t undecided = 0;  ///< comparisons and other steps that rounding of their operands decides
   /// No order of sums gives any other value than these: what is computed right is equal to it.
   bool fixed = false;
-  int64_t undecided = 0;  ///< comparisons and other steps that rounding of their operands decides
+  /// With ReferenceOptions::bounds: of a maximum or minimum, whether it is one element for sure.
+  std::shared_ptr<const Selection> selection = nullptr;
 
   int64_t elements() const;
   float at(std::span<const int64_t> coords) const;

@@ -110,7 +110,7 @@ bool order_is_free(std::span<const Grid> factors, double terms, double scale) {
 
 float moved(Op op, std::span<const float> x, std::span<const float> r, float result, bool as_one) {
   if (std::all_of(r.begin(), r.end(), [](float bound) { return bound == 0; })) return 0;
-  if (as_one && is_boolean(op)) return 0;
+  if (as_one && (is_boolean(op) || (op == Op::sub && result == 0))) return 0;
   if (op == Op::eq || op == Op::ne) {  // what is between the ends may be equal
     return distance(x[0], x[1]) <= r[0] + r[1] ? 1 : 0;
   }

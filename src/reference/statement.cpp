@@ -7,6 +7,7 @@
 #include "ir/sparsity.h"
 #include "reference/results.h"
 #include "reference/rounding.h"
+#include "reference/selection.h"
 #include "reference/walk.h"
 
 namespace fuseflow::reference {
@@ -251,7 +252,7 @@ Table StatementEvaluator::apply(int32_t position) {
   for (size_t c = 0; c < operands.size(); ++c) {
     operands[c] = spell_out(operands[c], free_indices(node.children[c]), domain_, watch_);
   }
-  return apply_everywhere(node.op, operands, loops);
+  return apply_everywhere(node, operands, loops);
 }
 
 void StatementEvaluator::bound_results(Op op, const OperatorRow& row, float* to) {
@@ -262,8 +263,7 @@ void StatementEvaluator::bound_results(Op op, const OperatorRow& row, float* to)
       x[c] = row.operands[c][i];
       r[c] = row.bounds[c][i];
     }
-    const bool as_one = row.all_as_one || row.as_one == i;
-    to[i] = moved(op, {x, operands}, {r, operands}, row.results[i], as_one);
+    to[i] = moved(op, {x, operands}, {r, operands}, row.results[i], row.is_one(i));
     if (to[i] >= 1 && has_steps(op)) ++undecided_;
   }
 }
@@ -303,8 +303,9 @@ Table StatementEvaluator::apply_present(Op op, const std::vector<Table>& operand
   return table;
 }
 
-Table StatementEvaluator::apply_everywhere(Op op, const std::vector<Table>& operands,
+Table StatementEvaluator::apply_everywhere(const Expr& node, const std::vector<Table>& operands,
                                            const Loops& loops) {
+  const Op op = node.op;
   const auto values = watch_.array(domain_.size(loops));
   const bool exact =
       std::all_of(operands.begin(), operands.end(), [](const Table& t) { return t.exact(); });
@@ -328,6 +329,8 @@ Table StatementEvaluator::apply_everywhere(Op op, const std::vector<Table>& oper
   // Where two operands are read of one array, they may be one element of it.
   const auto stride_of = [&](size_t c) { return inner < 0 ? 0 : operands[c].strides[inner]; };
   const bool one_array = operands.size() == 2 && operands[0].values == operands[1].values;
+  Selected chosen = exact ? Selected{} : selected_of(statement_, node.children, shared_.values);
+  if (operands[chosen.operand].tensor < 0) chosen = {};  // it does not lie as the tensor does
   for_each_point(outer, domain_, pointers, [&](const std::vector<int64_t>& at) {
     const float* rows[3] = {};
     int strides[3] = {};
@@ -346,6 +349,10 @@ Table StatementEvaluator::apply_everywhere(Op op, const std::vector<Table>& oper
     evaluate_many(op, {rows, operands.size()}, {strides, operands.size()}, to, row);
     if (!exact) {
       OperatorRow results{copies, copied_bounds, to, row};
+      if (chosen.selection != nullptr) {
+        results.selected = chosen.selection->certain.data() + at[chosen.operand];
+        results.selected_stride = stride_of(chosen.operand);
+      }
       if (one_array) find_as_one(at[1] - at[0], stride_of(0) - stride_of(1), results);
       bound_results(op, results, bounds->data() + (to - values->data()));
     }

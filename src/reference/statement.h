@@ -22,6 +22,17 @@ struct OperatorRow {
   /// Of which the two operands are one element of an array: of all, or of one at most.
   bool all_as_one = false;
   int64_t as_one = -1;
+  /// Whether the one operand is the other to the last bit where both are equal, by result; null: at
+  /// none.
+  const uint8_t* selected = nullptr;
+  int64_t selected_stride = 0;
+
+  bool is_one(int64_t result) const {
+    if (all_as_one || as_one == result) return true;
+    const auto i = static_cast<size_t>(result);
+    return selected != nullptr && selected[result * selected_stride] != 0 &&
+           operands[0][i] == operands[1][i];
+  }
 };
 
 class StatementEvaluator {
@@ -53,7 +64,7 @@ class StatementEvaluator {
   Table eval_at(int32_t position, const PatternPtr& pattern);
   Table apply_present(Op op, const std::vector<Table>& operands, const PatternPtr& pattern,
                       float fill, const Loops& loops);
-  Table apply_everywhere(Op op, const std::vector<Table>& operands, const Loops& loops);
+  Table apply_everywhere(const Expr& node, const std::vector<Table>& operands, const Loops& loops);
   /// Bounds of results; counts undecided steps.
   void bound_results(Op op, const OperatorRow& row, float* to);
 

@@ -19,9 +19,9 @@ struct CheckedTensor {
   TensorId tensor = -1;
   Comparison comparison;
   bool passes = false;
-  std::string against;    ///< "the reference", or the file's name
-  int64_t undecided = 0;  ///< comparisons on the way that are within rounding of their operands
-  bool equal = false;     ///< nothing of it rounds: it passes if it is equal
+  std::string against;        ///< "the reference", or the file's name
+  int64_t undecided = 0;      ///< comparisons on the way that are within rounding of their operands
+  std::string_view why = {};  ///< it does not pass although it may be within the tolerance
   /// Whether every element was compared; else those that were may pass, and the others be anything.
   bool decided() const { return comparison.excused == 0; }
 };
@@ -34,12 +34,19 @@ struct CheckSettings {
   std::function<std::string(const ReferenceProgress&)> stop = {};
 };
 
-/// What of the expected values may differ by rounding: all of them, since they come from elsewhere
-/// (a file, other statements), or those alone that an order of sums can move.
-enum class Rounds : uint8_t { all, what_is_not_fixed };
+/// How the expected values may differ by rounding.
+enum class Rounds : uint8_t {
+  all,           ///< they come from elsewhere: a file, other statements
+  not_fixed,     ///< but for those that no order of sums moves
+  in_one_region  ///< the same, and no rounding of other regions is in them
+};
+
+/// Of the largest expected value: differences of one region that are larger than this are held
+/// against its rounding, whatever the tolerance.
+inline constexpr double kExamined = 1e-5;
 
 /// Compares; what is within rounding, by the bounds of `expected`, is excused. What does not round
-/// must be equal.
+/// must be equal; what rounds in one region must be within kExamined or the bounds.
 CheckedTensor compared(TensorId tensor, const Value& actual, const Value& expected, Rounds rounds,
                        double tolerance, std::string against);
 

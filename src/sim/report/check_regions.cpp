@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/stored.h"
-
 namespace fuseflow {
 namespace {
 
@@ -16,8 +14,9 @@ class RegionChecker {
   /// What the region reads of others. False if the whole program's reference has seen the same, or
   /// if something of it was not stored.
   bool find_operands(const std::vector<Stored>& stored) {
+    // Of a rewritten program the whole program's reference evaluated other statements.
     const bool rewritten = !program_.reference.statements.empty();
-    bool others = rewritten;  // whose statements the whole program's reference did not evaluate
+    if (!rewritten && !reads_of_others(program_, region_, stored)) return false;
     operands_.assign(program_.tensors.size(), nullptr);
     for (const Statement& statement : program_.regions[region_].statements) {
       for (const Expr& node : statement.nodes) {
@@ -27,10 +26,9 @@ class RegionChecker {
         if (!given && stored[t].region == static_cast<int>(region_)) continue;
         operands_[t] = data_.storage[t];
         if (operands_[t] == nullptr) return false;
-        others = others || (!given && stored[t].region >= 0);
       }
     }
-    return others;
+    return true;
   }
 
   /// Of the tensors: with bounds of its rounding where it differs.
@@ -57,9 +55,10 @@ class RegionChecker {
     const auto on_result = [&](TensorId tensor, const Value& expected) {
       undecided += expected.undecided;
       if (std::find(tensors.begin(), tensors.end(), tensor) == tensors.end()) return;
-      CheckedTensor one = compared(tensor, value_of(data_.storage[static_cast<size_t>(tensor)]),
-                                   expected, Rounds::what_is_not_fixed, settings_.tolerance,
-                                   "the reference on what its region read in the simulation");
+      CheckedTensor one =
+          compared(tensor, value_of(data_.storage[static_cast<size_t>(tensor)]), expected,
+                   rounds_apart(program_, region_) ? Rounds::in_one_region : Rounds::not_fixed,
+                   settings_.tolerance, "the reference on what its region read in the simulation");
       one.undecided = undecided;
       act(one);
     };
@@ -83,6 +82,23 @@ void join(CheckedTensor& whole, CheckedTensor region) {
 }
 
 }  // namespace
+
+bool reads_of_others(const Program& program, size_t region, const std::vector<Stored>& stored) {
+  for (const Statement& statement : program.regions[region].statements) {
+    for (const Expr& node : statement.nodes) {
+      if (node.kind != Expr::Kind::access) continue;
+      const auto t = static_cast<size_t>(node.tensor);
+      const int from = program.tensors[t].given() ? -1 : stored[t].region;
+      if (from >= 0 && from != static_cast<int>(region)) return true;
+    }
+  }
+  return false;
+}
+
+bool rounds_apart(const Program& program, size_t region) {
+  const auto& graph = program.regions[region].graph;
+  return !graph || !graph->tiles;
+}
 
 void compare_regions(const Program& program, const TensorData& data, const CheckSettings& settings,
                      std::vector<CheckedTensor>& checked) {

@@ -5,9 +5,17 @@
 
 #include <vector>
 
+#include "ir/stored.h"
 #include "sim/report/check.h"
 
 namespace fuseflow {
+
+/// Whether a region reads what others compute.
+bool reads_of_others(const Program& program, size_t region, const std::vector<Stored>& stored);
+
+/// Whether the region's arithmetic is that of its statements, but for the order of sums: not of a
+/// kernel of tiles, which may rescale what it adds up.
+bool rounds_apart(const Program& program, size_t region);
 
 /// `checked` holds what the whole program's reference said. A tensor that is wrong by its region's
 /// is wrong; one of which elements were not compared is what its region's says, if that says more.
