@@ -39,7 +39,8 @@ struct Tally {
   int caught = 0;
   int undecided = 0;
   int missed = 0;
-  int alarms = 0;  ///< of programs that were not changed
+  int open = 0;    ///< programs that were not changed and are undecided
+  int alarms = 0;  ///< ... and are called wrong
 };
 
 std::vector<TensorId> written_by(const ProgramRun& run) {
@@ -128,7 +129,9 @@ void try_program(uint64_t seed, Tally& tally) {
   const ProgramRun run = simulate(program);
   if (run.finish != Finish::done) return;
   ++tally.programs;
-  if (verdict_of(program, run) == Verdict::wrong) {
+  const Verdict verdict = verdict_of(program, run);
+  tally.open += verdict == Verdict::undecided ? 1 : 0;
+  if (verdict == Verdict::wrong) {
     ++tally.alarms;
     fmt::print("seed {}: called wrong, which it is not\n{}\n", seed, print_program(program));
     return;
@@ -141,10 +144,11 @@ int run(uint64_t seed, uint64_t count) {
   for (uint64_t s = seed; s < seed + count; ++s) try_program(s, tally);
   const int changed = tally.caught + tally.undecided + tally.missed;
   fmt::print(
-      "{} programs, {} false alarms; {} mutants: {} refused, {} did not finish, {} change nothing, "
+      "{} programs, {} undecided, {} false alarms; {} mutants: {} refused, {} did not finish, {} "
+      "change nothing, "
       "{} change a result: {} caught, {} undecided, {} missed\n",
-      tally.programs, tally.alarms, tally.mutants, tally.refused, tally.unfinished, tally.unchanged,
-      changed, tally.caught, tally.undecided, tally.missed);
+      tally.programs, tally.open, tally.alarms, tally.mutants, tally.refused, tally.unfinished,
+      tally.unchanged, changed, tally.caught, tally.undecided, tally.missed);
   const bool enough = changed - tally.caught <= kMayPass * changed;
   return tally.alarms == 0 && enough ? 0 : 1;
 }
