@@ -130,8 +130,13 @@ void note_what_else_differs(const RunTable& a, const RunTable& b) {
   }
   for (const RunTable* run : {&a, &b}) {
     const auto checked = run->total.texts.find("checked");
-    if (checked != run->total.texts.end() && checked->second == "wrong") {
+    if (checked == run->total.texts.end()) continue;
+    if (checked->second == "wrong") {
       report(Severity::warning, fmt::format("{}: a result of this run was wrong", run->file));
+    }
+    if (checked->second == "undecided") {
+      report(Severity::warning,
+             fmt::format("{}: the check of this run left results undecided", run->file));
     }
   }
 }

@@ -48,6 +48,7 @@ struct SimOptions {
   const Option* print_machine = nullptr;
   std::string printed_machine;  ///< empty: that of --machine
   bool check = false;
+  bool strict = false;
   double tolerance = 1e-4;
   std::vector<std::string> expect;
   std::vector<Expected> expected;  ///< what these name
@@ -75,6 +76,9 @@ void add_options(CommandLine& app, SimOptions& o) {
            .option_text("[NAME|FILE]")
            .expected(0, 1);
   app.add_flag("--check", o.check, "Compare every result with the reference evaluation");
+  app.add_flag("--strict", o.strict,
+               "End with status 6 where --check leaves something undecided or not compared")
+      ->needs("--check");
   app.add_option("--expect", o.expect, "Compare a result with an array in a file (repeatable)")
       .option_text("NAME=FILE")
       .one_a_use();
@@ -190,7 +194,9 @@ double seconds_left(const SimOptions& options) {
 /// What came of --check and --expect.
 struct Checks {
   std::vector<CheckedTensor> tensors;
-  std::string stopped;         ///< why not everything was compared
+  std::vector<std::string> uncompared;  ///< what --check does not know, one line each
+  bool nothing = false;                 ///< it compared nothing
+  std::string stopped;                  ///< why not everything was compared
   std::optional<Error> error;  ///< the first: what cannot be compared does not cost the CSV
 
   bool complete() const { return stopped.empty() && !error; }
@@ -221,7 +227,11 @@ void check_by_reference(const Program& program, const SimOptions& options, const
   settings.stop = [&](const ReferenceProgress& at) { return look_at_check(at, options, line); };
   ReferenceCheck done = check_reference(program, run.data, written, settings);
   checks.tensors = std::move(done.tensors);
-  if (done.stopped.empty()) return;
+  if (done.stopped.empty()) {
+    checks.uncompared = describe_uncompared(program, written, checks.tensors);
+    checks.nothing = checks.tensors.empty();
+    return;
+  }
   checks.stopped = fmt::format("the check did not finish: {} ({} of {} results were compared)",
                                done.stopped, checks.tensors.size(), written.size());
 }
@@ -250,12 +260,23 @@ Checks run_checks(const Program& program, const SimOptions& options, const Progr
   return checks;
 }
 
-/// Says what the checks found; the simulation's rows are out already.
-ExitCode report_checks(const Program& program, const Checks& checks) {
-  ExitCode status = ExitCode::ok;
+/// Says what is not known to be right; whether there is such.
+bool report_undecided(const Program& program, const Checks& checks) {
+  bool any = checks.nothing || !checks.uncompared.empty();
   for (const CheckedTensor& one : checks.tensors) {
-    const std::string excused = describe_excused(program, one);
-    if (!excused.empty()) report(Severity::note, excused);
+    if (!one.decided()) report(Severity::warning, describe_excused(program, one));
+    any = any || !one.decided();
+  }
+  for (const std::string& line : checks.uncompared) report(Severity::warning, line);
+  if (checks.nothing) report(Severity::warning, "--check compared nothing");
+  return any;
+}
+
+/// Says what the checks found; the simulation's rows are out already.
+ExitCode report_checks(const Program& program, const Checks& checks, bool strict) {
+  const bool undecided = report_undecided(program, checks);
+  ExitCode status = undecided && strict ? kUndecided : ExitCode::ok;
+  for (const CheckedTensor& one : checks.tensors) {
     if (one.passes) continue;
     report(Severity::error, describe_failure(program, one));
     status = ExitCode::unfinished;
@@ -392,7 +413,7 @@ ExitCode report_run(const Program& program, const Machine& machine, const SimOpt
   }
   write_output(options.filter.output,
                region_csv(program, machine, run, checks.tensors, checks.complete()));
-  const ExitCode status = report_checks(program, checks);
+  const ExitCode status = report_checks(program, checks, options.strict);
   if (unwritten) throw Error(*unwritten);
   return status;
 }

@@ -67,6 +67,7 @@ class Costing {
   double least_bytes(size_t n, const NodeRule& rule) const {
     const Node& node = graph_.nodes[n];
     if (node.kind == NodeKind::locate && !always_in_range(node)) return 0;
+    if (counts_.finds_by_values(node)) return 0;
     NodeCount own = counts_.node[n];
     own.successors = own.present * (node.other_tensor >= 0 ? 2 : 1);
     const NodeNumbers known = node_numbers(s_, counts_, n);
@@ -82,8 +83,10 @@ class Costing {
     const bool stops_cost = machine_.write_stops_take_steps;
     const double outer = machine_.accumulate_outer_stops_take_steps ? steps.outer_stops : 0;
     const double paid_steps = steps.steps + steps.searched + outer + (stops_cost ? steps.stops : 0);
-    const double unsure =
-        node.kind == NodeKind::locate && !always_in_range(node) ? steps.searched : 0;
+    // How long a search takes depends on the fiber, and on whether there is one.
+    const bool searches =
+        node.kind == NodeKind::locate && (!always_in_range(node) || counts_.finds_by_values(node));
+    const double unsure = searches ? steps.searched : 0;
     const double paid = paid_steps * interval;
     const bool last_is_free = steps.stops > 0 && !stops_cost;
     const double least = paid - (unsure + (last_is_free ? 0 : 1)) * interval;

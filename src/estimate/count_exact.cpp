@@ -48,6 +48,9 @@ class ExactCounter {
           return listed ? listed_needs(storage->levels[1], rows, stride, offset) : ListedNeeds();
         });
     divide_parts(s_, counts_);
+    for (size_t t = 0; t < program_.tensors.size(); ++t) {
+      counts_.by_values.push_back(!is_certain(static_cast<TensorId>(t)));
+    }
     return {s_, std::move(counts_), std::move(written_)};
   }
 
@@ -412,6 +415,15 @@ class ExactCounter {
 };
 
 }  // namespace
+
+bool Counts::finds_by_values(const Node& reader) const {
+  bool found = false;
+  if (!reads_tensor(reader.kind)) return false;
+  for_tensors(reader, [&](TensorId tensor) {
+    found = found || (!by_values.empty() && by_values[static_cast<size_t>(tensor)]);
+  });
+  return found;
+}
 
 void complete_stops(const Structure& structure, Counts& counts) {
   for (size_t i = 0; i < counts.space.size(); ++i) {

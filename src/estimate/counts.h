@@ -19,6 +19,12 @@ struct Counts {
   std::vector<RowNeeds> needs;    ///< by NodeId
   /// By space: independent of values, so that lower bounds may rest on it.
   std::vector<bool> certain;
+  /// By TensorId: which of its entries are stored depends on values, so that lower bounds may not
+  /// rest on what is found in it. Empty: of none.
+  std::vector<bool> by_values;
+
+  /// Whether the node reads such a tensor.
+  bool finds_by_values(const Node& reader) const;
 };
 
 /// Patterns (levels without values) of the tensors that a graph writes, by TensorId; tensors

@@ -204,7 +204,11 @@ Counted count_region(const Program& program, const Region& region, const TensorD
   }
   add_energy(result.estimate, program, exact.structure, exact.counts, machine, cost, unknown);
   const std::vector<bool>& sure = exact.counts.certain;
-  result.estimate.certain = std::find(sure.begin(), sure.end(), false) == sure.end();
+  const std::vector<Node>& nodes = exact.structure.graph->nodes;
+  result.estimate.certain = std::find(sure.begin(), sure.end(), false) == sure.end() &&
+                            std::none_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+                              return exact.counts.finds_by_values(node);
+                            });
   return result;
 }
 

@@ -38,6 +38,7 @@ Table Accesses::read(int32_t position) {
     table = sparse(node, value);
   }
   if (!table) table = dense(node, value);
+  table->fixed = value.fixed;
   return tables_.emplace(position, *table).first->second;
 }
 

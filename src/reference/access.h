@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reference/reference.h"
+#include "reference/rounding.h"
 #include "reference/table.h"
 #include "reference/watch.h"
 
@@ -20,6 +21,7 @@ struct Shared {
   Watch& watch;
   std::vector<Value> values;                                       ///< by TensorId
   std::vector<std::optional<Facts>> facts;                         ///< of all values of a tensor
+  std::vector<std::optional<Grid>> grids;                          ///< the same
   std::vector<std::shared_ptr<const std::vector<float>>> spelled;  ///< sparse tensors, all elements
 };
 

@@ -2,6 +2,7 @@
 
 #include "ir/reference_order.h"
 #include "reference/reference.h"
+#include "reference/selection.h"
 #include "reference/statement.h"
 #include "reference/versions.h"
 #include "reference/watch.h"
@@ -29,8 +30,16 @@ std::vector<std::vector<TensorId>> last_uses(const std::vector<const Statement*>
 }
 
 /// Statements that the wanted tensors need, in order; no wanted tensor: all of them.
-std::vector<const Statement*> needed(const Program& program, const std::vector<TensorId>& wanted) {
-  std::vector<const Statement*> statements = reference_order(program);
+std::vector<const Statement*> needed(const Program& program, const std::vector<TensorId>& wanted,
+                                     int region) {
+  std::vector<const Statement*> statements;
+  if (region < 0) {
+    statements = reference_order(program);
+  } else {
+    for (const Statement& s : program.regions[static_cast<size_t>(region)].statements) {
+      statements.push_back(&s);
+    }
+  }
   if (wanted.empty()) return statements;
   std::vector<bool> read(program.tensors.size(), false);
   for (const TensorId tensor : wanted) read[tensor] = true;
@@ -72,7 +81,7 @@ Value value_of(std::shared_ptr<const Storage> storage) {
 std::vector<Value> evaluate(const Program& program,
                             const std::vector<std::shared_ptr<const Storage>>& inputs,
                             const ReferenceOptions& options) {
-  const std::vector<const Statement*> statements = needed(program, options.wanted);
+  const std::vector<const Statement*> statements = needed(program, options.wanted, options.region);
   const size_t tensors = program.tensors.size();
   const auto last = last_uses(statements, tensors);
   Watch watch(options, statements.size());
@@ -82,19 +91,31 @@ std::vector<Value> evaluate(const Program& program,
                 watch,
                 std::vector<Value>(tensors),
                 std::vector<std::optional<Facts>>(tensors),
+                std::vector<std::optional<Grid>>(tensors),
                 {}};
-  for (size_t t = 0; t < inputs.size() && t < tensors; ++t) {
-    if (inputs[t]) shared.values[t] = value_of(inputs[t]);
-  }
+  const auto give = [&](TensorId tensor) {
+    const auto t = static_cast<size_t>(tensor);
+    if (t >= inputs.size() || inputs[t] == nullptr) return;
+    shared.values[t] = value_of(inputs[t]);
+    shared.values[t].fixed = true;
+  };
+  for (size_t t = 0; t < tensors; ++t) give(static_cast<TensorId>(t));
   for (size_t s = 0; s < statements.size(); ++s) {
     watch.next_statement();
     const TensorId result = statements[s]->result;
     shared.spelled.assign(tensors, nullptr);
-    for (const TensorId t : versions.select(*statements[s], shared.values)) shared.facts[t].reset();
+    for (const TensorId t : versions.select(*statements[s], shared.values)) {
+      shared.facts[t].reset();
+      shared.grids[t].reset();
+    }
     StatementEvaluator evaluator(shared, *statements[s]);
-    shared.values[result] = versions.define(result, evaluator.run());
+    Value computed = evaluator.run();
+    if (options.bounds) computed.selection = selection_of(*statements[s], shared.values, computed);
+    shared.values[result] = versions.define(result, std::move(computed));
     shared.values[result].undecided = evaluator.undecided();
     if (options.on_result) options.on_result(result, shared.values[result]);
+    // What reads a copy of given elements reads it as it was loaded.
+    if (program.tensors[static_cast<size_t>(result)].given()) give(result);
     for (size_t u = 0; u < last[s].size() && !options.keep_all; ++u) {
       shared.values[last[s][u]] = Value{};
       versions.drop(last[s][u]);

@@ -17,6 +17,8 @@
 
 namespace fuseflow {
 
+struct Selection;
+
 /// A tensor's value: all elements in row-major order, or a sparse storage where few of them differ
 /// from its fill.
 struct Value {
@@ -28,6 +30,10 @@ struct Value {
   std::shared_ptr<const std::vector<float>> bounds = nullptr;
   float fill_bound = 0;   ///< the same of the sparse storage's fill
   int64_t undecided = 0;  ///< comparisons and other steps that rounding of their operands decides
+  /// No order of sums gives any other value than these: what is computed right is equal to it.
+  bool fixed = false;
+  /// With ReferenceOptions::bounds: of a maximum or minimum, whether it is one element for sure.
+  std::shared_ptr<const Selection> selection = nullptr;
 
   int64_t elements() const;
   float at(std::span<const int64_t> coords) const;
@@ -60,15 +66,18 @@ struct ReferenceOptions {
   bool bounds = false;                ///< find Value::bounds too (a multiple of the time)
   bool keep_all = true;               ///< false: values are dropped after their last use
   std::vector<TensorId> wanted = {};  ///< only what these need is evaluated; none: everything
-  int64_t max_bytes = 0;              ///< of all arrays together; 0: no limit
+  /// Only the statements of this region are evaluated; what they read of others is in `inputs`. -1:
+  /// all, or those of the reference section in the place of those that they were rewritten to.
+  int region = -1;
+  int64_t max_bytes = 0;  ///< of all arrays together; 0: no limit
   /// Asked now and then, by one thread at a time, maybe not the caller's: why the evaluation shall
   /// end, or nothing.
   std::function<std::string(const ReferenceProgress&)> stop = {};
 };
 
-/// Values of all tensors by TensorId. `inputs` holds a storage for every input and constant that a
-/// statement reads. Throws Error(rejected) for a statement too large to evaluate, and
-/// ReferenceStopped.
+/// Values of all tensors by TensorId. `inputs` holds a storage for every tensor that a statement
+/// reads and none that is evaluated defines. Throws Error(rejected) for a statement too large to
+/// evaluate, and ReferenceStopped.
 std::vector<Value> evaluate(const Program& program,
                             const std::vector<std::shared_ptr<const Storage>>& inputs,
                             const ReferenceOptions& options = {});

@@ -21,6 +21,7 @@ Results::Results(const Statement& statement, std::vector<int64_t> shape, Watch& 
 
 Value Results::whole(const Table& table, const Loops& loops, const Domain& domain) {
   const Table settled = settle(table, loops, domain, watch_);
+  fixed_ = settled.fixed;
   if (settled.present != nullptr) {
     add_entries(settled, domain);
     return sparse_value();
@@ -28,12 +29,13 @@ Value Results::whole(const Table& table, const Loops& loops, const Domain& domai
   if (!watch_.spells_out(element_count(shape_))) throw TooLarge{};
   const bool as_it_is = settled.strides == strides_ && settled.base == 0 &&
                         static_cast<int64_t>(settled.values->size()) == element_count(shape_);
-  if (as_it_is) return {shape_, settled.values, nullptr, settled.bounds};
+  if (as_it_is) return {shape_, settled.values, nullptr, settled.bounds, 0, 0, fixed_};
   add_dense(settled, loops, domain);
   return dense_value();
 }
 
 bool Results::add(const Table& table, const Loops& loops, const Domain& domain) {
+  fixed_ = fixed_ && table.fixed;
   if (watch_.spells_out(element_count(shape_))) {
     add_dense(table, loops, domain);
     return true;
@@ -91,7 +93,7 @@ void Results::add_entries(const Table& table, const Domain& domain) {
 }
 
 Value Results::dense_value() {
-  return {shape_, dense_, nullptr, dense_bounds_};
+  return {shape_, dense_, nullptr, dense_bounds_, 0, 0, fixed_};
 }
 
 Value Results::sparse_value() {
@@ -99,6 +101,7 @@ Value Results::sparse_value() {
   const float fill = fill_.value_or(0);
   Value value{shape_, nullptr, nullptr};
   value.fill_bound = fill_bound_;
+  value.fixed = fixed_;
   if (inexact_) {  // as a storage of the same entries, so that they come in the same order
     const Storage bounds = from_coo(shape_, coords_, entry_bounds_, format, fill_bound_);
     value.bounds = std::make_shared<const std::vector<float>>(bounds.values.to_vector());

@@ -37,6 +37,7 @@ class Results {
   std::vector<std::vector<uint32_t>> coords_;  // entries
   std::vector<float> entries_, entry_bounds_;
   bool inexact_ = false;
+  bool fixed_ = true;  // of all that was added
   std::optional<float> fill_;
   float fill_bound_ = 0;
 };

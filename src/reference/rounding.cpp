@@ -1,6 +1,7 @@
 #include "reference/rounding.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -60,8 +61,56 @@ bool has_steps(Op op) {
   }
 }
 
-float moved(Op op, std::span<const float> x, std::span<const float> r, float result) {
+bool rounds_correctly(Op op) {
+  switch (op) {
+    case Op::sqrt:
+    case Op::reciprocal:
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div:
+    case Op::leaky_relu:
+      return true;
+    default:
+      return !rounds(op);
+  }
+}
+
+Grid grid_of(std::span<const float> values) {
+  Grid grid;
+  int step = 128;  // above that of any number
+  for (const float value : values) {
+    if (value == 0) continue;
+    const double size = std::fabs(static_cast<double>(value));
+    if (!std::isfinite(size)) return {0, kInfinity};
+    grid.largest = std::max(grid.largest, size);
+    const auto bits = std::bit_cast<uint32_t>(value);
+    const int exponent = static_cast<int>(bits >> 23 & 0xFFU);
+    const uint32_t mantissa = (bits & 0x7FFFFFU) | (exponent > 0 ? 0x800000U : 0U);
+    step = std::min(step, std::max(exponent, 1) - 150 + std::countr_zero(mantissa));
+  }
+  if (grid.largest > 0) grid.step = step;
+  return grid;
+}
+
+bool order_is_free(std::span<const Grid> factors, double terms, double scale) {
+  int exponent = 0;
+  if (std::frexp(scale, &exponent) != 0.5) return false;  // it rounds
+  int step = 0;
+  double most = std::max(terms, 1.0);
+  for (const Grid& factor : factors) {
+    if (factor.largest == 0) return true;
+    step += factor.step;
+    most *= factor.largest;
+  }
+  // Without the scale: a mean is divided at the end.
+  const bool held = most <= std::ldexp(1.0, 24 + step) && most < 0x1p127 && step >= -149;
+  return held && step + exponent - 1 >= -149;
+}
+
+float moved(Op op, std::span<const float> x, std::span<const float> r, float result, bool as_one) {
   if (std::all_of(r.begin(), r.end(), [](float bound) { return bound == 0; })) return 0;
+  if (as_one && (is_boolean(op) || (op == Op::sub && result == 0))) return 0;
   if (op == Op::eq || op == Op::ne) {  // what is between the ends may be equal
     return distance(x[0], x[1]) <= r[0] + r[1] ? 1 : 0;
   }
@@ -125,6 +174,9 @@ Table combined(const std::vector<const Table*>& tables, Watch& watch,
   return result;
 }
 
+/// Up to which f32 has every whole number.
+constexpr double kWhole = 0x1p24;
+
 /// By which sums are made small, so that they do not overflow.
 constexpr double kSmall = 0x1p-40;
 
@@ -148,7 +200,10 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, double 
   };
   const bool exact =
       std::all_of(factors.begin(), factors.end(), [](const Table& t) { return t.exact(); });
+  // Terms, and those of them whose factors are whole numbers that do not move.
   const Table terms = sum(1, [](float v, float r) { return v != 0 || r != 0 ? 1.0F : 0.0F; });
+  const Table whole = sum(
+      1, [](float v, float r) { return v != 0 && r == 0 && std::nearbyint(v) == v ? 1.0F : 0.0F; });
   const Table least = sum(scale, [](float v, float) { return std::fabs(v); });
   const Table most = exact ? least : sum(scale, [](float v, float r) { return std::fabs(v) + r; });
   // Terms that stay infinite, or NaN, if they are: nothing of them moves. What is added to others
@@ -167,8 +222,8 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, double 
   const Table sizes = sum(scale * kSmall, [](float v, float) { return std::fabs(v); });
   const double products = static_cast<double>(factors.size()) - 1;
   const double others = (scale != 1 ? 2 : 0) + (exact ? 0 : 3);
-  const std::vector<const Table*> tables = {&result, &terms,   &least, &most,
-                                            &still,  &partial, &total, &sizes};
+  const std::vector<const Table*> tables = {&result,  &terms, &least, &most, &still,
+                                            &partial, &total, &sizes, &whole};
   return combined(tables, watch, [&](std::span<const float> x) {
     const double n = x[1], low = x[2], high = x[3];
     if (n == 0) return 0.0F;
@@ -177,6 +232,7 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, double 
       return x[4] == x[1] ? 0.0F : kInfinity;
     }
     if (!std::isfinite(x[5])) return kInfinity;
+    if (scale == 1 && x[8] == x[1] && x[3] <= kWhole) return 0.0F;
     const double roundings = others + (n > 1 ? n - 1 + products : std::max(products - 1, 0.0));
     const double bound = (exact ? 0 : high - low) + 2 * together(roundings) * kRounding * high;
     return std::isnan(bound) ? kInfinity : static_cast<float>(std::max(bound, 0.0));

@@ -14,12 +14,31 @@
 
 namespace fuseflow::reference {
 
-/// How far op(x) = result may move where each x[c] may move by r[c]. Infinite: anywhere.
-float moved(Op op, std::span<const float> x, std::span<const float> r, float result);
+/// How far op(x) = result may move where each x[c] may move by r[c]. Infinite: anywhere. `as_one`:
+/// the operands are the same element, which moves as one.
+float moved(Op op, std::span<const float> x, std::span<const float> r, float result,
+            bool as_one = false);
 
 /// How far the type's value next to `value` may move where that moves by `bound`. With `either`,
 /// what is stored may also be left as it was.
 float stored_bound(float value, float bound, ElementType type, bool either);
+
+/// Whether the operator's result is that of exact arithmetic, or the number nearest to it: the
+/// same by whatever way it is computed.
+bool rounds_correctly(Op op);
+
+/// What is known of all of some numbers: they are multiples of 2^step, none is larger than
+/// `largest`. Of zeros alone: both are 0.
+struct Grid {
+  int step = 0;
+  double largest = 0;  ///< infinite also where one of them is NaN
+};
+Grid grid_of(std::span<const float> values);
+
+/// Whether sums of `terms` products of such factors, times a scale, are the same in every order,
+/// since all of their partial sums and products are numbers that f32 has. A product of `terms`
+/// numbers is a single term of so many factors.
+bool order_is_free(std::span<const Grid> factors, double terms, double scale);
 
 /// Whether the operator jumps: a small change of an operand may change the result by 1 or more.
 bool has_steps(Op op);

@@ -7,6 +7,7 @@
 #include "ir/sparsity.h"
 #include "reference/results.h"
 #include "reference/rounding.h"
+#include "reference/selection.h"
 #include "reference/walk.h"
 
 namespace fuseflow::reference {
@@ -117,13 +118,59 @@ Facts StatementEvaluator::facts(const Table& table) {
   return table.present == nullptr ? facts : both(facts, facts_of_constant(table.fill));
 }
 
+Grid StatementEvaluator::grid(const Table& table) {
+  Grid known;
+  if (table.tensor < 0) {
+    known = grid_of(*table.values);
+  } else {
+    auto& kept = shared_.grids[table.tensor];
+    if (!kept) kept = grid_of(*table.values);
+    known = *kept;
+  }
+  if (table.present == nullptr || table.fill == 0) return known;
+  const Grid fill = grid_of({&table.fill, 1});
+  if (known.largest == 0) return fill;
+  return {std::min(known.step, fill.step), std::max(known.largest, fill.largest)};
+}
+
+bool StatementEvaluator::fixed(const std::vector<Table>& factors, double terms, double scale) {
+  if (!std::all_of(factors.begin(), factors.end(), [](const Table& t) { return t.fixed; })) {
+    return false;
+  }
+  std::vector<Grid> grids;
+  grids.reserve(factors.size());
+  for (const Table& factor : factors) grids.push_back(grid(factor));
+  return order_is_free(grids, terms, scale);
+}
+
+bool StatementEvaluator::fixed(const Table& body, const Fold& of) {
+  switch (of.reduction) {
+    case Reduction::min:
+    case Reduction::max:
+      return body.fixed;
+    case Reduction::prod: {
+      constexpr double kMost = 64;  // factors of 1 alone hold more
+      const Grid factor = grid(body);
+      const double terms = std::min(count(of.over), kMost);
+      const std::vector<Grid> factors(static_cast<size_t>(terms), factor);
+      const bool ones = factor.step >= 0 && factor.largest <= 1;
+      return body.fixed && order_is_free(factors, 1, 1) && (ones || terms < kMost);
+    }
+    default:
+      return fixed(std::vector<Table>{body}, count(of.over), of.scale);
+  }
+}
+
 Table StatementEvaluator::eval(int32_t position) {
   const Expr& node = statement_.nodes[position];
   switch (node.kind) {
     case Expr::Kind::access:
       return accesses_.read(position);
-    case Expr::Kind::constant:
-      return dense_table(domain_, {}, watch_.array(1, node.constant));
+    case Expr::Kind::constant: {
+      Table one = dense_table(domain_, {}, watch_.array(1, node.constant));
+      one.fixed = true;
+      return one;
+    }
     case Expr::Kind::coordinate:
       return coordinate(node.index);
     case Expr::Kind::apply:
@@ -137,10 +184,28 @@ Table StatementEvaluator::eval(int32_t position) {
 Table StatementEvaluator::coordinate(IndexId index) {
   const auto values = watch_.array(domain_.extent[index]);
   std::iota(values->begin(), values->end(), static_cast<float>(domain_.first[index]));
-  return dense_table(domain_, {index}, values);
+  Table table = dense_table(domain_, {index}, values);
+  table.fixed = true;
+  return table;
 }
 
 // ---- operators
+
+namespace {
+
+bool fixed_result(Op op, const std::vector<Table>& operands) {
+  const auto fixed = [](const Table& table) { return table.fixed; };
+  return rounds_correctly(op) && std::all_of(operands.begin(), operands.end(), fixed);
+}
+
+/// Two operands lie `apart` in an array where a row begins, and come closer by `closing` with each
+/// element.
+void find_as_one(int64_t apart, int64_t closing, OperatorRow& row) {
+  row.all_as_one = apart == 0 && closing == 0;
+  if (closing != 0 && apart % closing == 0 && apart / closing >= 0) row.as_one = apart / closing;
+}
+
+}  // namespace
 
 /// What a selection takes where its condition is absent is not its first choice, which is asked for
 /// at present points only.
@@ -187,19 +252,18 @@ Table StatementEvaluator::apply(int32_t position) {
   for (size_t c = 0; c < operands.size(); ++c) {
     operands[c] = spell_out(operands[c], free_indices(node.children[c]), domain_, watch_);
   }
-  return apply_everywhere(node.op, operands, loops);
+  return apply_everywhere(node, operands, loops);
 }
 
-void StatementEvaluator::bound_results(Op op, const std::vector<std::vector<float>>& operands,
-                                       const std::vector<std::vector<float>>& bounds,
-                                       const float* results, int64_t n, float* to) {
+void StatementEvaluator::bound_results(Op op, const OperatorRow& row, float* to) {
+  const size_t operands = row.operands.size();
   float x[3] = {}, r[3] = {};
-  for (int64_t i = 0; i < n; ++i) {
-    for (size_t c = 0; c < operands.size(); ++c) {
-      x[c] = operands[c][i];
-      r[c] = bounds[c][i];
+  for (int64_t i = 0; i < row.n; ++i) {
+    for (size_t c = 0; c < operands; ++c) {
+      x[c] = row.operands[c][i];
+      r[c] = row.bounds[c][i];
     }
-    to[i] = moved(op, {x, operands.size()}, {r, operands.size()}, results[i]);
+    to[i] = moved(op, {x, operands}, {r, operands}, row.results[i], row.is_one(i));
     if (to[i] >= 1 && has_steps(op)) ++undecided_;
   }
 }
@@ -230,21 +294,24 @@ Table StatementEvaluator::apply_present(Op op, const std::vector<Table>& operand
     }
     float* const to = values->data() + first * row;
     evaluate_many(op, {rows, operands.size()}, {strides, operands.size()}, to, n);
-    if (!exact) bound_results(op, read, read_bounds, to, n, bounds->data() + first * row);
+    if (!exact) bound_results(op, {read, read_bounds, to, n}, bounds->data() + first * row);
     watch_.tick(n);
   }
   Table table = sparse_table(domain_, pattern, dense, values, fill);
+  table.fixed = fixed_result(op, operands);
   table.bounds = unless_zero(bounds);
   return table;
 }
 
-Table StatementEvaluator::apply_everywhere(Op op, const std::vector<Table>& operands,
+Table StatementEvaluator::apply_everywhere(const Expr& node, const std::vector<Table>& operands,
                                            const Loops& loops) {
+  const Op op = node.op;
   const auto values = watch_.array(domain_.size(loops));
   const bool exact =
       std::all_of(operands.begin(), operands.end(), [](const Table& t) { return t.exact(); });
   const auto bounds = exact ? nullptr : watch_.array(domain_.size(loops));
   Table table = dense_table(domain_, loops, values, bounds);
+  table.fixed = fixed_result(op, operands);
   if (values->empty()) return table;
   const IndexId inner = loops.empty() ? -1 : loops.back();
   const int64_t row = inner < 0 ? 1 : domain_.extent[inner];
@@ -259,11 +326,16 @@ Table StatementEvaluator::apply_everywhere(Op op, const std::vector<Table>& oper
   pointers.reserve(views.size());
   for (const View& view : views) pointers.push_back(&view);
   float* to = values->data();
+  // Where two operands are read of one array, they may be one element of it.
+  const auto stride_of = [&](size_t c) { return inner < 0 ? 0 : operands[c].strides[inner]; };
+  const bool one_array = operands.size() == 2 && operands[0].values == operands[1].values;
+  Selected chosen = exact ? Selected{} : selected_of(statement_, node.children, shared_.values);
+  if (operands[chosen.operand].tensor < 0) chosen = {};  // it does not lie as the tensor does
   for_each_point(outer, domain_, pointers, [&](const std::vector<int64_t>& at) {
     const float* rows[3] = {};
     int strides[3] = {};
     for (size_t c = 0; c < operands.size(); ++c) {
-      const int64_t stride = inner < 0 ? 0 : operands[c].strides[inner];
+      const int64_t stride = stride_of(c);
       rows[c] = views[c].data + at[c];
       strides[c] = stride == 0 ? 0 : 1;
       for (int64_t i = 0; i < row && !exact; ++i) {
@@ -275,8 +347,15 @@ Table StatementEvaluator::apply_everywhere(Op op, const std::vector<Table>& oper
       strides[c] = 1;
     }
     evaluate_many(op, {rows, operands.size()}, {strides, operands.size()}, to, row);
-    if (!exact)
-      bound_results(op, copies, copied_bounds, to, row, bounds->data() + (to - values->data()));
+    if (!exact) {
+      OperatorRow results{copies, copied_bounds, to, row};
+      if (chosen.selection != nullptr) {
+        results.selected = chosen.selection->certain.data() + at[chosen.operand];
+        results.selected_stride = stride_of(chosen.operand);
+      }
+      if (one_array) find_as_one(at[1] - at[0], stride_of(0) - stride_of(1), results);
+      bound_results(op, results, bounds->data() + (to - values->data()));
+    }
     to += row;
     watch_.tick(row);
   });
@@ -289,9 +368,20 @@ Table StatementEvaluator::apply_everywhere(Op op, const std::vector<Table>& oper
 Table StatementEvaluator::reduce(int32_t position) {
   const Expr& node = statement_.nodes[position];
   if (node.reduction == Reduction::sum) return contraction(position, 1);
-  if (node.reduction == Reduction::mean) return contraction(position, 1 / count(node.over));
+  if (node.reduction == Reduction::mean) {
+    if (count(node.over) == 0) return mean_of_nothing(position);
+    return contraction(position, 1 / count(node.over));
+  }
   const Table body = eval(node.children[0]);
   return fold(body, {node.reduction, 1, node.over, free_indices(position)});
+}
+
+/// 0 / 0.
+Table StatementEvaluator::mean_of_nothing(int32_t position) {
+  const Loops free = free_indices(position);
+  Table table = dense_table(domain_, free, watch_.array(domain_.size(free), std::nanf("")));
+  table.fixed = true;
+  return table;
 }
 
 /// A sum, or (scale 1/count) a mean. One factor with fill 0 may drive it if every other factor is
@@ -324,7 +414,8 @@ Table StatementEvaluator::contraction(int32_t position, double scale) {
                       : contract_present(sum, of[driver], others, watch_);
   };
   Table result = sum_of(factors, scale);
-  if (options_.bounds) {
+  result.fixed = fixed(factors, count(node.over), scale);
+  if (options_.bounds && !result.fixed) {
     result.bounds = unless_zero(sum_bounds(result, factors, scale, watch_, sum_of).values);
   }
   return settle(std::move(result), free, domain_, watch_);
@@ -356,7 +447,8 @@ int StatementEvaluator::choose_driver(const std::vector<Table>& factors, const L
 /// A reduction of what is not a product, with bounds if they are wanted.
 Table StatementEvaluator::fold(const Table& body, const Fold& of) {
   Table result = fold_values(body, of);
-  if (!options_.bounds) return settle(std::move(result), of.free, domain_, watch_);
+  result.fixed = fixed(body, of);
+  if (!options_.bounds || result.fixed) return settle(std::move(result), of.free, domain_, watch_);
   Table bounds;
   if (of.reduction == Reduction::sum) {
     const auto sum_of = [&](const std::vector<Table>& tables, double scale) {

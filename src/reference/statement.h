@@ -13,6 +13,28 @@
 
 namespace fuseflow::reference {
 
+/// n results of an operator, and its operands and their bounds side by side.
+struct OperatorRow {
+  const std::vector<std::vector<float>>& operands;
+  const std::vector<std::vector<float>>& bounds;
+  const float* results;
+  int64_t n;
+  /// Of which the two operands are one element of an array: of all, or of one at most.
+  bool all_as_one = false;
+  int64_t as_one = -1;
+  /// Whether the one operand is the other to the last bit where both are equal, by result; null: at
+  /// none.
+  const uint8_t* selected = nullptr;
+  int64_t selected_stride = 0;
+
+  bool is_one(int64_t result) const {
+    if (all_as_one || as_one == result) return true;
+    const auto i = static_cast<size_t>(result);
+    return selected != nullptr && selected[result * selected_stride] != 0 &&
+           operands[0][i] == operands[1][i];
+  }
+};
+
 class StatementEvaluator {
  public:
   StatementEvaluator(Shared& shared, const Statement& statement);
@@ -42,18 +64,21 @@ class StatementEvaluator {
   Table eval_at(int32_t position, const PatternPtr& pattern);
   Table apply_present(Op op, const std::vector<Table>& operands, const PatternPtr& pattern,
                       float fill, const Loops& loops);
-  Table apply_everywhere(Op op, const std::vector<Table>& operands, const Loops& loops);
-  /// Bounds of n results, whose operands and bounds lie side by side; counts undecided steps.
-  void bound_results(Op op, const std::vector<std::vector<float>>& operands,
-                     const std::vector<std::vector<float>>& bounds, const float* results, int64_t n,
-                     float* to);
+  Table apply_everywhere(const Expr& node, const std::vector<Table>& operands, const Loops& loops);
+  /// Bounds of results; counts undecided steps.
+  void bound_results(Op op, const OperatorRow& row, float* to);
 
   Table reduce(int32_t position);
+  Table mean_of_nothing(int32_t position);
   Table contraction(int32_t position, double scale);
   int choose_driver(const std::vector<Table>& factors, const Loops& loops);
   Table fold(const Table& body, const Fold& of);
   Table fold_values(const Table& body, const Fold& of);
   Facts facts(const Table& table);
+  Grid grid(const Table& table);
+  /// Whether every order of such a reduction gives the same.
+  bool fixed(const std::vector<Table>& factors, double terms, double scale);
+  bool fixed(const Table& body, const Fold& of);
   double count(const Loops& over) const;
 
   Shared& shared_;

@@ -110,7 +110,9 @@ Table spell_out(const Table& table, const Loops& loops, const Domain& domain, Wa
     });
     watch.tick(table.row);
   }
-  return dense_table(domain, loops, values, bounds);
+  Table spelled = dense_table(domain, loops, values, bounds);
+  spelled.fixed = table.fixed;
+  return spelled;
 }
 
 Table settle(Table table, const Loops& loops, const Domain& domain, Watch& watch) {

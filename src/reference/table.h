@@ -54,6 +54,7 @@ struct Table {
   float fill = 0;
   float fill_bound = 0;
   TensorId tensor = -1;  ///< the values are all those of this tensor
+  bool fixed = false;    ///< as Value::fixed
 
   bool exact() const { return bounds == nullptr && fill_bound == 0; }
   View view() const { return {values->data(), base, strides}; }

@@ -1,6 +1,7 @@
 #include "reference/versions.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "reference/rounding.h"
 
@@ -13,10 +14,40 @@ Versions::Versions(const Program& program, bool bounds, Watch& watch)
       stored_(stored_tensors(program)),
       kept_(program.tensors.size()) {}
 
+namespace {
+
+std::span<const float> values_of(const Value& value) {
+  return value.dense ? std::span<const float>(*value.dense) : value.sparse->values.span();
+}
+
+/// Equal to the fill, but another zero.
+bool is_other_zero(float value, float fill) {
+  return value == fill && std::signbit(value) != std::signbit(fill);
+}
+
+/// Whether storing the value makes -0 the fill: where entries may be absent, what is equal to the
+/// fill is.
+bool loses_a_zero(const Value& value, const Tensor& tensor) {
+  if (tensor.format.all_dense() || tensor.fill != 0) return false;
+  const auto lost = [&](float v) { return is_other_zero(v, tensor.fill); };
+  const std::span<const float> values = values_of(value);
+  return (value.sparse && lost(value.sparse->fill)) ||
+         std::any_of(values.begin(), values.end(), lost);
+}
+
+/// An element as a tensor holds it.
+float held(float value, const Tensor& tensor) {
+  const float result = rounded(value, tensor.type);
+  return !tensor.format.all_dense() && result == tensor.fill ? tensor.fill : result;
+}
+
+}  // namespace
+
 Value Versions::define(TensorId tensor, Value computed) {
   const auto t = static_cast<size_t>(tensor);
-  const ElementType type = program_.tensors[t].type;
-  if (holds_f32(type) || !stored_[t].written) return computed;
+  const Tensor& type = program_.tensors[t];
+  if (!stored_[t].written) return computed;
+  if (holds_f32(type.type) && !loses_a_zero(computed, type)) return computed;
   Kept& kept = kept_[t];
   kept.two = true;
   kept.stored = as_stored(computed, type, false);
@@ -48,13 +79,17 @@ void Versions::restore(std::vector<Value>& values) {
   }
 }
 
-Value Versions::as_stored(const Value& value, ElementType type, bool either) const {
-  const size_t size = value.dense ? value.dense->size() : value.sparse->values.size();
-  const float* const given = value.dense ? value.dense->data() : value.sparse->values.data();
+Value Versions::as_stored(const Value& value, const Tensor& tensor, bool either) const {
+  const std::span<const float> given = values_of(value);
+  const size_t size = given.size();
+  const ElementType type = tensor.type;
   const auto values = watch_.tensor(static_cast<int64_t>(size));
-  std::copy_n(given, size, values->begin());
-  round_all(*values, type);
+  std::transform(given.begin(), given.end(), values->begin(),
+                 [&](float v) { return held(v, tensor); });
   Value result = value;
+  result.selection = nullptr;  // rounded, two may be one
+  // Of what may also be as it was computed, only what storing does not change is known.
+  if (either) result.fixed = value.fixed && std::equal(given.begin(), given.end(), values->begin());
   if (bounds_ && (value.bounds || either)) {
     const auto bounds = watch_.tensor(static_cast<int64_t>(size));
     for (size_t i = 0; i < size; ++i) {
@@ -69,7 +104,7 @@ Value Versions::as_stored(const Value& value, ElementType type, bool either) con
   }
   auto storage = std::make_shared<Storage>(*value.sparse);
   storage->values = Buffer<float>(std::span<const float>(*values), values);
-  storage->fill = rounded(value.sparse->fill, type);
+  storage->fill = held(value.sparse->fill, tensor);
   if (bounds_) {
     result.fill_bound = stored_bound(value.sparse->fill, value.fill_bound, type, either);
   }

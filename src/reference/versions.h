@@ -1,5 +1,6 @@
 // The two versions of a tensor that a region computes and stores: what its own statements take as a
-// stream, and what is stored, rounded to the tensor's type. A statement sees one of them, by its
+// stream, and what is stored, rounded to the tensor's type and without a -0 that its fill takes the
+// place of. A statement sees one of them, by its
 // place (ir-spec/language.md, "Element types").
 #pragma once
 
@@ -34,7 +35,7 @@ class Versions {
     Value own, stored;
   };
   /// `either`: as far as bounds go, it may also be what was computed.
-  Value as_stored(const Value& value, ElementType type, bool either) const;
+  Value as_stored(const Value& value, const Tensor& tensor, bool either) const;
 
   const Program& program_;
   bool bounds_;

@@ -8,7 +8,7 @@ namespace fuseflow {
 
 /// What the column `schema` of every CSV holds; rises when a column changes its meaning
 /// (ir-spec/csv.md).
-inline constexpr int kCsvSchema = 2;
+inline constexpr int kCsvSchema = 3;
 
 /// Quoted where it must be. Line ends become spaces: a row stays one line, for grep and sort. Other
 /// control characters (but tabs) and bytes that are not UTF-8 become \xHH, as in a program's names:

@@ -1,6 +1,7 @@
 // Estimates on random programs: from the data, FLOPs, tokens and bytes of every region that no
 // filter decides equal the simulator's; the bounds never exceed its cycles, energy and bytes, on an
-// unbounded and on a tight machine. `estimate_property --count N --seed S`.
+// unbounded and on a tight machine; nor do those of the whole program, of which the patterns of
+// intermediates are estimates themselves. `estimate_property --count N --seed S`.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -103,6 +104,34 @@ void add_copies(Program& program, uint64_t seed) {
   }
 }
 
+/// What the regions write is estimated, too: the bounds are below the simulation.
+void compare_program(uint64_t seed, const Program& program, const Inputs& inputs,
+                     const Machine& machine, const std::vector<RunResult>& runs, Tally& tally) {
+  TensorData data{inputs};
+  data.storage.resize(program.tensors.size());
+  const ProgramEstimate estimate = estimate_from_data(program, data, machine);
+  for (size_t r = 0; r < runs.size(); ++r) {
+    const RegionEstimate& e = estimate.regions[r];
+    const RunResult& run = runs[r];
+    const auto moved = static_cast<double>(run.dram_read_bytes + run.dram_write_bytes);
+    expect(e.bound <= static_cast<double>(run.cycles),
+           fmt::format("bound of the program {} above {} cycles", e.bound, run.cycles), seed,
+           program.regions[r], program, tally);
+    expect(e.dram_bytes_bound <= moved,
+           fmt::format("bound of the program {} above {} bytes", e.dram_bytes_bound, moved), seed,
+           program.regions[r], program, tally);
+    const double energy = region_energy(program, *program.regions[r].graph, machine,
+                                        work_of_run(*program.regions[r].graph, machine, run))
+                              .total_pj;
+    expect(e.energy_bound_pj <= energy * (1 + 1e-12),
+           fmt::format("bound of the program {} above {} pJ", e.energy_bound_pj, energy), seed,
+           program.regions[r], program, tally);
+    expect(!e.certain || e.tokens == static_cast<double>(run.tokens),
+           fmt::format("{} tokens of the program, simulated {}", e.tokens, run.tokens), seed,
+           program.regions[r], program, tally);
+  }
+}
+
 void try_program(uint64_t seed, Tally& tally) {
   Recipe recipe = generate_recipe(seed);
   Program program = recipe.program;
@@ -122,6 +151,7 @@ void try_program(uint64_t seed, Tally& tally) {
   for (const Machine& machine : {priced(Machine{}), priced(tight_machine())}) {
     TensorData data{inputs};
     data.storage.resize(program.tensors.size());
+    std::vector<RunResult> runs;
     for (const Region& region : program.regions) {
       TensorData before = data;
       RunOptions options;
@@ -140,7 +170,9 @@ void try_program(uint64_t seed, Tally& tally) {
       for (const auto& [tensor, storage] : run.results) {
         data.storage[static_cast<size_t>(tensor)] = storage;
       }
+      runs.push_back(run);
     }
+    compare_program(seed, program, inputs, machine, runs, tally);
   }
 }
 

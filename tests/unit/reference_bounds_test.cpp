@@ -101,18 +101,20 @@ std::vector<float> bounds_of_sums(const std::string& rows, int count, const std:
 }
 
 TEST(Bounds, ASumMovesByTheRoundingsOfItsTerms) {
-  // n - 1 additions, twice 2^-24 of the sum of magnitudes each; none where one term is present.
-  const std::vector<float> b =
-      bounds_of_sums("1,-2,3,1, 1,0,0,0, 0,0,0,0, 5,5,0,0", 4, "sum(j) %x[i, j]");
-  EXPECT_EQ(b, (std::vector<float>{3 * kUlps * 7, 0, 0, kUlps * 10}));
+  // n - 1 additions, twice 2^-24 of the sum of magnitudes each; none where one term is present, or
+  // where all are whole numbers.
+  const std::vector<float> b = bounds_of_sums(
+      "1.5,-2,3,0.5, 1,0,0,0, 0.1,0,0,0, 5.5,4.5,0,0, 1,-2,3,1", 5, "sum(j) %x[i, j]");
+  EXPECT_EQ(b, (std::vector<float>{3 * kUlps * 7, 0, 0, kUlps * 10, 0}));
   // One more rounding a term where two factors are multiplied.
-  EXPECT_EQ(bounds_of_sums("1,-2,3,1, 3,0,0,0", 2, "sum(j) %x[i, j] * %x[i, j]"),
-            (std::vector<float>{4 * kUlps * 15, 0}));
+  EXPECT_EQ(bounds_of_sums("1.5,-2,3,0.5, 3,0,0,0, 0.1,0,0,0", 3, "sum(j) %x[i, j] * %x[i, j]"),
+            (std::vector<float>{4 * kUlps * 15.5F, 0, 0}));
 }
 
 /// Partial sums overflow in one order of the terms, and not in another.
 TEST(Bounds, ASumThatMayOverflowHasNoBound) {
-  const char* const rows = "3e38,3e38,-3e38,0, 1,2,3,4, 3e38,3e38,3e38,3e38, 3e38,3e38,3e38,-3e38";
+  const char* const rows =
+      "3e38,3e38,-3e38,0, 1.5,2,3,3.5, 3e38,3e38,3e38,3e38, 3e38,3e38,3e38,-3e38";
   const std::vector<float> sums = bounds_of_sums(rows, 4, "sum(j) %x[i, j]");
   EXPECT_EQ(sums[0], kInfinity);
   EXPECT_EQ(sums[1], 3 * kUlps * 10);

@@ -79,7 +79,8 @@ ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine
   const TensorId e = found.form.store.tensor;
   const auto checked =
       check_reference(program, run.data, {e}, {.tolerance = kTolerance, .threads = 1}).tensors;
-  return {checked.at(0).passes, checked.at(0).comparison.max_abs_error};
+  const CheckedTensor& one = checked.at(0);
+  return {one.passes, one.decided(), one.comparison.max_abs_error};
 }
 
 std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine& machine,
@@ -134,9 +135,9 @@ std::string evaluation_row(const Evaluation& e, const Machine& machine) {
       ratio(apart.bytes.global(), best.bytes.global()), ratio(apart.cycles, best.cycles),
       ratio(choice.folded.cycles, best.cycles), choice.linked.rank, plan,
       choice.linked.measure.scale == 1 ? "full" : "reduced", choice.linked.measure.scale,
-      e.values.passed ? "ok" : "wrong", e.values.max_abs_error, fused.bytes.global(), fused.cycles,
-      ratio(apart.bytes.global(), fused.bytes.global()), ratio(apart.cycles, fused.cycles),
-      e.unfused_fixed.bytes.global(), e.unfused_fixed.cycles,
+      e.values.passed ? (e.values.decided ? "ok" : "undecided") : "wrong", e.values.max_abs_error,
+      fused.bytes.global(), fused.cycles, ratio(apart.bytes.global(), fused.bytes.global()),
+      ratio(apart.cycles, fused.cycles), e.unfused_fixed.bytes.global(), e.unfused_fixed.cycles,
       ratio(e.unfused_fixed.bytes.global(), fused.bytes.global()),
       ratio(e.unfused_fixed.cycles, fused.cycles), least_bytes(actual, false, machine.has_l2()),
       least_bytes(actual, true), name_of(choice.way()), choice.links_gain(),

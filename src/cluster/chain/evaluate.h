@@ -14,6 +14,7 @@ namespace fuseflow::cluster {
 /// compared with the reference.
 struct ValueCheck {
   bool passed = false;
+  bool decided = true;  ///< else some elements were not compared
   double max_abs_error = 0;
 };
 ValueCheck check_values(const Chain& chain, const Plan& plan, const Machine& machine);

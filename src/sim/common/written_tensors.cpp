@@ -36,6 +36,13 @@ Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
                .crd = std::move(crd)};
 }
 
+/// Where entries may be absent, what is equal to the fill is the fill: whether -0 is left out or
+/// stays an entry makes no difference.
+void keep_one_zero(std::vector<float>& values, float fill) {
+  std::replace_if(
+      values.begin(), values.end(), [fill](float v) { return v == fill; }, fill);
+}
+
 /// Block elements beyond the shape hold the fill, whatever was written there.
 void clear_padding(Storage& storage) {
   std::vector<float> kept(storage.values.size(), storage.fill);
@@ -84,6 +91,7 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
   }
   written.values.resize(static_cast<size_t>(positions), tensor.fill);
   round_all(written.values, tensor.type);  // what is stored is rounded, streams are not
+  if (!tensor.format.all_dense()) keep_one_zero(written.values, tensor.fill);
   storage->values = Buffer<float>(std::move(written.values));
   if (!tensor.format.block.empty()) clear_padding(*storage);
   verify(*storage);

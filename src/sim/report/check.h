@@ -12,12 +12,18 @@
 
 namespace fuseflow {
 
+/// The status of fuseflow-sim --strict where a check leaves something open.
+inline constexpr ExitCode kUndecided{6};
+
 struct CheckedTensor {
   TensorId tensor = -1;
   Comparison comparison;
   bool passes = false;
-  std::string against;    ///< "the reference", or the file's name
-  int64_t undecided = 0;  ///< comparisons on the way that are within rounding of their operands
+  std::string against;        ///< "the reference", or the file's name
+  int64_t undecided = 0;      ///< comparisons on the way that are within rounding of their operands
+  std::string_view why = {};  ///< it does not pass although it may be within the tolerance
+  /// Whether every element was compared; else those that were may pass, and the others be anything.
+  bool decided() const { return comparison.excused == 0; }
 };
 
 struct CheckSettings {
@@ -28,8 +34,20 @@ struct CheckSettings {
   std::function<std::string(const ReferenceProgress&)> stop = {};
 };
 
-/// Compares; what is within rounding, by the bounds of `expected`, is excused.
-CheckedTensor compared(TensorId tensor, const Value& actual, const Value& expected,
+/// How the expected values may differ by rounding.
+enum class Rounds : uint8_t {
+  all,           ///< they come from elsewhere: a file, other statements
+  not_fixed,     ///< but for those that no order of sums moves
+  in_one_region  ///< the same, and no rounding of other regions is in them
+};
+
+/// Of the largest expected value: differences of one region that are larger than this are held
+/// against its rounding, whatever the tolerance.
+inline constexpr double kExamined = 1e-5;
+
+/// Compares; what is within rounding, by the bounds of `expected`, is excused. What does not round
+/// must be equal; what rounds in one region must be within kExamined or the bounds.
+CheckedTensor compared(TensorId tensor, const Value& actual, const Value& expected, Rounds rounds,
                        double tolerance, std::string against);
 
 /// What these settings mean for one evaluation of the statements that `wanted` needs: each result
@@ -43,10 +61,11 @@ struct ReferenceCheck {
   std::string stopped;                 ///< why not all were compared; empty: all were
 };
 
-/// Compares every written tensor with the reference evaluation. What is beyond the tolerance is
-/// looked at again: elements no farther off than rounding may move them are excused. Also asserts
-/// the facts that the program states, of its data and of what is computed: Error(unfinished) if
-/// values contradict them.
+/// Compares every written tensor with the reference evaluation: of the whole program, and of each
+/// region on what the regions before it were simulated to give (check_regions.h). What is beyond
+/// the tolerance is looked at again: elements no farther off than rounding may move them are
+/// excused. Also asserts the facts that the program states, of its data and of what is computed:
+/// Error(unfinished) if values contradict them.
 ReferenceCheck check_reference(const Program& program, const TensorData& data,
                                const std::vector<TensorId>& written, const CheckSettings& settings);
 
@@ -65,5 +84,10 @@ std::string describe_failure(const Program& program, const CheckedTensor& checke
 
 /// Which elements were not compared, and why: one line; empty if all were.
 std::string describe_excused(const Program& program, const CheckedTensor& checked);
+
+/// A line for each of the written tensors that was not compared: why.
+std::vector<std::string> describe_uncompared(const Program& program,
+                                             const std::vector<TensorId>& written,
+                                             const std::vector<CheckedTensor>& checked);
 
 }  // namespace fuseflow

@@ -19,6 +19,7 @@ struct Row {
   RunResult counts;
   bool checked = false;
   bool wrong = false;
+  bool undecided = false;
   double abs_error = 0;
   double rel_error = 0;
   std::string_view lacks;  ///< what the machine lacks of what ran here
@@ -44,14 +45,19 @@ Row total_row(const Machine& machine, const ProgramRun& run, const ProgramEnergy
           .area_mm2 = energy.area_mm2};
 }
 
+std::string_view checked_text(const Row& row) {
+  if (!row.checked) return "no";
+  if (row.wrong) return "wrong";
+  return row.undecided ? "undecided" : "ok";
+}
+
 std::string row_text(const Program& program, const Machine& machine, const Row& row) {
   const RunResult& c = row.counts;
   return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{},{},{}\n",
                      kCsvSchema, csv_field(program.name), csv_field(machine.name),
                      csv_field(row.region), c.cycles, c.flops, c.dram_read_bytes,
                      c.dram_write_bytes, c.scratchpad_read_bytes, c.scratchpad_write_bytes,
-                     c.link_bytes, c.tokens, c.peak_fifo_tokens,
-                     !row.checked ? "no" : (row.wrong ? "wrong" : "ok"),
+                     c.link_bytes, c.tokens, c.peak_fifo_tokens, checked_text(row),
                      row.checked ? fmt::format("{:.6g}", row.abs_error) : "", c.register_bytes,
                      row.checked ? fmt::format("{:.6g}", row.rel_error) : "", row.lacks,
                      csv_field(program.strategy), machine.seconds_of(static_cast<double>(c.cycles)),
@@ -66,6 +72,7 @@ void apply_check(Row& row, const std::vector<CheckedTensor>& checked) {
     if (!here) continue;
     row.checked = true;
     row.wrong = row.wrong || !one.passes;
+    row.undecided = row.undecided || !one.decided();
     const bool differs = !one.comparison.same_nans || !one.comparison.same_infinities;
     row.abs_error = std::max(row.abs_error, differs ? INFINITY : one.comparison.max_abs_error);
     row.rel_error = std::max(row.rel_error, differs ? INFINITY : one.comparison.max_rel_error);
@@ -128,6 +135,7 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
     apply_check(row, checked);
     total.checked = total.checked || row.checked;
     total.wrong = total.wrong || row.wrong;
+    total.undecided = total.undecided || row.undecided;
     total.abs_error = std::max(total.abs_error, row.abs_error);
     total.rel_error = std::max(total.rel_error, row.rel_error);
     if (!row.lacks.empty()) total.lacks = row.lacks;
