@@ -91,7 +91,7 @@ inline Chain ChainOptions::make() const {
                 "or --conv-chain");
   }
   if (rows > 0) {
-    made.size[Dim::m] = rows;
+    made = with_rows(made, rows);
   }
   made.bias0 = made.bias0 || bias;
   made.bias1 = made.bias1 || bias;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "ir/names.h"
 #include "support/diagnostics.h"
@@ -55,6 +57,40 @@ void report_lost_tiles(const Program& program, const Machine& machine,
                        name(kernel->operand), kernel->present, given ? "facts" : "assume",
                        kernel->cycles, now));
   }
+}
+
+void report_divided(const Program& program, const std::vector<DividedProduct>& products) {
+  const auto name = [&](TensorId t) {
+    return "%" + quote_if_needed(program.tensors[static_cast<size_t>(t)].name);
+  };
+  for (const DividedProduct& product : products) {
+    std::vector<std::string> operands;
+    for (const TensorId t : product.operands) operands.push_back(name(t));
+    report(Severity::note,
+           fmt::format("product {}: its computed operand{} {} computed once, before it, as {}: {} "
+                       "cycles instead of {}",
+                       name(product.result), operands.size() == 1 ? "" : "s",
+                       operands.size() == 1 ? "is" : "are", fmt::join(operands, " and "),
+                       product.cycles, product.before));
+  }
+}
+
+void report_matrix_type(const Program& program, const Machine& machine) {
+  const std::string& type = machine.core.matrix_type_of_f32;
+  const auto multiplies_f32 = [](const Region& region) {
+    if (!region.graph || !region.graph->tiles || region.graph->tiles->element_bytes != 4)
+      return false;
+    const std::vector<Node>& nodes = region.graph->nodes;
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [](const Node& node) { return node.kind == NodeKind::tile_multiply; });
+  };
+  const auto regions =
+      std::count_if(program.regions.begin(), program.regions.end(), multiplies_f32);
+  if (type.empty() || regions == 0) return;
+  report(Severity::note,
+         fmt::format("products of f32 take the time of {} on machine {}, which rounds what is "
+                     "multiplied; their values here are of f32 (core.matrix_type_of_f32)",
+                     type, machine.name));
 }
 
 void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes) {
