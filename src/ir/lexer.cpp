@@ -39,10 +39,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kForeignP
      {"||", "expected `or(a, b)`"}}};
 
 std::string_view advice_on(char c) {
-  if (c == '^') return "; a power is written `pow(a, b)`";
-  if (c == '&') return "; `and(a, b)` is a conjunction";
-  if (c == '|') return "; `or(a, b)` is a disjunction";
-  if (c == '!' || c == '~') return "; `not(a)` is a negation";
+  if (c == '^') return "expected `pow(a, b)` for a power";
+  if (c == '&') return "expected `and(a, b)`";
+  if (c == '|') return "expected `or(a, b)`";
+  if (c == '!' || c == '~') return "expected `not(a)`";
   return "";
 }
 
@@ -288,13 +288,20 @@ class Lexer {
     const size_t length = utf8_length(text_, at_);
     if (length > 1) return beyond_ascii(std::string(text_.substr(at_, length)));
     const bool shown = byte > 0x20 && byte < 0x7f;
-    error(shown
-              ? fmt::format("unexpected character '{0}'{1}; a name with other characters than "
-                            "letters, digits, '_' and '.' is quoted: %\"a{0}b\"",
-                            peek(), advice_on(peek()))
-              : fmt::format("unexpected byte 0x{:02x}, expected text; this is not an IR file, or a "
-                            "name lacks its quotes",
-                            byte));
+    const std::string_view advice = advice_on(peek());
+    if (!shown) {
+      error(
+          fmt::format("unexpected byte 0x{:02x}, expected text; this is not an IR file, or a "
+                      "name lacks its quotes",
+                      byte));
+    } else if (!advice.empty()) {
+      error(fmt::format("unexpected character '{}', {}", peek(), advice));
+    } else {
+      error(
+          fmt::format("unexpected character '{0}'; a name with other characters than letters, "
+                      "digits, '_' and '.' is quoted: %\"a{0}b\"",
+                      peek()));
+    }
     ++at_;
     if (!shown) skip_line();  // one message a line
     return false;

@@ -292,7 +292,7 @@ class StatementParser {
         c_.expect("(", !reduction ? call : op ? call + "` or `" + sum : sum);
       }
       if (c_.peek(1).is("[") || names_.contains(token.text)) {
-        c_.fail(token, fmt::format("unexpected {0}, expected an operand; a tensor's name begins "
+        c_.fail(token, fmt::format("unexpected '{0}', expected an operand; a tensor's name begins "
                                    "with '%': `%{0}`",
                                    token.text));
       }

@@ -185,15 +185,6 @@ Chain conv_chain(int64_t channels, int64_t side, int64_t out1, int64_t out2, int
   return chain;
 }
 
-Chain with_rows(const Chain& chain, int64_t rows) {
-  Chain result = chain;
-  result.size = chain.actual();
-  result.unpadded.reset();
-  result.size[Dim::m] = rows;
-  result.channels = 0;
-  return result;
-}
-
 Chain padded(const Chain& chain) {
   Chain result = chain;
   result.unpadded = chain.actual();

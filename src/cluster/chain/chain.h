@@ -68,9 +68,6 @@ Chain gated_ffn(int64_t m, int64_t n, int64_t k);
 Chain conv_chain(int64_t channels, int64_t side, int64_t out1, int64_t out2, int64_t kernel1,
                  int64_t kernel2);
 
-/// The chain with so many rows, not padded. A convolution chain is its im2col form alone then.
-Chain with_rows(const Chain& chain, int64_t rows);
-
 /// An extent rounded up to what tiles of powers of two from 16 up can divide: to the largest of 16,
 /// 32, 64, 128 that adds at most 1/8 (at most 1/3 where the extent is no multiple of 16; then at
 /// least to 16).
