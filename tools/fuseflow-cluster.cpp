@@ -61,9 +61,8 @@ struct Options {
 std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Machine& machine) {
   std::vector<TableRow> rows;
   for (int64_t m = 16; m <= o.table_up_to; m *= 2) {
-    Chain sized = chain;
-    sized.size[Dim::m] = m;
-    Choice choice = choose(padded(sized), machine, o.effort, nullptr, o.threads);
+    const Chain sized = padded(with_rows(chain, m));
+    Choice choice = choose(sized, machine, o.effort, nullptr, o.threads);
     if (choice.fused().rank > 0) rows.push_back({m, std::move(choice)});
   }
   return rows;
@@ -211,7 +210,8 @@ void drop_chains(Given& given, const Program& unchained, const Machine& machine,
   }
 }
 
-/// Statements of several reductions, of which a kernel has one, as several statements.
+/// Statements of several reductions, of which a kernel has one, and products whose operands are
+/// faster computed before them, as several statements.
 void divide(Program& program, const Machine& machine, const KernelOptions& options) {
   for (const DividedStatement& divided : divide_statements(program, machine, options)) {
     report(Severity::note,
@@ -219,6 +219,7 @@ void divide(Program& program, const Machine& machine, const KernelOptions& optio
                        quote_if_needed(program.tensors[static_cast<size_t>(divided.result)].name),
                        divided.reductions));
   }
+  report_divided(program, divide_products(program, machine, options));
 }
 
 /// Every statement as a kernel of tiles; regions that have no such form are named.

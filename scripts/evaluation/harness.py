@@ -103,6 +103,12 @@ class Harness:
             args += ["--recompute", recompute]
         return None if self.run("fuse", *args, check=False) is None else name
 
+    def stored(self, source, name, machine="ideal"):
+        """The program with every tensor in the format that is chosen for it; None if refused."""
+        out = self.run("store", self.path(source), "--auto", "--machine", machine, "-o", self.path(name),
+                       check=False)
+        return None if out is None else name
+
     def estimate(self, name, machine="ideal", *more):
         out = self.run("estimate", self.path(name), "--machine", machine, *more, check=False)
         return None if out is None else rows(out)[-1]

@@ -1,7 +1,9 @@
-// Statements of several reductions divided, so that each has the form of a kernel of tiles.
+// Statements divided, so that each has the form of a kernel of tiles, and the best one: several
+// reductions, and products of what is computed in them.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "cluster/kernels/kernels.h"
@@ -20,5 +22,19 @@ struct DividedStatement {
 /// intermediates are dense.
 std::vector<DividedStatement> divide_statements(Program& program, const Machine& machine,
                                                 const KernelOptions& options = {});
+
+/// A product whose operands are computed before it now.
+struct DividedProduct {
+  TensorId result = -1;
+  std::vector<TensorId> operands;  ///< new intermediates
+  int64_t cycles = 0;              ///< of all kernels that came of it
+  int64_t before = 0;              ///< of the one that computed operands for every element again
+};
+
+/// Gives the computed operands of products (`sum(k) relu(x[i, k]) * w[k, j]`) statements of their
+/// own, where the kernels are faster so: every region without a graph and a schedule that has the
+/// form of kernels. The reference section keeps what was given.
+std::vector<DividedProduct> divide_products(Program& program, const Machine& machine,
+                                            const KernelOptions& options = {});
 
 }  // namespace fuseflow::cluster
