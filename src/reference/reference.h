@@ -17,7 +17,7 @@
 
 namespace fuseflow {
 
-struct Selection;
+struct DecidedSelection;
 
 /// A tensor's value: all elements in row-major order, or a sparse storage where few of them differ
 /// from its fill.
@@ -33,7 +33,7 @@ struct Value {
   /// No order of sums gives any other value than these: what is computed right is equal to it.
   bool fixed = false;
   /// With ReferenceOptions::bounds: of a maximum or minimum, whether it is one element for sure.
-  std::shared_ptr<const Selection> selection = nullptr;
+  std::shared_ptr<const DecidedSelection> selection = nullptr;
 
   int64_t elements() const;
   float at(std::span<const int64_t> coords) const;
