@@ -7,6 +7,7 @@
 #include "pass_tool.h"
 #include "passes/complete_schedule.h"
 #include "passes/orders.h"
+#include "support/standard_streams.h"
 
 namespace fuseflow {
 namespace {

@@ -78,7 +78,7 @@ void add_options(CommandLine& app, SimOptions& o) {
   app.add_flag("--check", o.check, "Compare every result with the reference evaluation");
   app.add_flag("--strict", o.strict,
                "End with status 6 where --check leaves something undecided or not compared")
-      ->needs("--check");
+      .needs(app.option("--check"));
   app.add_option("--expect", o.expect, "Compare a result with an array in a file (repeatable)")
       .option_text("NAME=FILE")
       .one_a_use();

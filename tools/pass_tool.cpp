@@ -10,15 +10,11 @@
 
 namespace fuseflow {
 
-namespace {
-
 void print_log(const Pass& pass, const PassLog& log) {
   for (const std::string& line : log.lines()) {
     report(Severity::note, std::string(pass.name) + ": " + line);
   }
 }
-
-}  // namespace
 
 void add_pass_options(CommandLine& app, const Pass& pass, PassArguments& arguments) {
   for (const PassOption& option : pass.options) {

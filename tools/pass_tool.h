@@ -12,6 +12,9 @@ namespace fuseflow {
 
 void add_pass_options(CommandLine& app, const Pass& pass, PassArguments& arguments);
 
+/// Says what the pass did, a note each line.
+void print_log(const Pass& pass, const PassLog& log);
+
 /// What a pass makes of a program's text, verified, as a text; data paths stay as they are.
 std::string run_pass(const Pass& pass, const SourceText& source, const PassArguments& arguments,
                      PassLog& log);

@@ -20,10 +20,6 @@ bool is_nan(const Operand& operand) {
   return operand.constant && std::isnan(*operand.constant);
 }
 
-Facts known(const Operand& operand) {
-  return operand.constant ? facts_of_constant(*operand.constant) : operand.facts;
-}
-
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
 /// x absorbs y in a product: 0 * y = 0 for finite y. (-0 and 0 are equal.)
@@ -228,6 +224,10 @@ Facts binary_facts(Op op, const Facts& x, const Facts& y) {
 }
 
 }  // namespace
+
+Facts known(const Operand& operand) {
+  return operand.constant ? facts_of_constant(*operand.constant) : operand.facts;
+}
 
 Facts facts_of_constant(float value) {
   const bool nan = std::isnan(value);

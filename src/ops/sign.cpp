@@ -11,10 +11,6 @@ namespace fuseflow {
 
 namespace {
 
-Facts known(const Operand& operand) {
-  return operand.constant ? facts_of_constant(*operand.constant) : operand.facts;
-}
-
 /// An exponent that is one whole number.
 bool is_whole_constant(const Facts& facts) {
   return facts.least == facts.largest && std::isfinite(facts.least) &&

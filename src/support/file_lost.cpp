@@ -25,7 +25,7 @@ struct Watched {
 // finds no slot is not watched.
 constexpr size_t kMostFiles = 4096;
 std::array<std::atomic<const Watched*>, kMostFiles> slots{};
-std::mutex mutex;
+std::mutex list_mutex;
 
 void say(const char* text, size_t size) {
   static_cast<void>(::write(STDERR_FILENO, text, size) < 0);
@@ -63,7 +63,7 @@ void watch_file(const char* begin, size_t size, const std::string& path) {
   static std::once_flag once;
   std::call_once(once, catch_bus_errors);
   auto file = std::make_unique<const Watched>(Watched{begin, size, path});
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(list_mutex);
   for (auto& slot : slots) {
     if (slot.load() != nullptr) continue;
     slot.store(file.release());
@@ -72,7 +72,7 @@ void watch_file(const char* begin, size_t size, const std::string& path) {
 }
 
 void forget_file(const char* begin) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(list_mutex);
   for (auto& slot : slots) {
     const Watched* file = slot.load();
     if (file == nullptr || file->begin != begin) continue;

@@ -14,7 +14,7 @@ std::atomic<bool> flag = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only set such");
 
 int scopes = 0;  // of the main thread
-std::array<struct sigaction, kSignals.size()> before;
+std::array<struct sigaction, kSignals.size()> handlers_before;
 
 void on_signal(int);
 
@@ -43,8 +43,8 @@ InterruptScope::InterruptScope() {
   ::sigemptyset(&caught.sa_mask);
   for (const int number : kSignals) ::sigaddset(&caught.sa_mask, number);
   for (size_t i = 0; i < kSignals.size(); ++i) {
-    ::sigaction(kSignals[i], nullptr, &before[i]);
-    if (before[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &caught, nullptr);
+    ::sigaction(kSignals[i], nullptr, &handlers_before[i]);
+    if (handlers_before[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &caught, nullptr);
   }
 }
 
@@ -52,7 +52,7 @@ InterruptScope::~InterruptScope() {
   if (--scopes > 0) return;
   // After a signal the default action is there already, and stays.
   for (size_t i = 0; i < kSignals.size(); ++i) {
-    if (is_caught(kSignals[i])) ::sigaction(kSignals[i], &before[i], nullptr);
+    if (is_caught(kSignals[i])) ::sigaction(kSignals[i], &handlers_before[i], nullptr);
   }
 }
 

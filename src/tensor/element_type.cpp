@@ -18,7 +18,7 @@ namespace fuseflow {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kMost = std::numeric_limits<float>::max();
+constexpr float kLargestFloat = std::numeric_limits<float>::max();
 constexpr int kF32Mantissa = 23;
 
 /// What becomes of a value.
@@ -36,9 +36,9 @@ struct TypeInfo {
 };
 
 /// By ElementType. The bounds of wide integers are those that an f32 can have.
-constexpr std::array<TypeInfo, 11> kTypes = {{
-    {"f32", 4, Rounding::none, -kMost, kMost},
-    {"f64", 8, Rounding::none, -kMost, kMost},
+constexpr std::array<TypeInfo, 11> kTypeInfos = {{
+    {"f32", 4, Rounding::none, -kLargestFloat, kLargestFloat},
+    {"f64", 8, Rounding::none, -kLargestFloat, kLargestFloat},
     {"f16", 2, Rounding::binary, -65504, 65504, 10, -14, true},
     {"bf16", 2, Rounding::binary, -0x1.FEp127F, 0x1.FEp127F, 7, -126, true},
     {"i32", 4, Rounding::integer, -0x1p31F, 0x1.FFFFFEp30F},
@@ -51,13 +51,13 @@ constexpr std::array<TypeInfo, 11> kTypes = {{
 }};
 
 const TypeInfo& info(ElementType type) {
-  return kTypes.at(static_cast<size_t>(type));
+  return kTypeInfos.at(static_cast<size_t>(type));
 }
 
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
-  names.reserve(kTypes.size());
-  for (const TypeInfo& type : kTypes) names.emplace_back(type.name);
+  names.reserve(kTypeInfos.size());
+  for (const TypeInfo& type : kTypeInfos) names.emplace_back(type.name);
   return names;
 }
 
@@ -111,8 +111,8 @@ std::string_view element_name(ElementType type) {
 }
 
 ElementType parse_element_type(std::string_view name) {
-  for (size_t t = 0; t < kTypes.size(); ++t) {
-    if (kTypes[t].name == name) return static_cast<ElementType>(t);
+  for (size_t t = 0; t < kTypeInfos.size(); ++t) {
+    if (kTypeInfos[t].name == name) return static_cast<ElementType>(t);
   }
   const std::vector<std::string> names = type_names();
   const std::string near = nearest_name(name, names);
@@ -152,8 +152,8 @@ bool holds(ElementType type, float value) {
 Facts held_facts(const Facts& facts, ElementType type) {
   if (holds_f32(type)) return facts;
   const bool truth = info(type).rounding == Rounding::truth;
-  const float least = std::max(facts.least, facts.finite ? -kMost : -kInfinity);
-  const float largest = std::min(facts.largest, facts.below_inf ? kMost : kInfinity);
+  const float least = std::max(facts.least, facts.finite ? -kLargestFloat : -kInfinity);
+  const float largest = std::min(facts.largest, facts.below_inf ? kLargestFloat : kInfinity);
   Facts held = facts;
   held.below_inf = facts.below_inf && rounded(largest, type) < kInfinity;
   held.finite = facts.finite && held.below_inf && rounded(least, type) > -kInfinity;
