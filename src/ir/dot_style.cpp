@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "nodes/rule.h"
 #include "support/text.h"
 
@@ -27,9 +29,12 @@ std::string shortened(const std::string& text) {
 
 std::string dot_escaped(const std::string& text) {
   std::string result;
-  for (const char c : printable(text)) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = utf8_length(text, at);
+    if (text[at] == '"' || text[at] == '\\') result += '\\';
+    const bool shown = length > 0 && !is_control(text, at, length);
+    result += shown ? text.substr(at, length) : length == 0 ? "?" : " ";
+    at += std::max<size_t>(length, 1);
   }
   return result;
 }
