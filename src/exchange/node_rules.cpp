@@ -21,10 +21,10 @@ void root(NodeReader& r, const comal::Generator& op) {
   r.give(node, StreamKind::ref, GraphAssembler::kRootSpace, op.output_ref());
 }
 
-/// The loop of that name, or a new one if that is a loop around: loops inside each other differ,
-/// whatever their names.
+/// The loop of that name, or a new one if that is a loop around, as SAM names loops inside each
+/// other. Ours are of one name only if they are one loop.
 int loop_inside(NodeReader& r, int around, const std::string& name, int64_t extent) {
-  if (name.empty()) return r.graph().loop(name, extent);
+  if (name.empty() || !r.foreign()) return r.graph().loop(name, extent);
   const int named = r.graph().loop(name, 0);
   const std::vector<int> loops = r.graph().loops_of(around);
   const bool taken = std::find(loops.begin(), loops.end(), named) != loops.end();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "exchange/moves.h"
 #include "support/error.h"
@@ -12,6 +13,10 @@
 namespace fuseflow {
 
 namespace {
+
+int level_of(const std::vector<int>& order, int dimension) {
+  return static_cast<int>(std::find(order.begin(), order.end(), dimension) - order.begin());
+}
 
 /// The writers of one tensor.
 class Result {
@@ -29,7 +34,7 @@ class Result {
 
   void write(TensorTable& tensors) {
     if (values_ < 0) fail("its values are not written");
-    order_levels();
+    order_levels(tensors);
     const std::vector<int> dimensions = dimensions_of_levels();
     follow_drops();
     std::vector<LevelKind> kinds;
@@ -37,34 +42,40 @@ class Result {
     for (size_t l = 0; l < levels_.size(); ++l) {
       const Write& level = levels_[l];
       kinds.push_back(level.format);
-      const int loop = graph_.loop_of(graph_.space_of(level.stream));
-      if (loop < 0) fail("coordinates in no loop");
-      shape[static_cast<size_t>(dimensions[l])] = std::max(level.extent, graph_.extent_of(loop));
+      shape[static_cast<size_t>(dimensions[l])] = extent_of(level);
     }
     add_nodes(tensors.add_result(name_, make_format(std::move(kinds), dimensions), shape));
   }
 
  private:
+  /// As it is said, or that of the loop, which is no larger. Sizes that are no extents are smaller;
+  /// coordinates of dense levels may be repeated in another loop.
+  int64_t extent_of(const Write& level) const {
+    const int loop = graph_.loop_of(graph_.space_of(level.stream));
+    if (loop < 0) fail("coordinates in no loop");
+    const bool said = level.format == LevelKind::dense && level.extent >= 0;
+    return said ? level.extent : std::max(level.extent, graph_.extent_of(loop));
+  }
+
   [[noreturn]] void fail(const std::string& message) const {
     throw Error(
         ExitCode::rejected,
         fmt::format("result {}: {}", name_.empty() ? "without a name" : printable(name_), message));
   }
 
-  /// One write a level, outermost first: a level's coordinates are as deep in loops. A level that
-  /// nobody writes is dense: its coordinates are all there are.
-  void order_levels() {
+  /// One write a level, outermost first. A level that nobody writes is dense: its coordinates are
+  /// all there are.
+  void order_levels(const TensorTable& tensors) {
     const int rank = graph_.depth_of(graph_.space_of(values_));
     std::vector<Write> ordered(static_cast<size_t>(rank));
-    for (Write& level : levels_) {
-      const int at = graph_.depth_of(graph_.space_of(level.stream)) - 1;
-      if (at < 0 || at >= rank) {
-        fail(fmt::format("coordinates in {} loop(s) of values in {}", at + 1, rank));
+    const std::vector<int> at = levels_written(tensors, rank);
+    for (size_t w = 0; w < levels_.size(); ++w) {
+      if (at[w] < 0 || at[w] >= rank) {
+        fail(fmt::format("level {} of a result of rank {}", at[w], rank));
       }
-      if (ordered[static_cast<size_t>(at)].stream >= 0) {
-        fail(fmt::format("level {} is written twice", at));
-      }
-      ordered[static_cast<size_t>(at)] = std::move(level);
+      Write& level = ordered[static_cast<size_t>(at[w])];
+      if (level.stream >= 0) fail(fmt::format("level {} is written twice", at[w]));
+      level = std::move(levels_[w]);
     }
     int space = graph_.space_of(values_);
     for (int l = rank; l-- > 0; space = graph_.parent_of(space)) {
@@ -75,6 +86,29 @@ class Result {
       if (level.stream < 0) fail(fmt::format("level {} has no coordinates", l));
     }
     levels_ = std::move(ordered);
+  }
+
+  /// The level that each write is of: where the graph says how the dimensions nest it is that of
+  /// its dimension, else the coordinates' depth in loops says it. Those of dense levels may be
+  /// repeated for loops inside; if there is one write for each level, their order still tells.
+  std::vector<int> levels_written(const TensorTable& tensors, int rank) const {
+    const auto depth = [&](size_t w) {
+      return graph_.depth_of(graph_.space_of(levels_[w].stream));
+    };
+    const auto order = tensors.written_order(name_, static_cast<size_t>(rank));
+    std::vector<int> at;
+    std::vector<size_t> sorted(levels_.size());
+    for (size_t w = 0; w < levels_.size(); ++w) {
+      sorted[w] = w;
+      const int dimension = levels_[w].dimension;
+      at.push_back(order && dimension >= 0 ? level_of(*order, dimension) : depth(w) - 1);
+    }
+    if (order || static_cast<int>(levels_.size()) != rank) return at;
+    std::sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) {
+      return std::pair(depth(a), levels_[a].dimension) < std::pair(depth(b), levels_[b].dimension);
+    });
+    for (size_t l = 0; l < sorted.size(); ++l) at[sorted[l]] = static_cast<int>(l);
+    return at;
   }
 
   /// The dimension that each level stores, by its `mode`. Levels that say none have the dimensions

@@ -18,6 +18,17 @@ namespace {
   throw Error(ExitCode::rejected, message);
 }
 
+std::vector<int> in_order(size_t rank) {
+  std::vector<int> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+bool is_order(const std::vector<int>& order, size_t rank) {
+  const std::vector<int> whole = in_order(rank);
+  return std::is_permutation(order.begin(), order.end(), whole.begin(), whole.end());
+}
+
 }  // namespace
 
 LevelKind level_kind_of(const std::string& format) {
@@ -47,20 +58,27 @@ void TensorTable::apply_facts(Tensor& tensor, const std::string& name) const {
   tensor.fill = row->fill();
 }
 
+/// Empty: the graph does not say it.
+std::vector<int> TensorTable::said_order(const std::string& name) const {
+  const comal::TensorFacts* row = facts(name);
+  if (row == nullptr) return {};
+  return {row->levels().begin(), row->levels().end()};
+}
+
 /// The files do not say in which order levels nest: the graph does, by what it looks up below what.
 std::vector<int> TensorTable::level_order(const std::string& name, size_t rank) const {
+  std::vector<int> order = said_order(name);
   const auto looked_up = orders_.find(name);
-  const comal::TensorFacts* row = facts(name);
-  std::vector<int> order;
-  if (row != nullptr && row->levels_size() > 0) {
-    order.assign(row->levels().begin(), row->levels().end());
-  } else if (looked_up != orders_.end()) {
-    order = looked_up->second;
-  }
-  std::vector<int> whole(rank);
-  std::iota(whole.begin(), whole.end(), 0);
-  return std::is_permutation(order.begin(), order.end(), whole.begin(), whole.end()) ? order
-                                                                                     : whole;
+  if (order.empty() && looked_up != orders_.end()) order = looked_up->second;
+  return is_order(order, rank) ? order : in_order(rank);
+}
+
+std::optional<std::vector<int>> TensorTable::written_order(const std::string& name,
+                                                           size_t rank) const {
+  std::vector<int> order = said_order(name);
+  if (is_order(order, rank)) return order;
+  if (graph_->loops().empty()) return std::nullopt;
+  return in_order(rank);
 }
 
 TensorId TensorTable::declare(const std::string& name) {

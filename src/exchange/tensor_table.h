@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ class TensorTable {
   /// The level of a dimension, where the graph says how it is stored ("compressed", "dense", or
   /// nothing).
   Level read_dimension(const std::string& name, uint64_t dimension, const std::string& format);
+  /// The dimension of each level of a tensor that the graph writes, where the graph says it: one of
+  /// ours does.
+  std::optional<std::vector<int>> written_order(const std::string& name, size_t rank) const;
   /// A tensor that the graph writes; a name that is taken gets a suffix.
   TensorId add_result(const std::string& name, Format format, const std::vector<int64_t>& shape);
 
@@ -41,6 +45,7 @@ class TensorTable {
   const comal::TensorFacts* facts(const std::string& name) const;
   TensorId declare(const std::string& name);
   std::vector<int> level_order(const std::string& name, size_t rank) const;
+  std::vector<int> said_order(const std::string& name) const;
   void apply_facts(Tensor& tensor, const std::string& name) const;
   void set_level(TensorId id, size_t level, LevelKind kind);
 
