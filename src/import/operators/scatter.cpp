@@ -29,19 +29,42 @@ struct Scatter {
   Update update = Update::replace;
 };
 
+/// Whether all updates are one number: no access depends on where the update is.
+bool is_one_number(const View& updates) {
+  return std::all_of(updates.nodes.begin(), updates.nodes.end(), [](const Expr& node) {
+    return node.kind != Expr::Kind::coordinate &&
+           std::all_of(node.subscripts.begin(), node.subscripts.end(),
+                       [](const Subscript& s) { return s.terms.empty(); });
+  });
+}
+
+/// max and min below opset 18, which do not define them: PyTorch's tracing exporter writes them all
+/// the same. Its scatter_reduce(include_self=False) first scatters one number, the least update (or
+/// the largest), to reset the elements that updates reach; with this reduction that does nothing,
+/// so it is read as what it is for.
+Update undefined_extreme(const NodeImport& node, Update update) {
+  const bool resets = is_one_number(node.input(2));
+  report(Severity::warning,
+         fmt::format("node '{}' ({}): reductions max and min are not defined in opset {}; read as "
+                     "opset 18 defines them{}. Export with dynamo=True, or with opset 18",
+                     shown(node.onnx().name), node.onnx().op, node.opset(),
+                     resets ? ", and this one, whose updates are all one number, as the reset of "
+                              "PyTorch's include_self=False"
+                            : ""));
+  return resets ? Update::replace : update;
+}
+
 Update update_of(const NodeImport& node) {
   const std::string reduction = node.text("reduction", "none");
   if (reduction == "none") return Update::replace;
   if (reduction == "add") return Update::add;
   if (reduction == "mul") return Update::multiply;
-  const bool extremes = node.opset() >= 18;
-  if (extremes && reduction == "max") return Update::largest;
-  if (extremes && reduction == "min") return Update::least;
-  node.reject(fmt::format("reduction '{}', expected none, add{} in opset {}", shown(reduction),
-                          extremes ? ", mul, max or min"
-                                   : " or mul (max and min: since 18; PyTorch's older exporter "
-                                     "writes them before, for what ONNX has no node for)",
-                          node.opset()));
+  if (reduction != "max" && reduction != "min") {
+    node.reject(fmt::format("reduction '{}' is unknown, expected none, add, mul, max or min",
+                            shown(reduction)));
+  }
+  const Update update = reduction == "max" ? Update::largest : Update::least;
+  return node.opset() >= 18 ? update : undefined_extreme(node, update);
 }
 
 /// The updates of one element as one, and how it joins what is there. Of the last of several, the
@@ -69,8 +92,10 @@ Joining joining_of(Update update) {
 }
 
 /// PyTorch's exporter loses the reduction: of scatter_add in opsets without the attribute, and of
-/// index_put(accumulate=True) in all. A model of opset 16 can only have lost the latter.
+/// index_put(accumulate=True) in all. A model of opset 16 can only have lost the latter. A reset
+/// has one number for all.
 void warn_of_repeats(const NodeImport& node, const std::vector<int64_t>& positions) {
+  if (node.text("reduction", "none") != "none") return;
   const char* advice =
       node.opset() >= 16
           ? "PyTorch exports index_put(accumulate=True) without it; write "
