@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/value_numbers.h"
 #include "ops/range.h"
+#include "ops/sign.h"
 
 namespace fuseflow {
 
@@ -44,7 +46,11 @@ class Analysis {
  public:
   Analysis(const Program& program, const Statement& statement, const AbsentAlong& absent,
            const ReductionBound& bound)
-      : program_(program), statement_(statement), absent_(absent), bound_(bound) {}
+      : program_(program),
+        statement_(statement),
+        absent_(absent),
+        bound_(bound),
+        numbers_(value_numbers(statement)) {}
 
   std::vector<NodeSparsity> run() {
     for (const Expr& node : statement_.nodes) done_.push_back(visit(node));
@@ -89,6 +95,10 @@ class Analysis {
     return {tensor.fill, facts, {Kind::access, position(node), {}}};
   }
 
+  int number_of(int32_t node) const {
+    return numbers_.empty() ? node : numbers_[static_cast<size_t>(node)];
+  }
+
   int32_t position(const Expr& node) const {
     return static_cast<int32_t>(&node - statement_.nodes.data());
   }
@@ -110,14 +120,16 @@ class Analysis {
     const unsigned patterns = 1U << node.children.size();
     unsigned always = 0;
     std::vector<Operand> operands;
+    std::vector<int> values;
     for (size_t c = 0; c < node.children.size(); ++c) {
       const NodeSparsity& child = done_[node.children[c]];
+      values.push_back(number_of(node.children[c]));
       if (child.presence.kind == Kind::all) always |= 1U << c;
       const bool constant = child.presence.kind == Kind::never;
       operands.push_back({constant ? child.fill : std::nullopt, child.facts});
     }
     NodeSparsity result;
-    result.facts = result_facts(node.op, operands);
+    result.facts = signed_.apply(node.op, number_of(position(node)), values, operands);
     result.fill = constant_for(node, always);
     if (!result.fill) return result;
 
@@ -170,6 +182,8 @@ class Analysis {
   const Statement& statement_;
   const AbsentAlong& absent_;
   const ReductionBound& bound_;
+  const std::vector<int> numbers_;  ///< of the statement's nodes; empty: all different
+  SignedFacts signed_;
   std::vector<NodeSparsity> done_;
 };
 
@@ -222,6 +236,8 @@ float reduced_fill(Reduction reduction, float fill, double count) {
 Facts reduced_facts(Reduction reduction, const Facts& x, double count) {
   Facts facts;
   switch (reduction) {
+    case Reduction::prod:
+      break;
     case Reduction::max:  // of nothing: -inf
       facts = {false, x.no_nan, false, false, x.below_inf};
       break;
@@ -232,10 +248,8 @@ Facts reduced_facts(Reduction reduction, const Facts& x, double count) {
       facts = {false, x.finite, x.nonnegative, false, false};
       break;
     case Reduction::mean:  // of nothing: NaN
-      facts.no_nan = x.finite && count > 0;
+      facts.no_nan = (x.finite || x.nonnegative) && count > 0;
       break;
-    default:
-      return facts;
   }
   return within(facts, reduced_range(reduction, x, count));
 }

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "ir/sparsity.h"
+#include "ops/sign.h"
 
 namespace fuseflow {
 
@@ -138,7 +139,7 @@ class ExpressionBuilder {
     const auto [place, is_new] =
         interned_.emplace(key_of(node), static_cast<int>(result_.nodes.size()));
     if (!is_new) return place->second;
-    analyse_node(node);
+    analyse_node(node, place->second);
     result_.nodes.push_back(std::move(node));
     return place->second;
   }
@@ -147,7 +148,8 @@ class ExpressionBuilder {
     return result_.nodes[node.children[c]];
   }
 
-  void analyse_node(ExprNode& node) const {
+  /// `value`: the node's number; nodes of equal values are one.
+  void analyse_node(ExprNode& node, int value) {
     std::set<int> free;
     for (const Affine& affine : node.subscripts) {
       for (const auto& term : affine.terms) free.insert(term.first);
@@ -169,7 +171,7 @@ class ExpressionBuilder {
         node.facts = coordinate_facts(node.subscripts[0]);
         return;
       case Kind::apply:
-        return analyse_apply(node);
+        return analyse_apply(node, value);
       case Kind::reduce:
         return analyse_reduce(node);
       case Kind::filtered:
@@ -214,7 +216,7 @@ class ExpressionBuilder {
     return constant_result(node.op, operands);
   }
 
-  void analyse_apply(ExprNode& node) const {
+  void analyse_apply(ExprNode& node, int value) {
     unsigned always = 0;
     std::vector<Operand> operands;
     for (size_t c = 0; c < node.children.size(); ++c) {
@@ -223,15 +225,15 @@ class ExpressionBuilder {
       const bool constant = operand.kind == Kind::constant;
       operands.push_back({constant ? operand.fill : std::nullopt, operand.facts});
     }
-    node.facts = result_facts(node.op, operands);
+    node.facts = signed_.apply(node.op, value, node.children, operands);
     node.fill = constant_for(node, always);
     if (!node.fill) return;
     for (unsigned pattern = 0; pattern < 1U << node.children.size(); ++pattern) {
       if ((pattern & always) != always) continue;
       const auto covers = [&](unsigned set) { return (set & pattern) == set; };
       if (std::any_of(node.patterns.begin(), node.patterns.end(), covers)) continue;
-      const auto value = constant_for(node, pattern);
-      if (!value || !same(*value, *node.fill)) node.patterns.push_back(pattern);
+      const auto constant = constant_for(node, pattern);
+      if (!constant || !same(*constant, *node.fill)) node.patterns.push_back(pattern);
     }
   }
 
@@ -250,6 +252,7 @@ class ExpressionBuilder {
   const RegionIndices& indices_;
   const std::vector<int64_t> extents_;
   std::map<Key, int> interned_;
+  SignedFacts signed_;
   Expressions result_;
 };
 

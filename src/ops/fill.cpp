@@ -163,8 +163,7 @@ Facts unary_facts(Op op, const Facts& x) {
               x.finite && x.nonnegative};
     case Op::rsqrt: {  // of -0: -inf
       const bool positive = x.nonnegative && x.nonzero;
-      return {positive && x.finite, x.nonnegative, positive, x.finite && x.nonnegative,
-              positive && x.finite};
+      return {positive, x.nonnegative, positive, x.finite && x.nonnegative, positive};
     }
     case Op::reciprocal:  // of a denormal: inf; of -0: -inf
       return {false, x.no_nan, x.nonnegative && x.nonzero, x.finite, false};
@@ -212,6 +211,10 @@ Facts binary_facts(Op op, const Facts& x, const Facts& y) {
           max ? no_nan && (x.nonnegative || y.nonnegative) : x.nonnegative && y.nonnegative;
       const bool below = max ? x.below_inf && y.below_inf : no_nan && (x.below_inf || y.below_inf);
       return {x.finite && y.finite, no_nan, nonnegative, x.nonzero && y.nonzero, below};
+    }
+    case Op::pow: {  // negative numbers have whole powers alone
+      const bool whole = y.finite && y.least == y.largest && std::floor(y.least) == y.least;
+      return {false, whole ? x.no_nan : x.nonnegative && y.no_nan, false, false, false};
     }
     case Op::leaky_relu:
     case Op::elu:

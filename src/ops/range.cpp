@@ -33,14 +33,13 @@ Facts outward(const Range& r) {
   constexpr float kFloatInf = std::numeric_limits<float>::infinity();
   Facts facts;
   if (std::isnan(r.least) || std::isnan(r.largest)) return facts;
-  // One step outward covers the rounding of the operation itself and of this conversion.
+  // One step outward covers the rounding of the operation itself and of this conversion. What
+  // rounds to 0 stays on its side of it.
   if (r.least > kMost || r.largest < -kMost) return facts;
-  if (r.least == 0) facts.least = 0;
-  if (r.least != 0 && r.least >= -kMost)
-    facts.least = std::nextafter(static_cast<float>(r.least), -kFloatInf);
-  if (r.largest == 0) facts.largest = 0;
-  if (r.largest != 0 && r.largest <= kMost)
-    facts.largest = std::nextafter(static_cast<float>(r.largest), kFloatInf);
+  if (r.least >= -kMost) facts.least = std::nextafter(static_cast<float>(r.least), -kFloatInf);
+  if (r.largest <= kMost) facts.largest = std::nextafter(static_cast<float>(r.largest), kFloatInf);
+  if (r.least >= 0) facts.least = std::max(facts.least, 0.0F);
+  if (r.largest <= 0) facts.largest = std::min(facts.largest, 0.0F);
   return facts;
 }
 
@@ -56,18 +55,30 @@ Range hull(const Range& x, const Range& y) {
   return {std::min(x.least, y.least), std::max(x.largest, y.largest)};
 }
 
+/// Of a product of which no more is known than the signs.
+Range by_signs(const Range& x, const Range& y) {
+  const bool x_known = x.least >= 0 || x.largest <= 0, y_known = y.least >= 0 || y.largest <= 0;
+  if (!x_known || !y_known) return {};
+  return (x.least >= 0) == (y.least >= 0) ? Range{0, kInf} : Range{-kInf, 0};
+}
+
 Range product(const Range& x, const Range& y) {
-  if (!is_bounded(x) || !is_bounded(y)) {
-    return x.least >= 0 && y.least >= 0 ? Range{0, kInf} : Range{};
-  }
+  if (!is_bounded(x) || !is_bounded(y)) return by_signs(x, y);
   const auto [least, largest] = std::minmax(
       {x.least * y.least, x.least * y.largest, x.largest * y.least, x.largest * y.largest});
   return {least, largest};
 }
 
 Range quotient(const Range& x, const Range& y) {
-  if (!is_bounded(x) || !(y.least > 0 || y.largest < 0)) return {};
+  if (!(y.least > 0 || y.largest < 0)) return {};
+  if (!is_bounded(x)) return by_signs(x, y);
   return product(x, {1 / y.largest, 1 / y.least});
+}
+
+/// Functions of the library may be wrong by a few units in the last place.
+Range with_slack(double least, double largest) {
+  const auto slack = [](double v) { return std::isfinite(v) ? std::abs(v) * 1e-6 : 0.0; };
+  return {least - slack(least), largest + slack(largest)};
 }
 
 /// What a function does that neither falls nor leaves [floor, ceiling].
@@ -75,9 +86,34 @@ template <typename Function>
 Range rising(const Range& x, Function f, double floor, double ceiling) {
   const double least = x.least > -kInf ? f(x.least) : floor;
   const double largest = x.largest < kInf ? f(x.largest) : ceiling;
-  // Functions of the library may be wrong by a few units in the last place.
-  const auto slack = [](double v) { return std::abs(v) * 1e-6; };
-  return {std::max(least - slack(least), floor), std::min(largest + slack(largest), ceiling)};
+  const Range r = with_slack(least, largest);
+  return {std::max(r.least, floor), std::min(r.largest, ceiling)};
+}
+
+/// x to a power that is one whole number.
+Range whole_power(const Range& x, double exponent) {
+  if (exponent == 0) return {1, 1};
+  const bool even = std::fmod(exponent, 2) == 0;
+  if (exponent < 0) {
+    if (x.least <= 0) return even ? Range{0, kInf} : Range{};  // of -0: -inf, where it is odd
+    return with_slack(std::pow(x.largest, exponent), std::pow(x.least, exponent));
+  }
+  if (!even) return with_slack(std::pow(x.least, exponent), std::pow(x.largest, exponent));
+  const double largest = std::max(std::abs(x.least), std::abs(x.largest));
+  const double least = x.least > 0 ? x.least : x.largest < 0 ? -x.largest : 0;
+  return with_slack(std::pow(least, exponent), std::pow(largest, exponent));
+}
+
+Range power(const Range& x, const Range& y) {
+  const bool constant = y.least == y.largest && std::isfinite(y.least);
+  if (constant && std::floor(y.least) == y.least) return whole_power(x, y.least);
+  // -0 to an odd negative power is -inf, and a negative number has no other powers than whole ones.
+  return x.least > 0 || (constant && x.least >= 0) ? Range{0, kInf} : Range{};
+}
+
+/// Between 0 and x for x >= 0.
+Range shrinking(const Range& x) {
+  return x.least >= 0 ? Range{0, x.largest} : Range{};
 }
 
 Range unary(Op op, const Range& x) {
@@ -105,6 +141,19 @@ Range unary(Op op, const Range& x) {
     case Op::sign:
     case Op::tanh:
     case Op::erf:
+      return {x.least >= 0 ? 0.0 : -1.0, x.largest <= 0 ? 0.0 : 1.0};
+    case Op::silu:
+    case Op::gelu:
+    case Op::gelu_tanh:
+    case Op::hardswish:
+      return shrinking(x);
+    case Op::softplus:
+      return {0, kInf};
+    case Op::reciprocal:
+      return quotient({1, 1}, x);
+    case Op::rsqrt:  // of -0: -inf
+      if (x.least <= 0) return {};
+      return with_slack(1 / std::sqrt(x.largest), 1 / std::sqrt(x.least));
     case Op::sin:
     case Op::cos:
       return {-1, 1};
@@ -125,6 +174,8 @@ Range binary(Op op, const Range& x, const Range& y) {
       return product(x, y);
     case Op::div:
       return quotient(x, y);
+    case Op::pow:
+      return power(x, y);
     case Op::min:
       return {std::min(x.least, y.least), std::min(x.largest, y.largest)};
     case Op::max:
@@ -145,29 +196,40 @@ Facts result_range(Op op, std::span<const Facts> operands) {
   return outward(hull(x[1], x[2]));
 }
 
+namespace {
+
+/// Of a sum or a product of any number of values of one sign.
+Range by_sign(Reduction reduction, const Range& x) {
+  if (x.least >= 0) return {0, kInf};
+  return reduction != Reduction::prod && x.largest <= 0 ? Range{-kInf, 0} : Range{};
+}
+
+}  // namespace
+
 Facts reduced_range(Reduction reduction, const Facts& body, double count) {
   const Range x = range_of(body);
   constexpr double kMostExact = 4194304;  // 2^22: n roundings by 2^-24 each stay below 1 + n 2^-23
   switch (reduction) {
     case Reduction::sum:
     case Reduction::mean: {  // divided at the end: the sum may overflow before
-      if (!is_bounded(x) || count < 0 || count > kMostExact) return {};
+      if (!is_bounded(x) || count < 0 || count > kMostExact) return outward(by_sign(reduction, x));
       const double factor = count * (1 + count * 0x1p-23);
       // A sum of positive numbers, however rounded, is no less than one of them.
       const bool positive = x.least > 0 && count > 0;
       const Range total{positive ? x.least : std::min(0.0, x.least * factor),
                         std::max(0.0, x.largest * factor)};
       constexpr double kMost = std::numeric_limits<float>::max();
-      if (total.least < -kMost || total.largest > kMost) return {};
+      if (total.least < -kMost || total.largest > kMost) return outward(by_sign(reduction, x));
       if (reduction == Reduction::sum) return outward(total);
       return count > 0 ? outward({total.least / count, total.largest / count}) : Facts{};
     }
     case Reduction::max:
     case Reduction::min:
       return count > 0 ? outward(x) : Facts{};
-    default:
-      return {};
+    case Reduction::prod:
+      return outward(by_sign(reduction, x));
   }
+  return {};
 }
 
 }  // namespace fuseflow

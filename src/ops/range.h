@@ -13,7 +13,7 @@ namespace fuseflow {
 Facts result_range(Op op, std::span<const Facts> operands);
 
 /// The same for a reduction of `count` values with the facts `body`, in any order and grouping,
-/// each partial result rounded to f32. A negative count: unknown.
+/// each partial result rounded to f32. A negative count: unknown, of no more than the sign.
 Facts reduced_range(Reduction reduction, const Facts& body, double count);
 
 }  // namespace fuseflow

@@ -12,6 +12,8 @@
 #include "import/values/constant_stats.h"
 #include "ir/fiber_bounds.h"
 #include "ir/sparsity.h"
+#include "ir/value_numbers.h"
+#include "ops/sign.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -70,25 +72,17 @@ bool finite_up_to_overflow(Op op, const std::vector<Facts>& x) {
   }
 }
 
-/// Whether the trees below two nodes are equal.
-bool same_tree(const Statement& s, int32_t a, int32_t b) {
-  const Expr& x = s.nodes[static_cast<size_t>(a)];
-  const Expr& y = s.nodes[static_cast<size_t>(b)];
-  Expr x_alone = x;
-  Expr y_alone = y;
-  x_alone.children.clear();
-  y_alone.children.clear();
-  if (!(x_alone == y_alone) || x.children.size() != y.children.size()) return false;
-  for (size_t c = 0; c < x.children.size(); ++c) {
-    if (!same_tree(s, x.children[c], y.children[c])) return false;
-  }
-  return true;
+/// Whether a power of finite numbers is finite, except by overflow.
+bool finite_power(const Statement& s, const Expr& node, const Facts& base) {
+  const Expr& exponent = s.nodes[static_cast<size_t>(node.children[1])];
+  if (exponent.kind != Expr::Kind::constant) return false;
+  const float power = exponent.constant;
+  if (power < 0) return base.nonnegative && base.nonzero;
+  return base.nonnegative || std::floor(power) == power;
 }
 
-/// What operands imply beyond ops/' calculus, up to overflow: squares, even powers, masked scores.
+/// What operands imply beyond ops/' calculus, up to overflow: powers, masked scores.
 void refine_facts(const Statement& s, const Expr& node, const std::vector<Facts>& x, Facts& f) {
-  if (node.op == Op::mul && same_tree(s, node.children[0], node.children[1]) && x[0].no_nan)
-    f.nonnegative = true;
   // Masked scores: -inf or finite, which stays so under what stands between a mask and a softmax.
   const bool below = x[0].no_nan && x[0].below_inf;
   const bool other = x.size() > 1 && x[1].no_nan && x[1].below_inf;
@@ -99,12 +93,9 @@ void refine_facts(const Statement& s, const Expr& node, const std::vector<Facts>
   const bool scale =
       (node.op == Op::mul || node.op == Op::div) && x[1].finite && x[1].nonnegative && x[1].nonzero;
   if (below && scale) f.no_nan = f.below_inf = true;
-  if (node.op != Op::pow) return;
-  const Expr& exponent = s.nodes[static_cast<size_t>(node.children[1])];
-  if (exponent.kind != Expr::Kind::constant || !x[0].finite) return;
-  const bool square = exponent.constant == 2;
-  const bool positive = x[0].nonnegative && (exponent.constant >= 0 || x[0].nonzero);
-  if (square || positive) f.nonnegative = f.finite = f.no_nan = f.below_inf = true;
+  if (node.op == Op::pow && x[0].finite && finite_power(s, node, x[0]))
+    f.finite = f.no_nan = f.below_inf = true;
+  if (f.no_nan && f.least >= 0) f.nonnegative = true;
 }
 
 bool all_finite(const std::vector<Facts>& facts) {
@@ -126,6 +117,11 @@ Facts expected_facts(const Program& program, const DraftProgram& draft,
   const std::vector<Facts>& expected = draft.expected;
   const std::vector<NodeSparsity> proved =
       analyse(program, statement, {}, sum_bounds(program, draft, statement));
+  const std::vector<int> numbers = value_numbers(statement);
+  const auto number_of = [&](size_t n) {
+    return numbers.empty() ? static_cast<int>(n) : numbers[n];
+  };
+  SignedFacts signs;
   std::vector<Facts> facts;
   for (size_t n = 0; n < statement.nodes.size(); ++n) {
     const Expr& node = statement.nodes[n];
@@ -136,13 +132,15 @@ Facts expected_facts(const Program& program, const DraftProgram& draft,
     if (node.kind == Expr::Kind::apply) {
       std::vector<Operand> operands;
       std::vector<Facts> x;
+      std::vector<int> values;
       for (const int32_t c : node.children) {
+        values.push_back(number_of(static_cast<size_t>(c)));
         const Expr& child = statement.nodes[static_cast<size_t>(c)];
         x.push_back(facts[static_cast<size_t>(c)]);
         operands.push_back({std::nullopt, x.back()});
         if (child.kind == Expr::Kind::constant) operands.back().constant = child.constant;
       }
-      f = result_facts(node.op, operands);
+      f = signs.apply(node.op, number_of(n), values, operands);
       if (all_finite(x) && finite_up_to_overflow(node.op, x))
         f.finite = f.no_nan = f.below_inf = true;
       refine_facts(statement, node, x, f);
