@@ -50,6 +50,16 @@ inline int64_t extent_of_option(const std::string& option, const std::string& te
   return value;
 }
 
+/// The chain with so many rows, not padded. A convolution chain is its im2col form alone then.
+inline Chain with_rows(const Chain& chain, int64_t rows) {
+  Chain result = chain;
+  result.size = chain.actual();
+  result.unpadded.reset();
+  result.size[Dim::m] = rows;
+  result.channels = 0;
+  return result;
+}
+
 /// `needed` numbers, then at most one more word (an activation).
 inline std::vector<int64_t> extents_of_option(const std::string& option,
                                               const std::vector<std::string>& parts, size_t needed,
@@ -91,7 +101,7 @@ inline Chain ChainOptions::make() const {
                 "or --conv-chain");
   }
   if (rows > 0) {
-    made.size[Dim::m] = rows;
+    made = with_rows(made, rows);
   }
   made.bias0 = made.bias0 || bias;
   made.bias1 = made.bias1 || bias;

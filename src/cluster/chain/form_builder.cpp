@@ -280,20 +280,28 @@ int32_t FormBuilder::computed(const Statement& producer, const FormAccess& acces
   return node;
 }
 
+/// Of the loops of a sum those of more than one step; where there are none, the first: a sum of one
+/// product is a product all the same.
+std::vector<size_t> FormBuilder::loops_of_sum(const Statement& s,
+                                              const std::vector<IndexId>& over) const {
+  std::vector<size_t> loops;
+  for (size_t i = 0; i < over.size(); ++i) {
+    if (extent_of_index(s, over[i]) != 1) loops.push_back(i);
+  }
+  return loops.empty() ? std::vector<size_t>{0} : loops;
+}
+
 void FormBuilder::second_product() {
   const Statement& s = *second_->statement;
-  for (const IndexId index : second_->over) {
-    Affine at;
-    if (extent_of_index(s, index) != 1) {
-      const int digit = new_digit(s, index, Dim::n);
-      n_digits_.insert(digit);
-      at.terms.emplace_back(digit, 1);
-    }
-    second_->binding[index] = at;
+  for (const IndexId index : second_->over) second_->binding[index] = Affine{};
+  for (const size_t i : loops_of_sum(s, second_->over)) {
+    const IndexId index = second_->over[i];
+    const int digit = new_digit(s, index, Dim::n);
+    n_digits_.insert(digit);
+    second_->binding[index].terms.emplace_back(digit, 1);
   }
   const Expr& left = s.nodes[static_cast<size_t>(second_->left)];
   const Expr& right = s.nodes[static_cast<size_t>(second_->right)];
-  if (n_digits_.empty()) refuse("");
   const BuiltForm before = built_;
   const std::map<TensorId, Made> made = made_;
   std::string why;
@@ -403,12 +411,8 @@ int32_t FormBuilder::first_access(const Statement&, const Expr& node, const Bind
 int32_t FormBuilder::first_product(const Product& product) {
   if (built_.form.b.size() == 2) refuse("more than two products make C");
   const Statement& s = *product.statement;
-  std::vector<int> order;  // of the reduction's loops of more than one step
-  for (size_t i = 0; i < product.over.size(); ++i) {
-    if (extent_of_index(s, product.over[i]) != 1) order.push_back(static_cast<int>(i));
-  }
-  if (order.empty() || order.size() > 4)
-    refuse("the first product sums over no loop or over more than four");
+  std::vector<size_t> order = loops_of_sum(s, product.over);
+  if (order.size() > 4) refuse("the first product sums over more than four loops");
   const Expr& left = s.nodes[static_cast<size_t>(product.left)];
   const Expr& right = s.nodes[static_cast<size_t>(product.right)];
   do {
@@ -428,7 +432,7 @@ int32_t FormBuilder::first_product(const Product& product) {
 
 /// The second branch's loops must be the first one's in some order, so that both read the same A.
 bool FormBuilder::try_first(const Product& product, const Expr& a, const Expr& b,
-                            const std::vector<int>& order) {
+                            const std::vector<size_t>& order) {
   const Statement& s = *product.statement;
   const bool again = !built_.form.b.empty();
   if (again && order.size() != k_digits_.size()) return false;
@@ -437,7 +441,7 @@ bool FormBuilder::try_first(const Product& product, const Expr& a, const Expr& b
   for (const IndexId index : product.over) binding[index] = {};
   std::vector<int> made;
   for (size_t i = 0; i < order.size(); ++i) {
-    const IndexId index = product.over[static_cast<size_t>(order[i])];
+    const IndexId index = product.over[order[i]];
     const int digit = again ? k_digits_[i] : new_digit(s, index, Dim::k);
     made.push_back(digit);
     if (built_.form.digits[static_cast<size_t>(digit)].extent != extent_of_index(s, index)) {

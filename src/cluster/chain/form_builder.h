@@ -69,13 +69,14 @@ class FormBuilder {
   int32_t last_access(const Expr& node, const Binding& binding);
   int32_t computed(const Statement& producer, const FormAccess& access,
                    int32_t (FormBuilder::*tree)(const Statement&, int32_t, const Binding&));
+  std::vector<size_t> loops_of_sum(const Statement& s, const std::vector<IndexId>& over) const;
   void second_product();
   bool try_second(const Expr& c, const Expr& d);
   int32_t first_tree(const Statement& s, int32_t at, const Binding& binding);
   int32_t first_access(const Statement& s, const Expr& node, const Binding& binding);
   int32_t first_product(const Product& product);
   bool try_first(const Product& product, const Expr& a, const Expr& b,
-                 const std::vector<int>& order);
+                 const std::vector<size_t>& order);
   static int32_t add(std::vector<FormNode>& nodes, FormNode node);
   void check_loaded() const;
   void settle_last_loads();
