@@ -61,9 +61,8 @@ struct Options {
 std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Machine& machine) {
   std::vector<TableRow> rows;
   for (int64_t m = 16; m <= o.table_up_to; m *= 2) {
-    Chain sized = chain;
-    sized.size[Dim::m] = m;
-    Choice choice = choose(padded(sized), machine, o.effort, nullptr, o.threads);
+    const Chain sized = padded(with_rows(chain, m));
+    Choice choice = choose(sized, machine, o.effort, nullptr, o.threads);
     if (choice.fused().rank > 0) rows.push_back({m, std::move(choice)});
   }
   return rows;
@@ -226,6 +225,7 @@ void add_kernels(Program& program, const GivenFormats& given, const Machine& mac
   std::vector<SparseKernel> sparse;
   KernelOptions options = kernel_options(given, machine);
   divide(program, machine, options);
+  report_divided(program, divide_products(program, machine, options, Divide::where_faster));
   options.sparse = &sparse;
   std::vector<UnprovedProduct> unproved;
   options.unproved = &unproved;
@@ -291,6 +291,7 @@ CombinedKernels plan_kernels(const Options& o, const Machine& machine, Given& gi
     const KernelOptions options = kernel_options(given.formats, machine);
     divide(program, machine, options);
     PlannedRest rest = plan_rest(program, machine, options, rows);
+    report_divided(program, rest.divided);
     report_kernels(program, rest.refused, rest.sparse);
     report_lost_tiles(program, machine, rest.unproved);
     combined = std::move(rest.combined);

@@ -1,5 +1,7 @@
-// Statements of several reductions as statements of one each.
+// Statements that a kernel has no good form for, as several: of several reductions one each, and
+// the computed operands of a product before it.
 #include <algorithm>
+#include <set>
 
 #include "rewrite/site.h"
 
@@ -25,7 +27,102 @@ Term* innermost(Term& term) {
   return is_reduction(term) ? &term : nullptr;
 }
 
+/// The only reduction; null: there is none, or there are several.
+Term* only_reduction(Term& root) {
+  return reductions_in(root) == 1 ? innermost(root) : nullptr;
+}
+
+bool has_access(const Term& term) {
+  return term.expr.kind == Expr::Kind::access ||
+         std::any_of(term.children.begin(), term.children.end(), has_access);
+}
+
+/// The loops of more than one step that a term depends on.
+std::set<IndexId> loops_of(const Scope& scope, const Term& term) {
+  std::set<IndexId> loops;
+  for (const IndexId index : free_indices(term)) {
+    if (scope.extents[static_cast<size_t>(index)].value != 1) loops.insert(index);
+  }
+  return loops;
+}
+
+/// Whether the sum of a * b is a product of matrices: each summed loop in both, and at least one
+/// loop of the result in one of them alone.
+bool are_matrices(const Scope& scope, const Term& sum) {
+  const Term& product = sum.children[0];
+  const std::set<IndexId> a = loops_of(scope, product.children[0]);
+  const std::set<IndexId> b = loops_of(scope, product.children[1]);
+  const auto summed = [&](IndexId index) {
+    if (scope.extents[static_cast<size_t>(index)].value == 1) return true;
+    return a.contains(index) && b.contains(index);
+  };
+  return a != b && std::all_of(sum.expr.over.begin(), sum.expr.over.end(), summed);
+}
+
+/// The largest type of numbers that a term reads: what it would be rounded to as an operand.
+ElementType type_of_operands(const Program& program, const Term& term) {
+  if (term.expr.kind == Expr::Kind::access) {
+    return program.tensors[static_cast<size_t>(term.expr.tensor)].type;
+  }
+  ElementType largest = ElementType::boolean;
+  for (const Term& child : term.children) {
+    const ElementType type = type_of_operands(program, child);
+    const bool wider = is_integer(largest) != is_integer(type)
+                           ? is_integer(largest)
+                           : element_bytes(type) > element_bytes(largest);
+    if (has_access(child) && wider) largest = type;
+  }
+  return largest;
+}
+
+/// An operand of a product as a statement of its own; its place reads the new tensor.
+bool divide_operand(const Program& program, const Scope& scope, const Statement& statement,
+                    Term& operand, KnownTensors& known, Rewrite& rewrite) {
+  const auto read =
+      add_intermediate(scope, free_indices(operand), operand, statement, {}, known, rewrite);
+  if (!read) return false;
+  Tensor& tensor = rewrite.tensors.back();
+  const ElementType type = type_of_operands(program, operand);
+  if (!is_integer(type) && holds(type, tensor.fill)) {
+    tensor.type = type;
+    tensor.facts = held_facts(tensor.facts, type);
+  }
+  operand = *read;
+  return true;
+}
+
 }  // namespace
+
+std::optional<Rewrite> divide_operands(const Program& program, const Statement& statement) {
+  Scope scope;
+  const std::vector<IndexId> places = add_indices(program, statement, scope);
+  Term root = term_at(statement, static_cast<int32_t>(statement.nodes.size()) - 1, places);
+  Term* sum = only_reduction(root);
+  if (sum == nullptr || sum->expr.reduction != Reduction::sum) return std::nullopt;
+  Term& product = sum->children[0];
+  if (product.expr.kind != Expr::Kind::apply || product.expr.op != Op::mul) return std::nullopt;
+  if (!are_matrices(scope, *sum)) return std::nullopt;
+  const size_t loops = loops_of(scope, product).size();
+  const Definitions definitions(program);
+  Site site{program, program.tensors, definitions, {}};
+  for (const Tensor& tensor : program.tensors) site.names.insert(tensor.name);
+  KnownTensors known(site);
+  Rewrite rewrite;
+  rewrite.kind = RewriteKind::hoist;
+  rewrite.before = statement.result;
+  for (Term& operand : product.children) {
+    if (!computes(operand) && has_access(operand)) continue;
+    // One that has all loops would be larger than both operands together.
+    if (!has_access(operand) || loops_of(scope, operand).size() == loops) return std::nullopt;
+    if (!divide_operand(program, scope, statement, operand, known, rewrite)) return std::nullopt;
+  }
+  if (rewrite.added.empty()) return std::nullopt;
+  Statement last = statement_of(scope, statement.result, statement.result_indices, root);
+  last.from = statement.from;
+  last.where = statement.where;
+  rewrite.replaced.push_back(std::move(last));
+  return rewrite;
+}
 
 std::optional<Rewrite> divide_reductions(const Program& program, const Statement& statement) {
   Scope scope;

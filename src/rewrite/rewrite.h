@@ -53,6 +53,12 @@ std::vector<Rewrite> find_rewrites(const Program& program, const std::vector<Ten
 /// before it: nothing where it has fewer than two, or an extent is not known.
 std::optional<Rewrite> divide_reductions(const Program& program, const Statement& statement);
 
+/// A statement whose sum is over a product of computed operands, as `sum(k) relu(x[i, k]) * w[k,
+/// j]`, with each of these operands as a statement before it, so that the sum is a product of two
+/// tensors as matrices. Nothing where it would be none, or an extent is not known. New tensors have
+/// the type of the largest number type that they are computed from.
+std::optional<Rewrite> divide_operands(const Program& program, const Statement& statement);
+
 /// The program with the rewrite. Statements that go, and those that change, are kept in the
 /// reference section, unless it has one of that tensor. Schedules of changed regions keep what
 /// still applies; `notes`: what does not, a line each.

@@ -1,7 +1,9 @@
-// Statements of several reductions divided, so that each has the form of a kernel of tiles.
+// Statements divided, so that each has the form of a kernel of tiles, and the best one: several
+// reductions, and products of what is computed in them.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "cluster/kernels/kernels.h"
@@ -20,5 +22,22 @@ struct DividedStatement {
 /// intermediates are dense.
 std::vector<DividedStatement> divide_statements(Program& program, const Machine& machine,
                                                 const KernelOptions& options = {});
+
+/// A product whose operands are computed before it now.
+struct DividedProduct {
+  TensorId result = -1;
+  std::vector<TensorId> operands;  ///< new intermediates
+};
+
+enum class Divide : uint8_t {
+  always,
+  where_faster,  ///< as kernels apart, one after the other
+};
+
+/// Gives the computed operands of products (`sum(k) relu(x[i, k]) * w[k, j]`) statements of their
+/// own, in every region without a graph and a schedule that has the form of kernels. The reference
+/// section keeps what was given.
+std::vector<DividedProduct> divide_products(Program& program, const Machine& machine,
+                                            const KernelOptions& options, Divide when);
 
 }  // namespace fuseflow::cluster

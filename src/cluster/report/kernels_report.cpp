@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "ir/names.h"
 #include "support/diagnostics.h"
@@ -54,6 +56,21 @@ void report_lost_tiles(const Program& program, const Machine& machine,
                        quote_if_needed(kernel->result), name(other), kernel->tiles,
                        name(kernel->operand), kernel->present, given ? "facts" : "assume",
                        kernel->cycles, now));
+  }
+}
+
+void report_divided(const Program& program, const std::vector<DividedProduct>& products) {
+  const auto name = [&](TensorId t) {
+    return "%" + quote_if_needed(program.tensors[static_cast<size_t>(t)].name);
+  };
+  for (const DividedProduct& product : products) {
+    std::vector<std::string> operands;
+    for (const TensorId t : product.operands) operands.push_back(name(t));
+    report(Severity::note,
+           fmt::format("product {}: its computed operand{} {} computed once, before "
+                       "it, as {}, which is faster",
+                       name(product.result), operands.size() == 1 ? "" : "s",
+                       operands.size() == 1 ? "is" : "are", fmt::join(operands, " and ")));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "cluster/kernels/divide.h"
 #include "cluster/kernels/fold.h"
 #include "cluster/kernels/kernels.h"
 #include "cluster/kernels/second_product.h"
@@ -17,6 +18,8 @@ void report_kernels(const Program& program, const std::vector<RefusedKernel>& re
 /// What the absence of a fact costs products. Plans each as if the fact were known.
 void report_lost_tiles(const Program& program, const Machine& machine,
                        const std::vector<UnprovedProduct>& unproved);
+/// Products whose operands are kernels of their own now.
+void report_divided(const Program& program, const std::vector<DividedProduct>& products);
 void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes);
 void report_second_products(const Program& program,
                             const std::vector<SecondProductOutcome>& outcomes);
