@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/names.h"
 #include "support/diagnostics.h"
 
 namespace fuseflow::ir {
@@ -18,11 +19,14 @@ std::string example_text(std::string_view example) {
 
 }  // namespace
 
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known,
+                         std::string_view sigil) {
   // Beyond such lengths a suggestion costs more than it helps.
   if (name.size() > 200 || known.size() > 5000) return {};
   const std::string nearest = nearest_name(name, known);
-  return nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest);
+  if (nearest.empty()) return {};
+  return sigil.empty() ? fmt::format("; did you mean '{}'?", nearest)
+                       : fmt::format("; did you mean {}{}?", sigil, quote_if_needed(nearest));
 }
 
 Cursor::Cursor(const SourceText& source, std::vector<Diagnostic>& errors)

@@ -100,8 +100,9 @@ class Cursor {
   std::set<TokenKind> all_lost_;
 };
 
-/// "'x' (did you mean 'y'?)": the suggestion part, or empty.
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
+/// "; did you mean 'y'?", or `%y` with a sigil; empty where no name is near.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known,
+                         std::string_view sigil = {});
 
 template <typename Parse>
 auto Cursor::parse_part(const Token& first, Parse&& parse) {

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "support/diagnostics.h"
+#include "support/text.h"
 
 namespace fuseflow::ir {
 
@@ -25,6 +28,50 @@ int hex_digit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
+}
+
+/// What other languages write, and how it is written here.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kForeignPairs = {
+    {{"//", "expected '#' before a comment"},
+     {"/*", "expected '#' before a comment, on each of its lines"},
+     {"**", "expected `pow(a, b)` for a power"},
+     {"&&", "expected `and(a, b)`"},
+     {"||", "expected `or(a, b)`"}}};
+
+std::string_view advice_on(char c) {
+  if (c == '^') return "expected `pow(a, b)` for a power";
+  if (c == '&') return "expected `and(a, b)`";
+  if (c == '|') return "expected `or(a, b)`";
+  if (c == '!' || c == '~') return "expected `not(a)`";
+  return "";
+}
+
+/// What is meant by a character that looks like one of the language, as editors and papers have it.
+std::string_view ascii_for(std::string_view character) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kLookalikes = {
+      {{"\u2212", "'-'"},
+       {"\u2013", "'-'"},
+       {"\u2014", "'-'"},
+       {"\u00d7", "'*'"},
+       {"\u00b7", "'*'"},
+       {"\u22c5", "'*'"},
+       {"\u2217", "'*'"},
+       {"\u00f7", "'/'"},
+       {"\u2264", "'<='"},
+       {"\u2265", "'>='"},
+       {"\u2260", "'!='"},
+       {"\u201c", "'\"'"},
+       {"\u201d", "'\"'"},
+       {"\u00a0", "a blank"},
+       {"\u2211", "`sum(j) ...`"},
+       {"\u221e", "`inf`"},
+       {"\u221a", "`sqrt(a)`"},
+       {"\u00b2", "`pow(a, 2)`"},
+       {"\u00b3", "`pow(a, 3)`"}}};
+  for (const auto& [lookalike, instead] : kLookalikes) {
+    if (character == lookalike) return instead;
+  }
+  return "";
 }
 
 class Lexer {
@@ -125,11 +172,33 @@ class Lexer {
       return true;
     }
     if (sigil == '@') return read_symbol(token);
+    ++at_;
+    if (is_word(peek()) || utf8_length(text_, at_) > 1) return unquoted_name(sigil);
+    --at_;
     error(fmt::format("'{0}' without a name, expected a name such as {0}x or {0}\"layers.0/W\"",
                       sigil));
     ++at_;
-    if (static_cast<unsigned char>(peek()) > 0x7e) skip_line();  // a name that lacks its quotes
+    if (static_cast<unsigned char>(peek()) > 0x7e) skip_line();  // bytes that are no text
     return false;
+  }
+
+  /// A name that lacks its quotes.
+  bool unquoted_name(char sigil) {
+    const size_t begin = at_;
+    skip_name();
+    const std::string name(text_.substr(begin, at_ - begin));
+    at_ = begin;
+    error(fmt::format("a name that begins with a digit, or has letters beyond ASCII, is quoted, "
+                      "expected {}\"{}\"",
+                      sigil, name),
+          static_cast<int>(name.size()));
+    skip_line();
+    return false;
+  }
+
+  /// Letters, digits and what is beyond ASCII.
+  void skip_name() {
+    while (is_word(peek()) || utf8_length(text_, at_) > 1) at_ += utf8_length(text_, at_);
   }
 
   /// At the opening quote. A string ends on its line.
@@ -191,6 +260,13 @@ class Lexer {
     constexpr std::string_view kPairs[] = {"==", "!=", "<=", ">="};
     constexpr std::string_view kSingles = "()[]{}<>,;:=+-*/?@";
     token.kind = TokenKind::symbol;
+    for (const auto& [pair, advice] : kForeignPairs) {
+      if (text_.substr(at_, 2) != pair) continue;
+      error(fmt::format("unexpected '{}', {}", pair, advice), 2);
+      at_ += 2;
+      if (pair[0] == '/') skip_line();  // a comment
+      return false;
+    }
     for (const std::string_view pair : kPairs) {
       if (text_.substr(at_, 2) == pair) {
         token.text = pair;
@@ -204,17 +280,46 @@ class Lexer {
       ++at_;
       return true;
     }
-    const auto byte = static_cast<unsigned char>(c);
+    return unexpected_character();
+  }
+
+  bool unexpected_character() {
+    const auto byte = static_cast<unsigned char>(peek());
+    const size_t length = utf8_length(text_, at_);
+    if (length > 1) return beyond_ascii(std::string(text_.substr(at_, length)));
     const bool shown = byte > 0x20 && byte < 0x7f;
-    error(shown
-              ? fmt::format("unexpected character '{}'; a name with other characters than "
-                            "letters, digits, '_' and '.' is quoted: %\"a{}b\"",
-                            c, c)
-              : fmt::format("unexpected byte 0x{:02x}, expected text; this is not an IR file, or a "
-                            "name lacks its quotes",
-                            byte));
+    const std::string_view advice = advice_on(peek());
+    if (!shown) {
+      error(
+          fmt::format("unexpected byte 0x{:02x}, expected text; this is not an IR file, or a "
+                      "name lacks its quotes",
+                      byte));
+    } else if (!advice.empty()) {
+      error(fmt::format("unexpected character '{}', {}", peek(), advice));
+    } else {
+      error(
+          fmt::format("unexpected character '{0}'; a name with other characters than letters, "
+                      "digits, '_' and '.' is quoted: %\"a{0}b\"",
+                      peek()));
+    }
     ++at_;
     if (!shown) skip_line();  // one message a line
+    return false;
+  }
+
+  /// A sign that looks like one of the language's, or a letter of a name.
+  bool beyond_ascii(const std::string& character) {
+    const std::string_view instead = ascii_for(character);
+    const auto length = static_cast<int>(character.size());
+    if (instead.empty()) {
+      error(fmt::format("unexpected character '{0}', expected text of the language; a name with "
+                        "letters beyond ASCII is quoted: %\"{0}\"",
+                        character),
+            length);
+    } else {
+      error(fmt::format("unexpected character '{}', expected {}", character, instead), length);
+    }
+    skip_line();  // one message a line
     return false;
   }
 

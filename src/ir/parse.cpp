@@ -371,6 +371,10 @@ class ProgramParser {
     } else if (token.is("graph")) {
       if (region.graph) c_.error(c_.location(), "the region has two graphs, expected at most one");
       region.graph = parse_graph(c_, p_, names_, graph_tensors_);
+    } else if (token.kind == TokenKind::identifier &&
+               (c_.peek(1).is("[") || c_.peek(1).is("=") || names_.contains(token.text))) {
+      c_.unexpected(fmt::format("a statement: a tensor's name begins with '%', `%{}`", token.text),
+                    "");
     } else if (token.kind == TokenKind::identifier) {
       c_.unknown(token, "keyword in a region", kRegionWords);
     } else {

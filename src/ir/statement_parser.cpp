@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "ir/names.h"
 #include "ir/statement_rules.h"
 
 namespace fuseflow::ir {
@@ -22,13 +24,19 @@ class StatementParser {
   Statement parse() {
     const Token first = c_.peek();
     s_.where = c_.location(first);
-    s_.result = resolve_tensor(c_, names_, c_.next());
+    s_.result = tensor_of(c_.next());
     if (c_.at("[")) parse_result_indices();
+    if (c_.at("+") && c_.peek(1).is("=")) {
+      c_.unexpected("'=': a statement defines all of its tensor, sums are written",
+                    kStatementExample);
+    }
     c_.expect("=", kStatementExample);
+    right_side_ = c_.last_end();
     parse_comparison();
     s_.where.length = static_cast<int>(
         std::min<size_t>(s_.where.line == c_.peek().line ? 1 : c_.last_end() - first.begin, 1000));
     if (c_.accept("from")) parse_model_node();
+    if (!unknown_.empty()) throw Failure{};  // each is reported
     const StatementError report = [&](int node, std::string message) {
       c_.error(node < 0 ? c_.location(first) : places_[node], std::move(message));
     };
@@ -52,6 +60,21 @@ class StatementParser {
     ~Nesting() { --parser_.nesting_; }
     StatementParser& parser_;
   };
+
+  /// Of a name that nothing declares it gives -1, once it is reported: parsing goes on, so that the
+  /// next one is reported, too.
+  TensorId tensor_of(const Token& token) {
+    if (token.kind == TokenKind::tensor && names_.find(token.text) == names_.end() &&
+        !unknown_.insert("%" + token.text).second) {
+      return -1;
+    }
+    try {
+      return resolve_tensor(c_, names_, token);
+    } catch (const Failure&) {
+      if (token.kind != TokenKind::tensor) throw;
+      return -1;
+    }
+  }
 
   int32_t add(Expr expression, const Token& place) {
     s_.nodes.push_back(std::move(expression));
@@ -122,9 +145,29 @@ class StatementParser {
       if (s_.indices[i].name == name) return static_cast<IndexId>(i);
       known.push_back(s_.indices[i].name);
     }
-    c_.fail(token, fmt::format("unknown index {}{}, expected an index of the left side or of a "
-                               "reduction around",
-                               name, did_you_mean(name, known)));
+    if (unknown_.insert(name).second) {
+      c_.error(c_.location(token),
+               fmt::format("unknown index {}{}, expected an index of the left side or of a "
+                           "reduction around{}",
+                           name, did_you_mean(name, known), sum_over(name)));
+    }
+    return -1;
+  }
+
+  /// How to sum over an index that nothing declares; nothing within a reduction, which may have
+  /// another one.
+  std::string sum_over(const std::string& index) const {
+    if (reductions_ > 0) return "";
+    constexpr size_t kMostShown = 60;
+    const std::string& text = c_.source().text;
+    std::string body =
+        text.substr(right_side_, text.find_first_of("#\r\n}", right_side_) - right_side_);
+    body.erase(0, body.find_first_not_of(" \t"));
+    body.erase(body.find_last_not_of(" \t") + 1);
+    if (body.empty() || body.size() > kMostShown) body = "...";
+    const bool sum = body.find_first_of("+-") != std::string::npos;  // of products a reduction is
+    return fmt::format("; to sum over it: `= sum({}) {}`", quote_if_needed(index),
+                       sum ? "(" + body + ")" : body);
   }
 
   int32_t parse_comparison() {
@@ -183,7 +226,7 @@ class StatementParser {
     const Token token = c_.next();
     Expr e;
     e.kind = Expr::Kind::access;
-    e.tensor = resolve_tensor(c_, names_, token);
+    e.tensor = tensor_of(token);
     if (c_.accept("[")) {
       while (!c_.at("]")) {
         e.subscripts.push_back(parse_subscript());
@@ -248,6 +291,11 @@ class StatementParser {
         const std::string sum = fmt::format("{}(j) %a[i, j]", token.text);
         c_.expect("(", !reduction ? call : op ? call + "` or `" + sum : sum);
       }
+      if (c_.peek(1).is("[") || names_.contains(token.text)) {
+        c_.fail(token, fmt::format("unexpected '{0}', expected an operand; a tensor's name begins "
+                                   "with '%': `%{0}`",
+                                   token.text));
+      }
       c_.fail(token, fmt::format("unexpected {}, expected an operand: a number, %tensor[...], or a "
                                  "call such as `relu(...)`; an index as a number is "
                                  "`coordinate({})`",
@@ -297,7 +345,9 @@ class StatementParser {
     } while (c_.accept(","));
     if (!c_.at(")")) c_.unexpected("',' or ')' after a reduction index", "sum(j, k) %a[i, j, k]");
     c_.next();
+    ++reductions_;
     e.children = {parse_product()};
+    --reductions_;
     return add(std::move(e), token);
   }
 
@@ -333,7 +383,10 @@ class StatementParser {
   const Program& program_;
   const TensorNames& names_;
   Statement s_;
-  std::vector<Location> places_;  ///< of each node
+  std::vector<Location> places_;   ///< of each node
+  std::set<std::string> unknown_;  ///< names that were reported, of tensors with their %
+  size_t right_side_ = 0;          ///< where it begins in the source
+  int reductions_ = 0;             ///< around what is parsed
   int nesting_ = 0;
 };
 
@@ -348,11 +401,12 @@ TensorId resolve_tensor(Cursor& cursor, const TensorNames& names, const Token& t
   cursor.give_up_if_lost(token);
   std::vector<std::string> known;
   for (const auto& [name, id] : names) known.push_back(name);
-  cursor.fail(token,
-              fmt::format("unknown tensor %{}{}; expected one declared above, e.g. `temp {}: "
-                          "f32[34, 16] dense,dense`",
-                          token.text.substr(0, 60), did_you_mean(token.text, known),
-                          token.text.size() < 60 ? "%" + token.text : "%x"));
+  const std::string near = did_you_mean(token.text, known, "%");
+  const std::string name = token.text.size() < 60 ? "%" + quote_if_needed(token.text) : "%x";
+  const std::string declared =
+      near.empty() ? fmt::format(", e.g. `temp {}: f32[34, 16] dense,dense`", name) : "";
+  cursor.fail(token, fmt::format("unknown tensor %{}{}; expected one declared above{}",
+                                 quote_if_needed(token.text.substr(0, 60)), near, declared));
 }
 
 Statement parse_statement(Cursor& cursor, const Program& program, const TensorNames& names) {
