@@ -2,14 +2,18 @@
 
 Beside each speedup stands what tests the reason for it: `overlap`, the speedup if the kernels of a
 region ran side by side at no cost and none did less work than alone (the cycles of all kernels over
-those of the longest one of each region), and `flops`, the FLOPs over those of the unfused model."""
+those of the longest one of each region), and `flops`, the FLOPs over those of the unfused model.
+
+What is chosen may store tensors otherwise than the program says, which gains without any fusion. So
+`formats` is the unfused program with the formats that `fuseflow-store --auto` chooses, and
+`over_formats` what the chosen program gains over that: by what is fused."""
 import programs
 import published
 from harness import speed
 
 MACHINE = "comal"
-COLUMNS = ["model", "data", "setting", "config", "cycles", "speedup", "overlap", "flops", "source",
-           "published_cycles", "cycles_over_published", "published_speedup", "note"]
+COLUMNS = ["model", "data", "setting", "config", "cycles", "speedup", "over_formats", "overlap", "flops",
+           "source", "published_cycles", "cycles_over_published", "published_speedup", "note"]
 DECODERS = {"fast": 2, "medium": 4, "complete": 12}
 
 
@@ -52,11 +56,19 @@ class Case:
         h.save(self.name, self.text)
         expect = {"result": "y"}
         found = {}
-        for config, how in {"unfused": {}, **self.groups}.items():
-            name = f"{self.name}_{config.replace(' ', '_').replace(',', '')}" if how else self.name
-            made = h.fused(self.name, name, **how) if how else name
+        for config in ["unfused", *(["formats"] if "chosen" in self.groups else []), *self.groups]:
+            made = self.made(h, config)
             found[config] = made and h.measure(h.ordered(made, MACHINE), MACHINE, expect)
         return found
+
+    def made(self, h, config):
+        """The name of a configuration's program; None if it is refused."""
+        if config == "unfused":
+            return self.name
+        name = f"{self.name}_{config.replace(' ', '_').replace(',', '')}"
+        if config == "formats":
+            return h.stored(self.name, name, MACHINE)
+        return h.fused(self.name, name, **self.groups[config])
 
     def published_cycles(self, config):
         known = published.FIGURE_12.get((self.model, self.data))
@@ -86,19 +98,22 @@ class Case:
         unfused = found["unfused"]
         for config, m in found.items():
             if m is None:
-                yield [self.model, self.data, self.setting, config] + [None] * 8 + ["refused"]
+                yield [self.model, self.data, self.setting, config] + [None] * 9 + ["refused"]
                 continue
             ours, theirs = speed(unfused, m), self.published_speedup(config)
             cycles = self.published_cycles(config)
             over = cycles and m["cycles"] * self.scale / cycles
             bound = self.overlap(config, unfused)
             flops = m["flops"] / unfused["flops"] if unfused else None
-            yield [self.model, self.data, self.setting, config, m["cycles"], ours, bound, flops,
-                   m["source"], cycles, over, theirs, self.note(config, ours, bound, flops, over)]
+            fused = speed(found.get("formats"), m) if config == "chosen" else None
+            yield [self.model, self.data, self.setting, config, m["cycles"], ours, fused, bound, flops,
+                   m["source"], cycles, over, theirs, self.note(config, ours, fused, bound, flops, over)]
 
-    def note(self, config, ours, bound, flops, over):
+    def note(self, config, ours, fused, bound, flops, over):
         """What the numbers of the row show, and no more."""
         said = []
+        if fused and ours:
+            said.append(f"{ours / fused:.2f} by formats alone (`formats`), {fused:.2f} by what is fused")
         if over and config == "partial" and "partial, in turn" in self.groups:
             said.append(f"{over:.2f} of the published cycles; see `partial, in turn`")
         elif over:
