@@ -227,6 +227,7 @@ void add_kernels(Program& program, const GivenFormats& given, const Machine& mac
   std::vector<SparseKernel> sparse;
   KernelOptions options = kernel_options(given, machine);
   divide(program, machine, options);
+  report_divided(program, divide_products(program, machine, options, Divide::where_faster));
   options.sparse = &sparse;
   std::vector<UnprovedProduct> unproved;
   options.unproved = &unproved;
@@ -292,6 +293,7 @@ CombinedKernels plan_kernels(const Options& o, const Machine& machine, Given& gi
     const KernelOptions options = kernel_options(given.formats, machine);
     divide(program, machine, options);
     PlannedRest rest = plan_rest(program, machine, options, rows);
+    report_divided(program, rest.divided);
     report_kernels(program, rest.refused, rest.sparse);
     report_lost_tiles(program, machine, rest.unproved);
     combined = std::move(rest.combined);

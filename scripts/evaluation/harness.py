@@ -109,6 +109,14 @@ class Harness:
                        check=False)
         return None if out is None else name
 
+    def machine(self, base, name, *settings):
+        """A machine as a file: `base` with these settings."""
+        path = os.path.join(self.work, name + ".toml")
+        more = [word for setting in settings for word in ("--machine-set", setting)]
+        with open(path, "w") as file:
+            file.write(self.run("sim", "--machine", base, *more, "--print-machine"))
+        return path
+
     def estimate(self, name, machine="ideal", *more):
         out = self.run("estimate", self.path(name), "--machine", machine, *more, check=False)
         return None if out is None else rows(out)[-1]

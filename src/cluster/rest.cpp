@@ -144,6 +144,15 @@ class Chains {
 PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options,
                       const RowsOptions& rows) {
   Planned made = planned(program, machine, options, rows);
+  Program other = program;
+  std::vector<DividedProduct> divided = divide_products(other, machine, options, Divide::always);
+  if (!divided.empty()) {
+    Planned parts = planned(other, machine, options, rows);
+    if (parts.better_than(made)) {
+      made = std::move(parts);
+      made.rest.divided = std::move(divided);
+    }
+  }
   program = std::move(made.program);
   return std::move(made.rest);
 }

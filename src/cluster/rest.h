@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cluster/combine.h"
+#include "cluster/kernels/divide.h"
 #include "cluster/kernels/kernels.h"
 #include "ir/program.h"
 #include "machine/machine.h"
@@ -15,12 +16,14 @@ struct PlannedRest {
   std::vector<RefusedKernel> refused;
   std::vector<SparseKernel> sparse;
   std::vector<UnprovedProduct> unproved;
+  std::vector<DividedProduct> divided;
   CombinedKernels combined;
 };
 
-/// Plans every region that has no graph. Where kernels would gather a tensor in another order than
-/// it has, or in several, all of them are planned with each, and the order stays with which the
-/// program takes the fewest cycles.
+/// Plans every region that has no graph, also with the computed operands of products as kernels of
+/// their own (kernels/divide.h): what takes fewer cycles stays. Where kernels would gather a tensor
+/// in another order than it has, or in several, all of them are planned with each, and the order
+/// stays with which the program takes the fewest cycles.
 PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options,
                       const RowsOptions& rows = {});
 

@@ -43,22 +43,23 @@ std::optional<int64_t> cycles_of(const Program& program, const std::set<TensorId
   return apart ? std::optional(apart->total.cycles) : std::nullopt;
 }
 
-/// Divides one product, where its kernels are faster so.
+/// Divides one product.
 std::optional<DividedProduct> divide_product(Program& program, TensorId result,
-                                             const Rewrite& rewrite, const Machine& machine) {
+                                             const Rewrite& rewrite, const Machine& machine,
+                                             Divide when) {
   std::vector<std::string> notes;  // about schedules, which the region has not
   Program other = apply_rewrite(program, rewrite, notes);
-  DividedProduct divided{result, {}, 0, 0};
+  DividedProduct divided{result, {}};
   std::set<TensorId> members{result};
   for (const Statement& s : rewrite.added) {
     divided.operands.push_back(s.result);
     members.insert(s.result);
   }
-  const std::optional<int64_t> before = cycles_of(program, {result}, machine);
-  const std::optional<int64_t> after = cycles_of(other, members, machine);
-  if (!before || !after || *after >= *before) return std::nullopt;
-  divided.before = *before;
-  divided.cycles = *after;
+  if (when == Divide::where_faster) {
+    const std::optional<int64_t> before = cycles_of(program, {result}, machine);
+    const std::optional<int64_t> after = cycles_of(other, members, machine);
+    if (!before || !after || *after >= *before) return std::nullopt;
+  }
   program = std::move(other);
   return divided;
 }
@@ -78,7 +79,7 @@ const Statement& statement_of(const Region& region, TensorId result) {
 }  // namespace
 
 std::vector<DividedProduct> divide_products(Program& program, const Machine& machine,
-                                            const KernelOptions& options) {
+                                            const KernelOptions& options, Divide when) {
   std::vector<DividedProduct> all;
   const std::vector<std::string> kernels = regions_with_forms(program, machine, options);
   for (size_t r = 0; r < program.regions.size(); ++r) {
@@ -88,7 +89,7 @@ std::vector<DividedProduct> divide_products(Program& program, const Machine& mac
     for (const TensorId result : results_of(region)) {
       const auto rewrite = divide_operands(program, statement_of(program.regions[r], result));
       if (!rewrite) continue;
-      auto divided = divide_product(program, result, *rewrite, machine);
+      auto divided = divide_product(program, result, *rewrite, machine, when);
       if (divided) all.push_back(std::move(*divided));
     }
   }

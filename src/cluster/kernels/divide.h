@@ -27,14 +27,17 @@ std::vector<DividedStatement> divide_statements(Program& program, const Machine&
 struct DividedProduct {
   TensorId result = -1;
   std::vector<TensorId> operands;  ///< new intermediates
-  int64_t cycles = 0;              ///< of all kernels that came of it
-  int64_t before = 0;              ///< of the one that computed operands for every element again
+};
+
+enum class Divide : uint8_t {
+  always,
+  where_faster,  ///< as kernels apart, one after the other
 };
 
 /// Gives the computed operands of products (`sum(k) relu(x[i, k]) * w[k, j]`) statements of their
-/// own, where the kernels are faster so: every region without a graph and a schedule that has the
-/// form of kernels. The reference section keeps what was given.
+/// own, in every region without a graph and a schedule that has the form of kernels. The reference
+/// section keeps what was given.
 std::vector<DividedProduct> divide_products(Program& program, const Machine& machine,
-                                            const KernelOptions& options = {});
+                                            const KernelOptions& options, Divide when);
 
 }  // namespace fuseflow::cluster

@@ -67,11 +67,10 @@ void report_divided(const Program& program, const std::vector<DividedProduct>& p
     std::vector<std::string> operands;
     for (const TensorId t : product.operands) operands.push_back(name(t));
     report(Severity::note,
-           fmt::format("product {}: its computed operand{} {} computed once, before it, as {}: {} "
-                       "cycles instead of {}",
+           fmt::format("product {}: its computed operand{} {} computed once, before "
+                       "it, as {}, which is faster",
                        name(product.result), operands.size() == 1 ? "" : "s",
-                       operands.size() == 1 ? "is" : "are", fmt::join(operands, " and "),
-                       product.cycles, product.before));
+                       operands.size() == 1 ? "is" : "are", fmt::join(operands, " and ")));
   }
 }
 
