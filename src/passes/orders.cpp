@@ -395,6 +395,7 @@ void list_orders(const Program& program, size_t region, Constraints constraints,
   Program completed = program;
   complete_schedule(completed, region, log);
   const RegionOrders orders = region_orders(completed, region, constraints);
+  if (orders.indices.indices.empty()) return;  // there is nothing to order
   const OrderedLowering lowering(completed, region, {});
   for_each_sort(orders.partial, [&](const std::vector<int>& order) {
     if (!can_lower(lowering, order)) return true;

@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <array>
 
+#include "estimate/pass_costs.h"
 #include "ir/copies.h"
+#include "ir/data_facts.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
 #include "lower/lower.h"
-#include "pass_tool.h"
 #include "passes/complete_schedule.h"
 #include "passes/dependences.h"
 #include "passes/join_forms.h"
@@ -88,7 +92,8 @@ class StepDrawer {
     const size_t last = first + below(values.size() - first);
     const std::vector<std::string> some(values.begin() + static_cast<std::ptrdiff_t>(first),
                                         values.begin() + static_cast<std::ptrdiff_t>(last) + 1);
-    return settled(std::move(step), {{"region", fmt::format("mine: %{}", fmt::join(some, ", %"))}});
+    step.options = {{"region", fmt::format("mine: %{}", fmt::join(some, ", %"))}};
+    return step;  // not settled: copies that it made are none of these values
   }
 
   Step block(Step step) {
@@ -218,23 +223,22 @@ Step draw_step(const Program& program, const std::string& machine, Random& rando
 }
 
 std::string run_step(const Step& step, const std::string& text, bool& assumed) {
-  const SourceText source{"<stdin>", text};
+  Program program = parse_program(SourceText{"<stdin>", text});
+  const DataRead read = find_data_facts(program);  // held, so that costs are not read again
   if (step.tool == "lower") {
-    Program program = parse_program(source);
-    static_cast<void>(find_data_facts(program));
     program = lower_program(std::move(program));
-    verify(program);
-    return print_program(program);
+  } else {
+    PassArguments arguments;
+    arguments.costs = estimated_costs();
+    for (const auto& [option, value] : step.options) arguments.add(option, value);
+    const Pass& pass = find_pass(step.tool);
+    pass.check(arguments);
+    PassLog log;
+    program = run_pass(pass, program, arguments, log);
+    for (const std::string& line : log.lines()) assumed = assumed || line.starts_with("assumed:");
   }
-  PassArguments arguments;
-  arguments.costs = estimated_costs();
-  for (const auto& [option, value] : step.options) arguments.add(option, value);
-  const Pass& pass = find_pass(step.tool);
-  pass.check(arguments);
-  PassLog log;
-  std::string result = run_pass(pass, source, arguments, log);
-  for (const std::string& line : log.lines()) assumed = assumed || line.starts_with("assumed:");
-  return result;
+  verify(program);
+  return print_program(program);
 }
 
 bool is_documented(const Step& step, const std::string& message) {
