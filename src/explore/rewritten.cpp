@@ -39,6 +39,7 @@ SearchResult search_rewritten(Program& kernels, const Machine& machine,
   half.budget_seconds = options.budget_seconds / 2;
   SearchResult given = search(kernels, machine, half);
   half.seeds.clear();
+  half.given.reset();
   SearchResult other = search(rewritten, machine, half);
   const bool wins = complete(other) && (!complete(given) || cost_of(other) < cost_of(given));
   const std::string note = fmt::format("the best of the program as given: {}; rewritten: {}",

@@ -1,6 +1,8 @@
 #include "ir/slice.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 namespace fuseflow {
 namespace {
@@ -76,34 +78,102 @@ bool is_read_later(const Program& program, size_t region, TensorId tensor) {
   return false;
 }
 
-RegionSlice slice_region(const Program& program, size_t region,
+namespace {
+
+/// Adds the copies of tensors that are there, and what these are copies of. Few programs have any.
+void add_copies(const Program& program, std::vector<TensorId>& ids) {
+  std::map<std::string, std::vector<TensorId>> families;  // by the name of the original
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    const Tensor& tensor = program.tensors[t];
+    if (!tensor.copy_of.empty()) families[tensor.copy_of].push_back(static_cast<TensorId>(t));
+  }
+  if (families.empty()) return;
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    const auto family = families.find(program.tensors[t].name);
+    if (family != families.end()) family->second.push_back(static_cast<TensorId>(t));
+  }
+  for (size_t i = 0, given = ids.size(); i < given; ++i) {
+    const Tensor& tensor = program.tensors[static_cast<size_t>(ids[i])];
+    const auto family = families.find(tensor.copy_of.empty() ? tensor.name : tensor.copy_of);
+    if (family == families.end()) continue;
+    ids.insert(ids.end(), family->second.begin(), family->second.end());
+  }
+}
+
+void sort_once(std::vector<TensorId>& ids) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+/// The slice has its regions, which name tensors of `program`.
+void take_tensors(const Program& program, RegionSlice& slice,
+                  const std::function<bool(TensorId)>& read_later, bool whole_sources,
+                  bool with_copies) {
+  std::vector<TensorId>& ids = slice.tensors;
+  for (Region& region : slice.program.regions) {
+    each_tensor(region, [&](TensorId tensor) {
+      if (tensor >= 0) ids.push_back(tensor);
+    });
+  }
+  sort_once(ids);
+  if (with_copies) {
+    add_copies(program, ids);
+    sort_once(ids);
+  }
+  for (const TensorId id : ids) {
+    const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
+    slice.program.tensors.push_back(whole_sources ? tensor : without_values(tensor));
+  }
+  const auto place = [&](TensorId tensor) {
+    return std::lower_bound(ids.begin(), ids.end(), tensor) - ids.begin();
+  };
+  for (Region& region : slice.program.regions) {
+    for (const Statement& statement : region.statements) {  // it matters for what is defined here
+      Role& role = slice.program.tensors[static_cast<size_t>(place(statement.result))].role;
+      if (role != Role::temporary || !read_later || !read_later(statement.result)) continue;
+      role = Role::result;
+    }
+    each_tensor(region, [&](TensorId& tensor) {
+      if (tensor >= 0) tensor = static_cast<TensorId>(place(tensor));
+    });
+  }
+}
+
+}  // namespace
+
+RegionSlice slice_region(const Program& program, const Region& region,
                          const std::function<bool(TensorId)>& read_later) {
   RegionSlice slice;
   slice.program.name = program.name;
   slice.program.strategy = program.strategy;
-  slice.program.regions.push_back(program.regions[region]);
-  Region& only = slice.program.regions[0];
-  each_tensor(only, [&](TensorId tensor) {
-    if (tensor >= 0) slice.tensors.push_back(tensor);
-  });
-  std::vector<TensorId>& ids = slice.tensors;
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  for (const TensorId id : ids) {
-    Tensor tensor = without_values(program.tensors[id]);
-    slice.program.tensors.push_back(std::move(tensor));
-  }
-  for (const Statement& statement : only.statements) {  // it matters for what is defined here
-    const auto at = std::lower_bound(ids.begin(), ids.end(), statement.result) - ids.begin();
-    Role& role = slice.program.tensors[static_cast<size_t>(at)].role;
-    if (role != Role::temporary || !read_later || !read_later(statement.result)) continue;
-    role = Role::result;
-  }
-  each_tensor(only, [&](TensorId& tensor) {
-    if (tensor < 0) return;
-    tensor = static_cast<TensorId>(std::lower_bound(ids.begin(), ids.end(), tensor) - ids.begin());
-  });
+  slice.program.regions.push_back(region);
+  take_tensors(program, slice, read_later, false, false);
   return slice;
+}
+
+RegionSlice slice_region(const Program& program, size_t region,
+                         const std::function<bool(TensorId)>& read_later) {
+  return slice_region(program, program.regions[region], read_later);
+}
+
+RegionSlice slice_regions(const Program& program, const std::vector<size_t>& regions,
+                          const std::function<bool(TensorId)>& read_later, bool whole_sources) {
+  RegionSlice slice;
+  slice.program.name = program.name;
+  slice.program.strategy = program.strategy;
+  for (const size_t r : regions) slice.program.regions.push_back(program.regions[r]);
+  take_tensors(program, slice, read_later, whole_sources, true);
+  return slice;
+}
+
+void to_whole(const RegionSlice& slice, Schedule& schedule) {
+  for (UsePlacement& use : schedule.placements) {
+    use.tensor = slice.whole(use.tensor);
+    use.consumer = slice.whole(use.consumer);
+  }
+  for (Join& join : schedule.joins) {
+    for (TensorId& tensor : join.located) tensor = slice.whole(tensor);
+  }
 }
 
 void to_whole(const RegionSlice& slice, Graph& graph) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ class PassArguments {
   const std::vector<std::string>& all(std::string_view name) const;
   /// Makes what every `auto` goes by; none: expected stream lengths (lower/flops.h).
   CostModelMaker costs;
+  /// The machine, for fuse; none: that of the options `machine` and `machine-set`.
+  std::optional<Machine> machine;
 
  private:
   std::map<std::string, std::vector<std::string>> values_;
