@@ -6,9 +6,10 @@
 #include <limits>
 #include <set>
 
+#include "estimate/count_within.h"
 #include "estimate/guessed.h"
 #include "ir/copies.h"
-#include "ir/slice.h"
+#include "ir/slice_regions.h"
 #include "lower/lower.h"
 #include "resources/resources.h"
 #include "sim/program_run.h"
@@ -21,6 +22,11 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Entries of a pattern that are walked in the time of making a node.
 constexpr double kEntriesPerNode = 64;
+/// Rows that counting a region may make in any case, for each entry of what it reads, and for each
+/// that the program given took.
+constexpr double kLeastRows = 1 << 24;
+constexpr double kRowsOfEntry = 16;
+constexpr size_t kRowsOfFirst = 4;
 /// Tokens of a program that is simulated in a tenth of a second.
 constexpr double kFewTokens = 1e7;
 
@@ -159,11 +165,26 @@ Cost EstimatedCosts::counted(const Program& program, const Region& region, Known
   return found->cost;
 }
 
+/// What counting a region may take: a program that takes far more than the one given, and than its
+/// entries, is not what anybody looks for.
+size_t EstimatedCosts::most_rows(const KnownPatterns& known) const {
+  if (!has_first_) return SIZE_MAX;
+  double entries = 0;
+  for (const std::shared_ptr<const Storage>& pattern : known.data.storage) {
+    if (pattern) entries += static_cast<double>(pattern->positions(pattern->rank() - 1));
+  }
+  return std::max(static_cast<size_t>(kLeastRows + kRowsOfEntry * entries),
+                  kRowsOfFirst * first_rows_);
+}
+
 CountedRegion EstimatedCosts::count(const Program& program, const Region& region,
-                                    const KnownPatterns& known) const {
+                                    const KnownPatterns& known) {
   KnownPatterns after = known;
+  const size_t most = most_rows(known);
+  size_t left = most;
   const RegionEstimate e =
-      estimate_region_into(program, region, after.data, after.uncertain, machine_);
+      estimate_region_within(left, program, region, after.data, after.uncertain, machine_);
+  if (!has_first_) first_rows_ += most - left;
   CountedRegion counted{cost_of(e), {}};
   counted.cost.guessed = guesses_values(*region.graph);
   if (!e.certain) {
@@ -208,7 +229,7 @@ Cost EstimatedCosts::estimate_into(const Program& program, const Region& region,
     known.patterns.data.storage[t] = nullptr;
     known.statistics[t] = {};
   }
-  const RegionSlice slice = slice_region(program, region, nullptr);
+  const RegionSlice slice = slice_region(program, region);
   Known seen;
   for (const TensorId tensor : slice.tensors) {
     const auto t = static_cast<size_t>(tensor);
@@ -244,6 +265,12 @@ Cost EstimatedCosts::copies_before(const Program& program, size_t region, Known&
 }
 
 std::optional<Cost> EstimatedCosts::run(const Program& given, Known& known) {
+  std::optional<Cost> cost = run_regions(given, known);
+  has_first_ = true;
+  return cost;
+}
+
+std::optional<Cost> EstimatedCosts::run_regions(const Program& given, Known& known) {
   Program program = given;
   nest_tuples(program);
   Cost total;
@@ -282,6 +309,8 @@ void EstimatedCosts::take_over(const EstimatedCosts& other) {
   counted_ = other.counted_;
   without_data_ = other.without_data_;
   learned_ = other.learned_;
+  first_rows_ = other.first_rows_;
+  has_first_ = other.has_first_;
 }
 
 std::optional<Cost> EstimatedCosts::of_regions(const Program& given,

@@ -1,4 +1,4 @@
-#include "ir/slice.h"
+#include "ir/slice_regions.h"
 
 #include <algorithm>
 #include <map>
@@ -105,31 +105,33 @@ void sort_once(std::vector<TensorId>& ids) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
-/// The slice has its regions, which name tensors of `program`.
-void take_tensors(const Program& program, RegionSlice& slice,
-                  const std::function<bool(TensorId)>& read_later, bool whole_sources,
-                  bool with_copies) {
-  std::vector<TensorId>& ids = slice.tensors;
+/// A slice without regions yet.
+RegionSlice begun(const Program& program) {
+  RegionSlice slice;
+  slice.program.name = program.name;
+  slice.program.strategy = program.strategy;
+  return slice;
+}
+
+/// The tensors that the slice's regions name.
+void note_tensors(RegionSlice& slice) {
   for (Region& region : slice.program.regions) {
     each_tensor(region, [&](TensorId tensor) {
-      if (tensor >= 0) ids.push_back(tensor);
+      if (tensor >= 0) slice.tensors.push_back(tensor);
     });
   }
-  sort_once(ids);
-  if (with_copies) {
-    add_copies(program, ids);
-    sort_once(ids);
-  }
-  for (const TensorId id : ids) {
-    const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
-    slice.program.tensors.push_back(whole_sources ? tensor : without_values(tensor));
-  }
+  sort_once(slice.tensors);
+}
+
+/// Lets the slice, which has these tensors of the whole program now, name them by its own numbers.
+void renumber(RegionSlice& slice, const std::function<bool(TensorId)>& read_later) {
+  const std::vector<TensorId>& ids = slice.tensors;
   const auto place = [&](TensorId tensor) {
-    return std::lower_bound(ids.begin(), ids.end(), tensor) - ids.begin();
+    return static_cast<size_t>(std::lower_bound(ids.begin(), ids.end(), tensor) - ids.begin());
   };
   for (Region& region : slice.program.regions) {
     for (const Statement& statement : region.statements) {  // it matters for what is defined here
-      Role& role = slice.program.tensors[static_cast<size_t>(place(statement.result))].role;
+      Role& role = slice.program.tensors[place(statement.result)].role;
       if (role != Role::temporary || !read_later || !read_later(statement.result)) continue;
       role = Role::result;
     }
@@ -139,30 +141,40 @@ void take_tensors(const Program& program, RegionSlice& slice,
   }
 }
 
-}  // namespace
-
-RegionSlice slice_region(const Program& program, const Region& region,
-                         const std::function<bool(TensorId)>& read_later) {
-  RegionSlice slice;
-  slice.program.name = program.name;
-  slice.program.strategy = program.strategy;
+RegionSlice slice_alone(const Program& program, const Region& region,
+                        const std::function<bool(TensorId)>& read_later) {
+  RegionSlice slice = begun(program);
   slice.program.regions.push_back(region);
-  take_tensors(program, slice, read_later, false, false);
+  note_tensors(slice);
+  for (const TensorId id : slice.tensors) {
+    slice.program.tensors.push_back(without_values(program.tensors[static_cast<size_t>(id)]));
+  }
+  renumber(slice, read_later);
   return slice;
 }
 
+}  // namespace
+
 RegionSlice slice_region(const Program& program, size_t region,
                          const std::function<bool(TensorId)>& read_later) {
-  return slice_region(program, program.regions[region], read_later);
+  return slice_alone(program, program.regions[region], read_later);
+}
+
+RegionSlice slice_region(const Program& program, const Region& region) {
+  return slice_alone(program, region, nullptr);
 }
 
 RegionSlice slice_regions(const Program& program, const std::vector<size_t>& regions,
-                          const std::function<bool(TensorId)>& read_later, bool whole_sources) {
-  RegionSlice slice;
-  slice.program.name = program.name;
-  slice.program.strategy = program.strategy;
+                          const std::function<bool(TensorId)>& read_later) {
+  RegionSlice slice = begun(program);
   for (const size_t r : regions) slice.program.regions.push_back(program.regions[r]);
-  take_tensors(program, slice, read_later, whole_sources, true);
+  note_tensors(slice);
+  add_copies(program, slice.tensors);
+  sort_once(slice.tensors);
+  for (const TensorId id : slice.tensors) {
+    slice.program.tensors.push_back(program.tensors[static_cast<size_t>(id)]);
+  }
+  renumber(slice, read_later);
   return slice;
 }
 

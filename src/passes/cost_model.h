@@ -44,7 +44,7 @@ class CostModel {
     return of_regions(program, {region});
   }
 
-  /// The same of regions of a slice (ir/slice.h) of such a program, which may have got more tensors
+  /// The same of regions of a slice (ir/slice_regions.h) of such a program, which may have got more tensors
   /// after those of the slice: in time that does not grow with the program.
   virtual std::optional<Cost> of_slice(const Program& slice, const std::vector<TensorId>& tensors,
                                        const std::vector<size_t>& regions) = 0;

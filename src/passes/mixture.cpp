@@ -86,7 +86,7 @@ struct Found {
 
 /// Of a part, what was made of its run since `notes` began.
 Found found_of(const RunAlone& run, PassLog notes) {
-  Found found{run.slice.program.regions[run.region].schedule, run.slice.has_more(),
+  Found found{run.slice.program.regions[run.region].schedule, has_more_tensors(run.slice),
               std::move(notes)};
   if (!found.copies) to_whole(run.slice, found.schedule);
   return found;

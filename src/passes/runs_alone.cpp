@@ -42,7 +42,7 @@ RunAlone RunsAlone::make(size_t first, size_t last, const std::string& name) con
   const auto read_later = [&](TensorId tensor) {
     return last_reader_[static_cast<size_t>(tensor)] > static_cast<int>(last);
   };
-  RunAlone run{slice_regions(kernels_, regions, read_later, true), before, {}};
+  RunAlone run{slice_regions(kernels_, regions, read_later), before, {}};
   if (first == last) return run;
   std::vector<Group> groups = present_groups(run.slice.program);
   Group merged{name, {}};

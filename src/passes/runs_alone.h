@@ -1,11 +1,11 @@
-// Runs of kernels as one region of a program of their own (ir/slice.h), and what they cost there:
+// Runs of kernels as one region of a program of their own (ir/slice_regions.h), and what they cost there:
 // what is tried with a run takes time in proportion to the run, however long the program is.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "ir/slice.h"
+#include "ir/slice_regions.h"
 #include "passes/cost_model.h"
 #include "passes/pass.h"
 
