@@ -103,7 +103,9 @@ void Candidates::add_sets(std::vector<Interval> runs, double share) {
     is_learned_ = learned_->learn(s_.kernels).has_value();
   }
   if (!is_learned_) return;
-  const auto make = [&](const SearchState& s, Interval run) { return with_sets(s, *learned_, run); };
+  const auto make = [&](const SearchState& s, Interval run) {
+    return with_sets(s, *learned_, run);
+  };
   auto found = for_runs(s_, runs, share, "trying sets of placements", make);
   for (size_t i = 0; i < runs.size(); ++i) add(std::move(found[i]), id_of_sets(runs[i]));
 }

@@ -35,7 +35,7 @@ class Candidates {
   SearchState& s_;
   const size_t first_id_;
   size_t enumerated_ = 0;
-  std::set<Interval> with_sets_;  ///< runs for which sets were tried
+  std::set<Interval> with_sets_;             ///< runs for which sets were tried
   std::unique_ptr<EstimatedCosts> learned_;  ///< of the kernels; null: nobody has asked yet
   bool is_learned_ = false;
 };

@@ -111,8 +111,7 @@ void Journal::load(const SearchIdentity& search) {
   size_t end = 0;
   if (!begins) {
     if (!text.starts_with(header)) {
-      throw Error(ExitCode::rejected,
-                  fmt::format("--resume {}: {}", path_, refusal(text, search)));
+      throw Error(ExitCode::rejected, fmt::format("--resume {}: {}", path_, refusal(text, search)));
     }
     end = read_lines(text, header.size());
   }

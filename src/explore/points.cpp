@@ -93,8 +93,8 @@ std::string no_streams(const Program& kernels, size_t first, size_t last, const 
 }
 
 /// The points of one run of kernels.
-std::vector<Point> points_of(const Program& kernels, size_t first, size_t last,
-                             const Runs& runs, const Machine& machine, const SearchSpace& space) {
+std::vector<Point> points_of(const Program& kernels, size_t first, size_t last, const Runs& runs,
+                             const Machine& machine, const SearchSpace& space) {
   std::vector<Point> result;
   if (first == last && is_prepared(kernels.regions[first])) {
     Point given;
@@ -259,8 +259,8 @@ class OfSlice {
 
 RunAlone Runs::apply(const Point& point) const {
   RunAlone run = make(point.kernels());
-  run.slice.program = apply_point(std::move(run.slice.program), run.region,
-                                  OfSlice(run.slice.tensors)(point));
+  run.slice.program =
+      apply_point(std::move(run.slice.program), run.region, OfSlice(run.slice.tensors)(point));
   return run;
 }
 

@@ -78,8 +78,8 @@ struct Point {
   bool has_own_graph() const { return as_given || planned != nullptr; }
 };
 
-/// Runs of kernels as regions. A run by itself is a region of a small program (passes/runs_alone.h),
-/// so that what is done for one takes no more time in a long program.
+/// Runs of kernels as regions. A run by itself is a region of a small program
+/// (passes/runs_alone.h), so that what is done for one takes no more time in a long program.
 class Runs {
  public:
   explicit Runs(const Program& kernels) : kernels_(kernels), alone_(kernels) {}

@@ -21,8 +21,7 @@ const std::string& name_of(const Program& program, TensorId tensor) {
 
 /// `%c[i, j] = %t[i, j]` of an intermediate: what placing makes of one in another order.
 bool is_whole_copy(const Program& program, const Statement& s) {
-  const bool temporary =
-      program.tensors[static_cast<size_t>(s.result)].role == Role::temporary;
+  const bool temporary = program.tensors[static_cast<size_t>(s.result)].role == Role::temporary;
   if (!temporary || s.nodes.size() != 1 || s.root().kind != Expr::Kind::access) return false;
   const std::vector<Subscript>& read = s.root().subscripts;
   if (read.size() != s.result_indices.size()) return false;

@@ -34,7 +34,7 @@ struct SeedMaker {
 struct SearchOptions {
   SearchSpace space;
   Objective objective = Objective::cycles;
-  std::vector<WholeSeed> seeds;      ///< in addition to the strategies; only of the given program
+  std::vector<WholeSeed> seeds;  ///< in addition to the strategies; only of the given program
   /// The program as it was read, where something of it is left out of the kernels (what stays on
   /// chip between regions): a seed too, and what fuse starts from.
   std::optional<Program> given;

@@ -179,11 +179,13 @@ void add_automatic(const Program& kernels, const Program& given, const Machine& 
                    Seeds& seeds) {
   try {
     WholeSeed whole{"auto", fused(given, machine)};
+    whole.program.strategy = given.strategy;
     const bool is_point =
         kernels.regions.size() < 2 && print_program(whole.program) == print_program(given);
     if (is_point) return;
     if (std::optional<Seed> runs = runs_of(kernels, whole)) seeds.runs.push_back(std::move(*runs));
-    seeds.wholes.push_back(std::move(whole));
+    // Streams would be free where the machine has no units for them.
+    if (machine.has_streams) seeds.wholes.push_back(std::move(whole));
   } catch (const Error& error) {
     if (error.code() == ExitCode::internal) throw;
     seeds.notes.push_back(

@@ -17,9 +17,9 @@ struct Seeds {
   std::vector<std::string> notes;  ///< which seed there is not, and why
 };
 
-/// `none`, `layer`, `full` and `auto` for these kernels. `auto` is what fuse makes of `given` on the
-/// machine: as a whole, and where its regions are runs of kernels as runs; not where that is a point
-/// anyway.
+/// `none`, `layer`, `full` and `auto` for these kernels. `auto` is what fuse makes of `given` on
+/// the machine: as a whole, and where its regions are runs of kernels as runs; not where that is a
+/// point anyway.
 Seeds strategy_seeds(const Program& kernels, const Program& given, const Machine& machine);
 
 /// The regions of `program`, which are made of the same kernels; schedules are taken over where

@@ -71,10 +71,10 @@ class ShardFile {
     if (!status || !was_run(*status)) return;  // not run, or a total
     std::string wrong;
     const auto point = static_cast<size_t>(natural("point", field("point"), wrong));
-    PointResult result = result_of(
-        {field("status"), field("cycles"), field("flops"), field("dram_bytes"),
-         field("scratchpad_bytes"), field("note"), field("energy_pj")},
-        wrong);
+    PointResult result =
+        result_of({field("status"), field("cycles"), field("flops"), field("dram_bytes"),
+                   field("scratchpad_bytes"), field("note"), field("energy_pj")},
+                  wrong);
     if (!wrong.empty()) refuse("not the row of a point: " + wrong);
     if (!found.emplace(point, std::move(result)).second) {
       refuse(fmt::format("point {} is there twice", point));
@@ -116,8 +116,7 @@ void add(std::map<size_t, PointResult>& all, const ShardFile& file, const std::s
   for (const auto& [point, result] : file.found) {
     const auto [known, is_new] = all.emplace(point, result);
     if (is_new || known->second == result) continue;
-    const bool both =
-        known->second.status != PointStatus::cut && result.status != PointStatus::cut;
+    const bool both = known->second.status != PointStatus::cut && result.status != PointStatus::cut;
     if (both) {
       throw Error(ExitCode::rejected,
                   fmt::format("{} contradicts another shard in point {}: {} cycles and {}", path,
@@ -137,9 +136,8 @@ std::map<size_t, PointResult> read_shards(const std::vector<std::string>& paths,
     const ShardFile file(path, search);
     const auto [known, is_new] = paths_of.emplace(file.shard, path);
     if (!is_new) {
-      throw Error(ExitCode::rejected,
-                  fmt::format("{} and {} are both shard {}, expected each once", known->second, path,
-                              file.shard));
+      throw Error(ExitCode::rejected, fmt::format("{} and {} are both shard {}, expected each once",
+                                                  known->second, path, file.shard));
     }
     add(all, file, path);
   }

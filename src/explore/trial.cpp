@@ -92,7 +92,10 @@ std::string Evaluator::Lowered::name() const {
 
 Evaluator::Lowered Evaluator::lower(const Point& point) const {
   RunAlone run = runs_.apply(point);
-  Lowered result{std::move(run.slice.program), run.region, std::move(run.slice.tensors), {},
+  Lowered result{std::move(run.slice.program),
+                 run.region,
+                 std::move(run.slice.tensors),
+                 {},
                  point.planned ? point.planned->size() : 1};
   if (!result.at().graph) {
     result.program.regions[run.region].graph = lower_region(result.program, run.region);

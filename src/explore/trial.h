@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "estimate/estimate.h"
-#include "explore/point_result.h"
 #include "explore/objective.h"
+#include "explore/point_result.h"
 #include "explore/points.h"
 
 namespace fuseflow {

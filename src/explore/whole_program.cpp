@@ -114,9 +114,21 @@ void note_total(SearchResult& result, const std::string& name, double cost, bool
   }
 }
 
+bool has_streams(const Program& program) {
+  return std::any_of(program.regions.begin(), program.regions.end(),
+                     [](const Region& region) { return !region.graph || !region.graph->tiles; });
+}
+
 /// Runs one seed, and takes it where it is better.
 void compare_whole(SearchResult& result, const WholeSeed& seed, const Machine& machine, int threads,
                    bool late) {
+  if (!machine.has_streams && has_streams(seed.program)) {
+    result.notes.push_back(fmt::format(
+        "the seed {} as a whole is left out: it has regions of streams, which would be free on "
+        "machine {}, without units for them",
+        seed.name, machine.name));
+    return;
+  }
   const bool cuts = late && result.objective == Objective::cycles && result.best.cycles > 0;
   const auto most = cuts ? static_cast<int64_t>(result.best.cycles) : 0;
   const WholeRun run = run_whole(seed.program, machine, threads, most);

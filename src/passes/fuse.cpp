@@ -386,10 +386,11 @@ void check_size(const Program& program, Request& request, PassLog& log) {
   const size_t most = LowerOptions{}.max_instances;
   for (const Group& group : groups) {
     if (group.statements.size() <= most) continue;
-    log.note(fmt::format("--strategy={}: a region of {} statements is more than can be merged, "
-                         "which is {}: the regions stay as they are (--region NAME:VALUE,... "
-                         "merges some of them)",
-                         request.strategy, group.statements.size(), most));
+    log.note(
+        fmt::format("--strategy={}: a region of {} statements is more than can be merged, "
+                    "which is {}: the regions stay as they are (--region NAME:VALUE,... "
+                    "merges some of them)",
+                    request.strategy, group.statements.size(), most));
     request.strategy = "none";
     return;
   }

@@ -1,5 +1,5 @@
-// Runs of kernels as one region of a program of their own (ir/slice_regions.h), and what they cost there:
-// what is tried with a run takes time in proportion to the run, however long the program is.
+// Runs of kernels as one region of a program of their own (ir/slice_regions.h), and what they cost
+// there: what is tried with a run takes time in proportion to the run, however long the program is.
 #pragma once
 
 #include <string>

@@ -241,8 +241,7 @@ TEST(ExploreJournal, RefusesWhatNoSearchHasWrittenAndLeavesIt) {
   EXPECT_NE(refusal_of("precious\n").find("no journal"), std::string::npos);
   EXPECT_NE(refusal_of("fuseflow-explore journal 2 0123456789abcdef\n").find("another version"),
             std::string::npos);
-  EXPECT_NE(refusal_of(kHeader + "1,simulated,0,0,0,0,,0\n").find("cycles `0`"),
-            std::string::npos);
+  EXPECT_NE(refusal_of(kHeader + "1,simulated,0,0,0,0,,0\n").find("cycles `0`"), std::string::npos);
   EXPECT_NE(refusal_of(kHeader + "1,simulated,-5,0,0,0,,0\n").find("cycles `-5`"),
             std::string::npos);
   EXPECT_NE(refusal_of(kHeader + "torn\n1,simulated,5,0,0,0,,0\n").find("1 fields"),
