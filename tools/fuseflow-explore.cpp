@@ -9,6 +9,7 @@
 #include "cluster/kernels/kernels.h"
 #include "cluster/planned_program.h"
 #include "explore/rewritten.h"
+#include "explore/same_kernels.h"
 #include "explore/search.h"
 #include "explore/search_csv.h"
 #include "explore/seeds.h"
@@ -144,6 +145,7 @@ void parse_shard(const std::string& text, SearchOptions& search) {
   }
   search.shard = std::stoul(text.substr(0, slash));
   search.shards = std::stoul(text.substr(slash + 1));
+  search.marks_shard = true;
   if (search.shard >= search.shards) {
     throw Error(ExitCode::usage, "--shard " + text + ": expected I from 0 to N-1");
   }
@@ -249,10 +251,13 @@ std::vector<Seed> seeds_of_tiles(const Program& kernels, const Machine& whole, i
 }
 
 /// What is read, with its intermediates stored as tiles want them where nothing else should run.
-Program kernels_to_search(const ExploreOptions& o, const Machine& machine, bool tiles) {
+/// What stays on chip between its regions is left to a seed, the whole program.
+Program kernels_to_search(ExploreOptions& o, const Machine& machine, bool tiles) {
   Program kernels = without_copy_regions(read_program(o.filter));
+  Program whole = kernels;
   if (std::string note = drop_residents(kernels); !note.empty()) {
     report(Severity::note, std::move(note));
+    o.search.given = std::move(whole);
   }
   if (tiles && !machine.has_streams) cluster::store_temporaries_dense(kernels);
   return kernels;
@@ -274,13 +279,13 @@ void check_options(const ExploreOptions& o) {
                  {"--resume", o.search.journal, "fuseflow-explore journal "}});
 }
 
-/// The programs of --seed, as regions of `kernels`.
+/// The programs of --seed, which compute what `kernels` do.
 void read_seeds(const Program& kernels, ExploreOptions& o) {
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);
-    Program seed = without_copy_regions(read_program(path));
-    drop_residents(seed);
-    o.search.seeds.push_back(given_seed(kernels, seed, name));
+    Program seed = on_same_data(kernels, without_copy_regions(read_program(path)));
+    static_cast<void>(find_data_facts(seed));
+    o.search.seeds.push_back({name, std::move(seed)});
   }
 }
 
@@ -321,6 +326,7 @@ ExitCode explore_main(ExploreOptions& o) {
   const bool tiles = with_tiles(o, machine);
   Program kernels = kernels_to_search(o, machine, tiles);
   const DataRead read = find_data_facts(kernels);  // held until the search has loaded them
+  if (o.search.given) static_cast<void>(find_data_facts(*o.search.given));
   for (const std::string& line : density_notes(kernels)) report(Severity::note, line);
   if (!tiles) warn_of_streams(kernels, machine);
   read_seeds(kernels, o);

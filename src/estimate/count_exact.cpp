@@ -3,7 +3,7 @@
 #include <bit>
 #include <numeric>
 
-#include "estimate/counts.h"
+#include "estimate/count_within.h"
 #include "estimate/derived.h"
 #include "estimate/relations.h"
 #include "estimate/row_needs.h"
@@ -20,15 +20,17 @@ namespace {
 class ExactCounter {
  public:
   ExactCounter(const Program& program, const Graph& graph, const TensorData& data,
-               const std::vector<bool>& uncertain)
+               const std::vector<bool>& uncertain, const Limits& limits)
       : program_(program),
         graph_(graph),
         data_(data),
         uncertain_(uncertain),
-        relations_(program, graph, data),
+        relations_(program, graph, data, limits),
         s_(relations_.structure()) {
     relations_.missing = [this](TensorId id) { return pattern_of(id); };
   }
+
+  size_t rows_made() const { return relations_.rows_made(); }
 
   ExactCounts run() {
     counts_.space.resize(s_.space.size());
@@ -453,7 +455,17 @@ void divide_parts(const Structure& structure, Counts& counts) {
 
 ExactCounts count_exact(const Program& program, const Graph& graph, const TensorData& data,
                         const std::vector<bool>& uncertain) {
-  return ExactCounter(program, graph, data, uncertain).run();
+  return ExactCounter(program, graph, data, uncertain, {}).run();
+}
+
+ExactCounts count_within(size_t& rows_left, const Program& program, const Graph& graph,
+                         const TensorData& data, const std::vector<bool>& uncertain) {
+  Limits limits;
+  limits.all_rows = rows_left;
+  ExactCounter counter(program, graph, data, uncertain, limits);
+  ExactCounts counts = counter.run();
+  rows_left -= counter.rows_made();
+  return counts;
 }
 
 }  // namespace fuseflow::estimate

@@ -84,8 +84,6 @@ CountedRegions::Key CountedRegions::key_of(const Program& program, const Region&
   for (const TensorId tensor : named) {
     const auto t = static_cast<size_t>(tensor);
     key.text += fmt::format("|{}{}", tensor, declared(program.tensors[t]));
-    const Role role = program.tensors[t].role;
-    if (is_given(role)) continue;
     const std::shared_ptr<const Storage>& pattern = known.data.storage[t];
     key.text += fmt::format(" {} {}", fmt::ptr(pattern.get()), known.uncertain[t]);
     if (pattern) key.read.push_back(pattern);

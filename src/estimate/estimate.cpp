@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "energy/price.h"
+#include "estimate/count_within.h"
 #include "estimate/energy_work.h"
 #include "ir/slice.h"
 #include "nodes/rule.h"
@@ -173,10 +174,12 @@ std::optional<Region> with_fitted_graph(const Program& program, const Region& re
   return fitted;
 }
 
+/// `rows_left`: the most work (count_within.h).
 Counted count_region(const Program& program, const Region& region, const TensorData& data,
-                     const Machine& machine, const std::vector<bool>& uncertain) {
+                     const Machine& machine, const std::vector<bool>& uncertain,
+                     size_t& rows_left) {
   if (const auto fitted = with_fitted_graph(program, region, machine)) {
-    return count_region(program, *fitted, data, machine, uncertain);
+    return count_region(program, *fitted, data, machine, uncertain, rows_left);
   }
   if (graph_of(region).tiles) return {tiles_estimate(program, region, machine), {}};
   if (is_conversion(graph_of(region))) {
@@ -185,7 +188,8 @@ Counted count_region(const Program& program, const Region& region, const TensorD
     };
     return {conversion_estimate(program, region, machine, arrays), {}};
   }
-  estimate::ExactCounts exact = estimate::count_exact(program, graph_of(region), data, uncertain);
+  estimate::ExactCounts exact =
+      estimate::count_within(rows_left, program, graph_of(region), data, uncertain);
   TensorData known = data;
   known.storage.resize(program.tensors.size());
   for (const estimate::Written& written : exact.written) {
@@ -218,12 +222,20 @@ RegionEstimate estimate_region(const Program& program, const Region& region, con
                                const Machine& machine, const std::vector<bool>& uncertain) {
   std::vector<bool> marks = uncertain;
   marks.resize(program.tensors.size(), false);
-  return count_region(program, region, data, machine, marks).estimate;
+  size_t rows_left = SIZE_MAX;
+  return count_region(program, region, data, machine, marks, rows_left).estimate;
 }
 
 RegionEstimate estimate_region_into(const Program& program, const Region& region, TensorData& data,
                                     std::vector<bool>& uncertain, const Machine& machine) {
-  Counted counted = count_region(program, region, data, machine, uncertain);
+  size_t rows_left = SIZE_MAX;
+  return estimate_region_within(rows_left, program, region, data, uncertain, machine);
+}
+
+RegionEstimate estimate_region_within(size_t& rows_left, const Program& program,
+                                      const Region& region, TensorData& data,
+                                      std::vector<bool>& uncertain, const Machine& machine) {
+  Counted counted = count_region(program, region, data, machine, uncertain, rows_left);
   for (const estimate::Written& written : counted.written) {
     data.storage[static_cast<size_t>(written.tensor)] = written.pattern;
     uncertain[static_cast<size_t>(written.tensor)] = !written.certain;

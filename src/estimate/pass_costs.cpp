@@ -6,8 +6,10 @@
 #include <limits>
 #include <set>
 
+#include "estimate/count_within.h"
 #include "estimate/guessed.h"
 #include "ir/copies.h"
+#include "ir/slice_regions.h"
 #include "lower/lower.h"
 #include "resources/resources.h"
 #include "sim/program_run.h"
@@ -21,6 +23,11 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Entries of a pattern that are walked in the time of making a node.
 constexpr double kEntriesPerNode = 64;
+/// Rows that counting a region may make in any case, for each entry of what it reads, and for each
+/// that the program given took.
+constexpr double kLeastRows = 1 << 24;
+constexpr double kRowsOfEntry = 16;
+constexpr size_t kRowsOfFirst = 4;
 /// Tokens of a program that is simulated in a tenth of a second.
 constexpr double kFewTokens = 1e7;
 
@@ -72,10 +79,10 @@ bool guesses_values(const Graph& graph) {
   });
 }
 
-std::vector<bool> tensors_touched(const Program& program, const Graph& graph) {
-  std::vector<bool> touched(program.tensors.size(), false);
+std::set<TensorId> tensors_touched(const Graph& graph) {
+  std::set<TensorId> touched;
   for (const Node& node : graph.nodes) {
-    for_tensors(node, [&](TensorId tensor) { touched[static_cast<size_t>(tensor)] = true; });
+    for_tensors(node, [&](TensorId tensor) { touched.insert(tensor); });
   }
   return touched;
 }
@@ -125,12 +132,13 @@ void EstimatedCosts::resize(Known& known, size_t tensors) const {
   known.statistics.resize(tensors);
 }
 
-/// What the region reads of inputs, also of copies that its lowering made.
-void EstimatedCosts::add_inputs(const Program& program, const Region& region, Known& known) {
+/// What is known of the inputs among these tensors, which a region touches.
+void EstimatedCosts::add_inputs(const Program& program, const std::vector<TensorId>& touched,
+                                Known& known) {
   resize(known, program.tensors.size());
-  const std::vector<bool> touched = tensors_touched(program, *region.graph);
-  for (size_t t = 0; t < touched.size(); ++t) {
-    if (!touched[t] || !program.tensors[t].given()) continue;
+  for (const TensorId tensor : touched) {
+    const auto t = static_cast<size_t>(tensor);
+    if (!program.tensors[t].given()) continue;
     if (!without_data_.empty()) {
       if (known.statistics[t].levels.empty() && !program.tensors[t].format.all_dense()) {
         known.statistics[t] = estimate::guessed_statistics(program.tensors[t]);
@@ -138,7 +146,7 @@ void EstimatedCosts::add_inputs(const Program& program, const Region& region, Kn
       continue;
     }
     std::shared_ptr<const Storage>& known_of = known.patterns.data.storage[t];
-    known_of = patterns_.of(program, static_cast<TensorId>(t));
+    known_of = patterns_.of(program, tensor);
     if (const Storage* storage = known_of.get()) {
       const auto entries = static_cast<double>(storage->positions(storage->rank() - 1));
       effort_ += entries / kEntriesPerNode;
@@ -158,11 +166,26 @@ Cost EstimatedCosts::counted(const Program& program, const Region& region, Known
   return found->cost;
 }
 
+/// What counting a region may take: a program that takes far more than the one given, and than its
+/// entries, is not what anybody looks for.
+size_t EstimatedCosts::most_rows(const KnownPatterns& known) const {
+  if (!has_first_) return SIZE_MAX;
+  double entries = 0;
+  for (const std::shared_ptr<const Storage>& pattern : known.data.storage) {
+    if (pattern) entries += static_cast<double>(pattern->positions(pattern->rank() - 1));
+  }
+  return std::max(static_cast<size_t>(kLeastRows + kRowsOfEntry * entries),
+                  kRowsOfFirst * first_rows_);
+}
+
 CountedRegion EstimatedCosts::count(const Program& program, const Region& region,
-                                    const KnownPatterns& known) const {
+                                    const KnownPatterns& known) {
   KnownPatterns after = known;
+  const size_t most = most_rows(known);
+  size_t left = most;
   const RegionEstimate e =
-      estimate_region_into(program, region, after.data, after.uncertain, machine_);
+      estimate_region_within(left, program, region, after.data, after.uncertain, machine_);
+  if (!has_first_) first_rows_ += most - left;
   CountedRegion counted{cost_of(e), {}};
   counted.cost.guessed = guesses_values(*region.graph);
   if (!e.certain) {
@@ -196,16 +219,37 @@ bool EstimatedCosts::lower_in(Program& program, size_t region) {
   return true;
 }
 
-/// Of a region with a graph; keeps the patterns that it writes.
+/// Of a region with a graph; keeps the patterns that it writes. The region is looked at alone: what
+/// that takes does not grow with the program.
 Cost EstimatedCosts::estimate_into(const Program& program, const Region& region, Known& known) {
   stop_if_asked();
-  add_inputs(program, region, known);
+  const std::set<TensorId> touched = tensors_touched(*region.graph);
+  add_inputs(program, {touched.begin(), touched.end()}, known);
   for (const Statement& s : region.statements) {
     const auto t = static_cast<size_t>(s.result);
     if (program.tensors[t].given()) continue;  // a copy has the data of its source
     known.patterns.data.storage[t] = nullptr;
     known.statistics[t] = {};
   }
+  const RegionSlice slice = slice_region(program, region);
+  Known seen;
+  for (const TensorId tensor : slice.tensors) {
+    const auto t = static_cast<size_t>(tensor);
+    seen.patterns.data.storage.push_back(known.patterns.data.storage[t]);
+    seen.patterns.uncertain.push_back(known.patterns.uncertain[t]);
+    seen.statistics.push_back(known.statistics[t]);
+  }
+  Cost cost = estimate_alone(slice.program, slice.program.regions[0], seen);
+  for (size_t i = 0; i < slice.tensors.size(); ++i) {
+    const auto t = static_cast<size_t>(slice.tensors[i]);
+    known.patterns.data.storage[t] = std::move(seen.patterns.data.storage[i]);
+    known.patterns.uncertain[t] = seen.patterns.uncertain[i];
+    known.statistics[t] = std::move(seen.statistics[i]);
+  }
+  return cost;
+}
+
+Cost EstimatedCosts::estimate_alone(const Program& program, const Region& region, Known& known) {
   Cost cost = without_data_.empty() ? counted(program, region, known.patterns)
                                     : from_statistics(program, region, known);
   if (!why_too_large(program, region, *region.graph, machine_).empty()) cost.cycles = kNever;
@@ -223,6 +267,12 @@ Cost EstimatedCosts::copies_before(const Program& program, size_t region, Known&
 }
 
 std::optional<Cost> EstimatedCosts::run(const Program& given, Known& known) {
+  std::optional<Cost> cost = run_regions(given, known);
+  has_first_ = true;
+  return cost;
+}
+
+std::optional<Cost> EstimatedCosts::run_regions(const Program& given, Known& known) {
   Program program = given;
   nest_tuples(program);
   Cost total;
@@ -255,11 +305,39 @@ std::optional<Cost> EstimatedCosts::learn(const Program& given) {
   return cost;
 }
 
+void EstimatedCosts::take_over(const EstimatedCosts& other) {
+  patterns_ = other.patterns_;
+  statistics_ = other.statistics_;
+  counted_ = other.counted_;
+  without_data_ = other.without_data_;
+  learned_ = other.learned_;
+  first_rows_ = other.first_rows_;
+  has_first_ = other.has_first_;
+}
+
 std::optional<Cost> EstimatedCosts::of_regions(const Program& given,
                                                const std::vector<size_t>& regions) {
-  Program program = given;
+  return of_regions(given, regions, learned_);
+}
+
+std::optional<Cost> EstimatedCosts::of_slice(const Program& slice,
+                                             const std::vector<TensorId>& tensors,
+                                             const std::vector<size_t>& regions) {
+  Known known;
+  resize(known, slice.tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto t = static_cast<size_t>(tensors[i]);
+    if (t >= learned_.statistics.size()) continue;  // a copy that was not there
+    known.patterns.data.storage[i] = learned_.patterns.data.storage[t];
+    known.patterns.uncertain[i] = learned_.patterns.uncertain[t];
+    known.statistics[i] = learned_.statistics[t];
+  }
+  return of_regions(slice, regions, std::move(known));
+}
+
+std::optional<Cost> EstimatedCosts::of_regions(Program program, const std::vector<size_t>& regions,
+                                               Known known) {
   nest_tuples(program);
-  Known known = learned_;
   Cost sum;
   try {
     for (const size_t r : regions) {
@@ -277,17 +355,17 @@ std::optional<Cost> EstimatedCosts::of_regions(const Program& given,
 /// patterns are as they were learned.
 Cost EstimatedCosts::guess(const Program& program, const Region& region,
                            std::vector<estimate::TensorStatistics>& known) {
-  std::vector<bool> read = tensors_touched(program, *region.graph);
+  std::set<TensorId> read = tensors_touched(*region.graph);
   for (const Statement& s : region.statements) {
-    const auto t = static_cast<size_t>(s.result);
-    known[t] = {};
-    read[t] = read[t] && program.tensors[t].given();
+    known[static_cast<size_t>(s.result)] = {};
+    if (!program.tensors[static_cast<size_t>(s.result)].given()) read.erase(s.result);
   }
-  for (size_t t = 0; t < read.size(); ++t) {
-    if (!read[t] || !known[t].levels.empty()) continue;
+  for (const TensorId tensor : read) {
+    const auto t = static_cast<size_t>(tensor);
+    if (!known[t].levels.empty()) continue;
     std::shared_ptr<const Storage> pattern;
     if (program.tensors[t].given()) {
-      pattern = patterns_.of(program, static_cast<TensorId>(t));
+      pattern = patterns_.of(program, tensor);
     } else if (t < learned_.patterns.data.storage.size()) {
       pattern = learned_.patterns.data.storage[t];
     }

@@ -37,8 +37,12 @@ class EstimatedCosts final : public CostModel {
   explicit EstimatedCosts(const Machine& machine) : machine_(machine) {}
 
   std::optional<Cost> learn(const Program& given) override;
+  /// Knows what another one has learned, of the same machine.
+  void take_over(const EstimatedCosts& other);
   std::optional<Cost> of_regions(const Program& program,
                                  const std::vector<size_t>& regions) override;
+  std::optional<Cost> of_slice(const Program& slice, const std::vector<TensorId>& tensors,
+                               const std::vector<size_t>& regions) override;
   std::optional<Cost> guess_of_regions(const Program& program,
                                        const std::vector<size_t>& regions) override;
   std::optional<Cost> of_program(const Program& program) override;
@@ -55,14 +59,17 @@ class EstimatedCosts final : public CostModel {
   };
 
   void resize(Known& known, size_t tensors) const;
-  void add_inputs(const Program& program, const Region& region, Known& known);
+  void add_inputs(const Program& program, const std::vector<TensorId>& touched, Known& known);
+  std::optional<Cost> of_regions(Program program, const std::vector<size_t>& regions, Known known);
   std::optional<Cost> run(const Program& program, Known& known);
+  std::optional<Cost> run_regions(const Program& program, Known& known);
   bool lower_in(Program& program, size_t region);
   Cost estimate_into(const Program& program, const Region& region, Known& known);
   Cost copies_before(const Program& program, size_t region, Known& known);
   Cost counted(const Program& program, const Region& region, KnownPatterns& known);
-  CountedRegion count(const Program& program, const Region& region,
-                      const KnownPatterns& known) const;
+  CountedRegion count(const Program& program, const Region& region, const KnownPatterns& known);
+  size_t most_rows(const KnownPatterns& known) const;
+  Cost estimate_alone(const Program& program, const Region& region, Known& known);
   Cost from_statistics(const Program& program, const Region& region, Known& known);
   Cost guess(const Program& program, const Region& region,
              std::vector<estimate::TensorStatistics>& known);
@@ -74,6 +81,10 @@ class EstimatedCosts final : public CostModel {
   std::string without_data_;  ///< why statistics are used; empty: patterns are
   Known learned_;
   double effort_ = 0;
+  /// Rows that counting the first program took, which is the one that was given; then others are
+  /// bounded by it.
+  size_t first_rows_ = 0;
+  bool has_first_ = false;
 };
 
 /// Hands estimates to passes.

@@ -288,7 +288,8 @@ Expansion Relations::expand(int space, const Table& parent, const std::vector<Ra
                             const Columns& columns) {
   Expansion result;
   result.offsets = offsets_of(fibers);
-  if (result.offsets.back() > limits_.rows) {
+  rows_made_ += result.offsets.back();
+  if (result.offsets.back() > limits_.rows || rows_made_ > limits_.all_rows) {
     throw Error(ExitCode::unfinished,
                 "counting from the data would take too much memory; use --statistics");
   }

@@ -7,6 +7,7 @@
 // for each distinct row they depend on (joins, accumulators: derived.cpp).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -87,7 +88,8 @@ struct Source {
 /// Bounds of the counter, beyond which it throws Error(unfinished): the caller falls back on
 /// statistics.
 struct Limits {
-  size_t rows = size_t{1} << 28;
+  size_t rows = size_t{1} << 28;  ///< of one table
+  size_t all_rows = SIZE_MAX;     ///< that are made
 };
 
 class Relations {
@@ -121,6 +123,8 @@ class Relations {
   /// Coordinates of a storage level: of blocks, where the tensor has them.
   static int64_t extent(const Tensor& tensor, int level);
   static Table slice(const Table& table, size_t first, size_t last);
+  /// So far.
+  size_t rows_made() const { return rows_made_; }
 
  private:
   Table grouped(int space, const Columns& columns);
@@ -164,6 +168,7 @@ class Relations {
   const Graph& graph_;
   const TensorData& data_;
   Limits limits_;
+  size_t rows_made_ = 0;
   Structure s_;
   std::map<std::pair<int, Columns>, std::unique_ptr<Table>> relations_;
   std::map<int, std::unique_ptr<DerivedFibers>> derived_;

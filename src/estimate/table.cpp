@@ -15,6 +15,15 @@ size_t slot(uint32_t value) {
   return static_cast<size_t>(static_cast<uint32_t>(value + 1));
 }
 
+/// Whether a list by value would be far longer than these rows, and than it is (`have`).
+bool any_far(const std::vector<uint32_t>& values, size_t have) {
+  constexpr size_t kShort = size_t{1} << 22;
+  constexpr size_t kSparse = 64;
+  const size_t most = std::max({kShort, have, kSparse * values.size()});
+  return std::any_of(values.begin(), values.end(),
+                     [&](uint32_t value) { return slot(value) >= most; });
+}
+
 /// Rows that differ only in the low bits of the last column go to neighbouring slots: rows mostly
 /// come in order, and a table of millions is then read a cache line for eight of them.
 constexpr unsigned kNeighbours = 3;
@@ -90,11 +99,17 @@ void Grouping::add(const Table& table) {
     if (table.rows() == 0) return;
     if (out_.weight.empty()) out_.weight.push_back(0);
     out_.weight[0] += sum;
-  } else if (out_.columns.size() == 1) {
+  } else if (out_.columns.size() == 1 && !(sparse_ = sparse_ || is_sparse(table))) {
     add_single(table);
   } else {
     add_many(table);
   }
+}
+
+/// Whether a list by value would be long for so few rows.
+bool Grouping::is_sparse(const Table& table) const {
+  const std::vector<uint32_t>& values = table.at(out_.columns[0]);
+  return any_far(values, row_of_.size());
 }
 
 void Grouping::add_single(const Table& table) {
@@ -170,12 +185,13 @@ void RowIndex::index() {
   if (indexed_) return;
   indexed_ = true;
   if (columns_.size() == 1) {
-    for (size_t r = 0; r < rows_; ++r) {
+    by_value_ = !any_far(keys_[0], 0);
+    for (size_t r = 0; by_value_ && r < rows_; ++r) {
       const size_t s = slot(keys_[0][r]);
       if (s >= direct_.size()) direct_.resize(std::max(s + 1, direct_.size() * 2), kNoRow);
       direct_[s] = static_cast<uint32_t>(r);
     }
-    return;
+    if (by_value_) return;
   }
   std::vector<const uint32_t*> columns;
   for (const auto& key : keys_) columns.push_back(key.data());
@@ -194,7 +210,7 @@ std::vector<uint32_t> RowIndex::find(const Table& table) {
   index();
   for (size_t r = 0; r < result.size(); ++r) {
     result[r] = kNoRow;
-    if (columns_.size() == 1) {
+    if (columns_.size() == 1 && by_value_) {
       const size_t s = slot(columns[0][r]);
       if (s < direct_.size()) result[r] = direct_[s];
       continue;

@@ -67,12 +67,14 @@ class Grouping {
   Table take();
 
  private:
+  bool is_sparse(const Table& table) const;
   void add_single(const Table& table);
   void add_many(const Table& table);
   void hash_appended();
 
   Table out_;
   std::vector<uint32_t> row_of_;  ///< one column: value to row + 1 (the last slot: kAbsent)
+  bool sparse_ = false;           ///< one column: its values are far apart, so rows are hashed
   RowHash rows_;
   size_t hashed_ = 0;  ///< rows in rows_: those that were appended are hashed when others are added
 };
@@ -93,6 +95,7 @@ class RowIndex {
   Columns columns_;
   size_t rows_ = 0;
   bool indexed_ = false;
+  bool by_value_ = true;  ///< one column: rows are listed in direct_
   std::vector<uint32_t> direct_;
   RowHash hashed_;
   std::vector<std::vector<uint32_t>> keys_;

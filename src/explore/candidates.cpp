@@ -61,9 +61,9 @@ std::vector<Trial> with_copies(const SearchState& s, Interval run) {
   return result;
 }
 
-std::vector<Trial> with_sets(const SearchState& s, Interval run) {
+std::vector<Trial> with_sets(const SearchState& s, const EstimatedCosts& learned, Interval run) {
   std::vector<Point> points =
-      stored_sets(s.kernels, s.evaluator.runs(), run.first, run.last, s.machine, s.options.space);
+      stored_sets(s.kernels, s.evaluator.runs(), run, s.machine, s.options.space, learned);
   points.resize(std::min(points.size(), kIdsOfSets));
   refuse_streams(points, s.kernels, s.machine, s.streams);
   std::vector<Trial> result;
@@ -97,7 +97,16 @@ Candidates::Candidates(SearchState& state, size_t first_id) : s_(state), first_i
 
 void Candidates::add_sets(std::vector<Interval> runs, double share) {
   std::erase_if(runs, [&](Interval run) { return !with_sets_.insert(run).second; });
-  auto found = for_runs(s_, runs, share, "trying sets of placements", with_sets);
+  if (runs.empty() || s_.pace.out_of_time(share)) return;
+  if (!learned_) {
+    learned_ = std::make_unique<EstimatedCosts>(s_.machine);
+    is_learned_ = learned_->learn(s_.kernels).has_value();
+  }
+  if (!is_learned_) return;
+  const auto make = [&](const SearchState& s, Interval run) {
+    return with_sets(s, *learned_, run);
+  };
+  auto found = for_runs(s_, runs, share, "trying sets of placements", make);
   for (size_t i = 0; i < runs.size(); ++i) add(std::move(found[i]), id_of_sets(runs[i]));
 }
 

@@ -2,9 +2,11 @@
 // for, and what becomes of the points, is not known here.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <vector>
 
+#include "estimate/pass_costs.h"
 #include "explore/search_state.h"
 
 namespace fuseflow {
@@ -33,7 +35,9 @@ class Candidates {
   SearchState& s_;
   const size_t first_id_;
   size_t enumerated_ = 0;
-  std::set<Interval> with_sets_;  ///< runs for which sets were tried
+  std::set<Interval> with_sets_;             ///< runs for which sets were tried
+  std::unique_ptr<EstimatedCosts> learned_;  ///< of the kernels; null: nobody has asked yet
+  bool is_learned_ = false;
 };
 
 }  // namespace fuseflow

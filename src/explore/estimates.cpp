@@ -62,6 +62,22 @@ void estimate_run(SearchState& s, Interval run) {
   }
 }
 
+void estimate_kernel(SearchState& s, size_t kernel) {
+  const Interval run{kernel, kernel};
+  if (!s.pace.out_of_time(kEstimateShare)) return estimate_run(s, run);
+  std::map<uint64_t, size_t> first;
+  for (const size_t i : s.table.of(run)) {
+    if (!s.table[i].open()) continue;
+    estimate_trial(s, i, first);
+    if (!s.table[i].open()) continue;
+    for (const size_t other : s.table.of(run)) {
+      const bool rest = s.table[other].open() && s.table[other].graph == 0;
+      if (rest) s.table[other].status = PointStatus::unvisited;
+    }
+    return;
+  }
+}
+
 void estimate_runs(SearchState& s, const std::vector<Interval>& runs) {
   parallel_for(size_t{0}, runs.size(), [&](size_t i) {
     if (!interrupted()) estimate_run(s, runs[i]);

@@ -10,6 +10,10 @@ namespace fuseflow {
 /// The open trials of one run of kernels; of equal graphs only the first.
 void estimate_run(SearchState& state, Interval run);
 
+/// Those of a kernel alone. When the share of the time budget for estimates is over, only as many
+/// as it takes to find one that is possible; the rest are left unvisited.
+void estimate_kernel(SearchState& state, size_t kernel);
+
 /// Those of several runs, in parallel.
 void estimate_runs(SearchState& state, const std::vector<Interval>& runs);
 

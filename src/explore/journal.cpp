@@ -2,136 +2,167 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
-#include <sstream>
+#include <string_view>
 
 #include "support/csv.h"
 #include "support/error.h"
-#include "support/io.h"
 
 namespace fuseflow {
 
 namespace {
 
-int64_t number(const std::string& text, const std::string& where) {
-  int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size()) {
-    throw Error(ExitCode::rejected, fmt::format("{}: `{}` is not a number", where, text));
-  }
-  return value;
-}
+constexpr std::string_view kTitle = "fuseflow-explore journal ";
+constexpr std::string_view kVersion = "3";
 
 std::string line_of(size_t point, const PointResult& r) {
   return fmt::format("{},{},{},{},{},{},{},{}\n", point, name_of(r.status), r.cycles, r.flops,
                      r.dram_bytes, r.scratchpad_bytes, csv_field(r.note), r.energy_pj);
 }
 
+/// What a line says, or in `wrong` why it says nothing.
+std::pair<size_t, PointResult> read_line(const std::string& line, std::string& wrong) {
+  const std::vector<std::string> f = csv_fields(line);
+  if (f.size() != 8) {
+    wrong = fmt::format("{} fields, expected 8", f.size());
+    return {};
+  }
+  const auto point = static_cast<size_t>(natural("point", f[0], wrong));
+  PointResult result = result_of({f[1], f[2], f[3], f[4], f[5], f[6], f[7]}, wrong);
+  return {point, std::move(result)};
+}
+
+/// Why a file that does not begin with the header of this search is not taken.
+std::string refusal(const std::string& text, const SearchIdentity& search) {
+  if (!text.starts_with(kTitle)) {
+    return "it is no journal of fuseflow-explore; expected one that this search has written, or "
+           "the name of a new file";
+  }
+  const std::string line = text.substr(kTitle.size(), text.find('\n') - kTitle.size());
+  const size_t blank = line.find(' ');
+  if (line.substr(0, blank) != kVersion || blank == std::string::npos) {
+    return "it is the journal of another version; expected one that this version has written, or "
+           "the name of a new file";
+  }
+  return fmt::format(
+      "it is the journal of another search: {}; expected the journal of this search, or the name "
+      "of a new file",
+      difference(line.substr(blank + 1), search));
+}
+
 }  // namespace
 
-Journal::Journal(const std::string& path, const std::string& search) : path_(path) {
+Journal::Journal(const std::string& path, const SearchIdentity& search) : path_(path) {
   if (path.empty()) return;
-  const std::string header = "fuseflow-explore journal 2 " + search + "\n";
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (file_ < 0) {
-    throw Error(ExitCode::io, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  if (file_ < 0) cannot("open");
+  try {
+    lock();
+    load(search);
+  } catch (const Error&) {
+    ::close(file_);
+    throw;
   }
-  load(path, header);
 }
 
 Journal::~Journal() {
   if (file_ >= 0) ::close(file_);
 }
 
-/// Reads whole lines; what a killed run left of a line is overwritten.
-void Journal::load(const std::string& path, const std::string& header) {
-  std::string text = read_source(path).text;
-  const size_t whole = text.rfind('\n');
-  text.resize(whole == std::string::npos ? 0 : whole + 1);
-  if (text.empty()) text = header;
-  if (text.compare(0, header.size(), header) != 0) {
-    throw Error(ExitCode::rejected,
-                fmt::format("{} is not the journal of this search (another program, machine or "
-                            "search space), expected one that it has written, or no file",
-                            path));
+void Journal::cannot(const char* what) const {
+  throw Error(ExitCode::io, fmt::format("cannot {} {}: {}", what, path_, std::strerror(errno)));
+}
+
+/// Held until the file is closed, also by a process that is killed. Without it two searches would
+/// write into each other's lines. Where the file system has no locks, nobody else can have one.
+void Journal::lock() {
+  if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  throw Error(ExitCode::rejected,
+              fmt::format("--resume {}: another search is writing this journal; expected it to end "
+                          "first, or the name of another file",
+                          path_));
+}
+
+namespace {
+
+std::string contents(int file) {
+  std::string text;
+  std::array<char, 1 << 16> part{};
+  for (;;) {
+    const ssize_t got = ::pread(file, part.data(), part.size(), static_cast<off_t>(text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(part.data(), static_cast<size_t>(got));
   }
-  std::istringstream lines(text.substr(header.size()));
-  for (std::string line; std::getline(lines, line);) {
-    const std::vector<std::string> f = csv_fields(line);
-    const std::optional<PointStatus> status =
-        f.size() == 8 ? find_point_status(f[1]) : std::nullopt;
-    if (!status || !was_run(*status))
-      throw Error(ExitCode::rejected, fmt::format("{}: malformed line `{}`", path, line));
-    found_[static_cast<size_t>(number(f[0], path))] = {
-        *status, number(f[2], path), number(f[3], path), number(f[4], path), number(f[5], path),
-        f[6],    number(f[7], path)};
+}
+
+}  // namespace
+
+/// What a killed run left of the last line is overwritten.
+void Journal::load(const SearchIdentity& search) {
+  const std::string header = fmt::format("{}{} {}\n", kTitle, kVersion, text_of(search));
+  const std::string text = contents(file_);
+  const bool begins = text.size() < header.size() && header.starts_with(text);
+  size_t end = 0;
+  if (!begins) {
+    if (!text.starts_with(header)) {
+      throw Error(ExitCode::rejected, fmt::format("--resume {}: {}", path_, refusal(text, search)));
+    }
+    end = read_lines(text, header.size());
   }
-  if (::ftruncate(file_, static_cast<off_t>(text.size())) != 0 ||
-      ::pwrite(file_, header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()) ||
-      ::lseek(file_, 0, SEEK_END) < 0) {
-    throw Error(ExitCode::io, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  if (end < text.size() && ::ftruncate(file_, static_cast<off_t>(end)) != 0) cannot("write");
+  if (begins &&
+      ::pwrite(file_, header.data(), header.size(), 0) != static_cast<ssize_t>(header.size())) {
+    cannot("write");
   }
+  if (::lseek(file_, 0, SEEK_END) < 0) cannot("write");
+}
+
+size_t Journal::read_lines(const std::string& text, size_t begin) {
+  int number = 1;
+  while (begin < text.size()) {
+    ++number;
+    const size_t end = text.find('\n', begin);
+    const bool last = end == std::string::npos || end + 1 == text.size();
+    const std::string line = text.substr(begin, end == std::string::npos ? end : end - begin);
+    std::string wrong = end == std::string::npos ? "no end of the line" : "";
+    const auto [point, result] = read_line(line, wrong);
+    // Only writing can tear a line, and only the last one; what is wrong but whole was not written.
+    const bool torn = last && csv_fields(line).size() < 8;
+    if (last && (end == std::string::npos || torn)) {
+      report(Severity::note, fmt::format("{}:{}: the line was not written to its end; its point is "
+                                         "simulated again",
+                                         path_, number));
+      return begin;
+    }
+    if (!wrong.empty()) {
+      throw Error(ExitCode::rejected, Location{path_, number, 0},
+                  fmt::format("not a line of a journal: {}; delete the line to have its point "
+                              "simulated again",
+                              wrong));
+    }
+    found_[point] = result;
+    begin = end + 1;
+  }
+  return text.size();
 }
 
 void Journal::append(size_t point, const PointResult& result) {
   if (file_ < 0) return;
   const std::string line = line_of(point, result);
   const std::lock_guard lock(mutex_);
-  if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size()) ||
-      ::fsync(file_) != 0) {
-    throw Error(ExitCode::io, fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
+  for (size_t done = 0; done < line.size();) {
+    const ssize_t wrote = ::write(file_, line.data() + done, line.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) cannot("write");
+    done += static_cast<size_t>(wrote);
   }
-}
-
-std::map<size_t, PointResult> read_shard(const std::string& path) {
-  std::map<size_t, PointResult> found;
-  std::istringstream lines(read_source(path).text);
-  std::string line;
-  std::getline(lines, line);
-  const std::vector<std::string> names = csv_fields(line);
-  const auto column = [&](const std::string& name) {
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == name) return i;
-    }
-    throw Error(ExitCode::rejected,
-                fmt::format("{} has no column {}, expected the CSV of a shard", path, name));
-  };
-  const size_t schema = column("schema");
-  const size_t point = column("point");
-  const size_t status = column("status");
-  const size_t cycles = column("cycles");
-  const size_t flops = column("flops");
-  const size_t dram = column("dram_bytes");
-  const size_t scratchpad = column("scratchpad_bytes");
-  const size_t note = column("note");
-  const size_t energy = column("energy_pj");
-  while (std::getline(lines, line)) {
-    const std::vector<std::string> f = csv_fields(line);
-    if (f.size() != names.size()) {
-      throw Error(ExitCode::rejected, fmt::format("{}: malformed line `{}`", path, line));
-    }
-    if (f[schema] != std::to_string(kCsvSchema)) {
-      throw Error(ExitCode::rejected,
-                  fmt::format("{} is a CSV of schema {}, expected schema {}: search that shard "
-                              "again with this version",
-                              path, f[schema], kCsvSchema));
-    }
-    const std::optional<PointStatus> known = find_point_status(f[status]);
-    if (!known || !was_run(*known)) continue;
-    if (f[point].empty() || f[point].find_first_not_of("0123456789") != std::string::npos) continue;
-    found[static_cast<size_t>(number(f[point], path))] = {*known,
-                                                          number(f[cycles], path),
-                                                          number(f[flops], path),
-                                                          number(f[dram], path),
-                                                          number(f[scratchpad], path),
-                                                          f[note],
-                                                          number(f[energy], path)};
-  }
-  return found;
+  if (::fsync(file_) != 0) cannot("write");
 }
 
 }  // namespace fuseflow

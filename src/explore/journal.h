@@ -1,49 +1,41 @@
 // Simulated points on disk, appended one by one and flushed to the device, so that a search that is
-// killed goes on where it was. Also reads the same results out of the CSVs of shards.
+// killed goes on where it was.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
-#include <vector>
 
-#include "report/point_status.h"
+#include "explore/identity.h"
+#include "explore/point_result.h"
 
 namespace fuseflow {
 
-/// What simulating a point gave.
-struct PointResult {
-  PointStatus status = PointStatus::open;  ///< of one that was run (was_run), once it is known
-  int64_t cycles = 0;
-  int64_t flops = 0;
-  int64_t dram_bytes = 0;
-  int64_t scratchpad_bytes = 0;
-  std::string note;
-  int64_t energy_pj = 0;  ///< whole picojoules
-};
-
 class Journal {
  public:
-  /// Opens or creates `path` (empty: no journal). Throws Error(rejected) if it belongs to another
-  /// search, Error(io) if it cannot be written.
-  Journal(const std::string& path, const std::string& search);
+  /// Opens or creates `path` (empty: no journal) and keeps it locked. Throws Error(rejected) if it
+  /// is no journal or one of another search, if another process has it open as a journal, or a line
+  /// of it is wrong: the file then stays as it is. Throws Error(io) if it cannot be written.
+  Journal(const std::string& path, const SearchIdentity& search);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
   const std::map<size_t, PointResult>& found() const { return found_; }
+  /// Any thread may.
   void append(size_t point, const PointResult& result);
 
  private:
-  void load(const std::string& path, const std::string& header);
+  void lock();
+  void load(const SearchIdentity& search);
+  /// Reads the lines from `begin` on; gives where the last whole one ends.
+  size_t read_lines(const std::string& text, size_t begin);
+  [[noreturn]] void cannot(const char* what) const;
+
   int file_ = -1;
   std::string path_;
   std::mutex mutex_;
   std::map<size_t, PointResult> found_;
 };
-
-/// Results in the CSV of a shard (`fuseflow-explore --shard`), by point.
-std::map<size_t, PointResult> read_shard(const std::string& path);
 
 }  // namespace fuseflow

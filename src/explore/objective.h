@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "explore/journal.h"
+#include "explore/point_result.h"
 #include "machine/machine.h"
 
 namespace fuseflow {

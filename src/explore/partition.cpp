@@ -11,8 +11,8 @@ Partition::Partition(const IntervalCosts& cost, double pause)
       start_(cost.kernels() + 1, 0) {
   const size_t n = cost.kernels();
   before_[0] = 0;
-  for (size_t end = 1; end <= n; ++end) {
-    for (size_t first = 0; first < end; ++first) {
+  for (size_t first = 0; first < n; ++first) {
+    for (size_t end = first + 1; end <= first + cost.longest(first); ++end) {
       const double sum = before_[first] + cost[{first, end - 1}] + pause;
       if (sum < before_[end]) {
         before_[end] = sum;
@@ -22,7 +22,7 @@ Partition::Partition(const IntervalCosts& cost, double pause)
   }
   after_[n] = 0;
   for (size_t first = n; first-- > 0;) {
-    for (size_t last = first; last < n; ++last) {
+    for (size_t last = first; last < first + cost.longest(first); ++last) {
       after_[first] = std::min(after_[first], cost[{first, last}] + pause + after_[last + 1]);
     }
   }

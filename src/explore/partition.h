@@ -11,18 +11,27 @@ namespace fuseflow {
 
 inline constexpr double kNone = std::numeric_limits<double>::infinity();
 
-/// A cost for every run of `n` kernels; kNone where there is none.
+/// A cost for every run of `n` kernels; kNone where there is none. In a long program few runs have
+/// one, so that it holds, for each kernel, those up to the longest that begin there.
 class IntervalCosts {
  public:
-  explicit IntervalCosts(size_t n) : n_(n), costs_(n * n, kNone) {}
+  explicit IntervalCosts(size_t n) : costs_(n) {}
 
-  double& operator[](Interval run) { return costs_[run.first * n_ + run.last]; }
-  double operator[](Interval run) const { return costs_[run.first * n_ + run.last]; }
-  size_t kernels() const { return n_; }
+  double& operator[](Interval run) {
+    std::vector<double>& from = costs_[run.first];
+    if (from.size() < run.size()) from.resize(run.size(), kNone);
+    return from[run.size() - 1];
+  }
+  double operator[](Interval run) const {
+    const std::vector<double>& from = costs_[run.first];
+    return run.size() <= from.size() ? from[run.size() - 1] : kNone;
+  }
+  size_t kernels() const { return costs_.size(); }
+  /// Runs that begin with this kernel and are longer have no cost.
+  size_t longest(size_t first) const { return costs_[first].size(); }
 
  private:
-  size_t n_;
-  std::vector<double> costs_;
+  std::vector<std::vector<double>> costs_;  ///< by first kernel and length
 };
 
 class Partition {

@@ -93,10 +93,9 @@ std::string no_streams(const Program& kernels, size_t first, size_t last, const 
 }
 
 /// The points of one run of kernels.
-std::vector<Point> points_of(const Program& kernels, size_t first, size_t last,
+std::vector<Point> points_of(const Program& kernels, size_t first, size_t last, const Runs& runs,
                              const Machine& machine, const SearchSpace& space) {
   std::vector<Point> result;
-  const Runs runs(kernels);
   if (first == last && is_prepared(kernels.regions[first])) {
     Point given;
     given.first = given.last = first;
@@ -115,16 +114,17 @@ std::vector<Point> points_of(const Program& kernels, size_t first, size_t last,
     result.push_back(point);
     return result;
   }
-  const Runs::Run run = runs.make(first, last);
-  for (const PlacementRecipe& recipe :
-       recipes(run.program, run.region, machine, space.max_placements)) {
+  const RunAlone run = runs.make({first, last});
+  for (PlacementRecipe& recipe :
+       recipes(run.slice.program, run.region, machine, space.max_placements)) {
+    for (UsePlacement& use : recipe.placements) use.tensor = run.slice.whole(use.tensor);
     Point point;
     point.first = first;
     point.last = last;
-    point.recipe = recipe;
+    point.recipe = std::move(recipe);
     try {
-      const Program placed = apply_point(run.program, run.region, point);
-      const RegionIndices indices = region_indices(placed, run.region);
+      const RunAlone placed = runs.apply(point);
+      const RegionIndices indices = region_indices(placed.slice.program, placed.region);
       for (const std::vector<std::string>& order : candidate_orders(indices, space.max_orders)) {
         point.order = order;
         result.push_back(point);
@@ -139,16 +139,6 @@ std::vector<Point> points_of(const Program& kernels, size_t first, size_t last,
 }
 
 }  // namespace
-
-Runs::Run Runs::make(size_t first, size_t last) const {
-  std::vector<size_t> starts;
-  for (size_t k = 0; k < size(); ++k) {
-    if (k <= first || k > last) starts.push_back(k);
-  }
-  Run run{partition(starts), 0};
-  run.region = region_of(run.program, first);
-  return run;
-}
 
 size_t Runs::region_of(const Program& program, size_t kernel) const {
   const TensorId wanted = kernels_.regions[kernel].statements[0].result;
@@ -208,6 +198,70 @@ Program apply_point(Program program, size_t region, const Point& point) {
   if (!point.joins.empty()) placed.regions[region].schedule.joins = point.joins;
   if (!point.stored.empty()) follow_copies(placed, region);
   return placed;
+}
+
+namespace {
+
+/// Tensors of a whole program as those of a slice.
+class OfSlice {
+ public:
+  explicit OfSlice(const std::vector<TensorId>& tensors) : tensors_(tensors) {}
+
+  void operator()(TensorId& tensor) const {
+    if (tensor < 0) return;
+    const auto at = std::lower_bound(tensors_.begin(), tensors_.end(), tensor);
+    const bool there = at != tensors_.end() && *at == tensor;
+    tensor = there ? static_cast<TensorId>(at - tensors_.begin()) : -1;
+  }
+
+  /// Lines that name what the slice has not are left out.
+  void operator()(std::vector<UsePlacement>& placements) const {
+    std::erase_if(placements, [&](UsePlacement& use) {
+      const bool of_all = use.consumer < 0;
+      (*this)(use.tensor);
+      (*this)(use.consumer);
+      return use.tensor < 0 || (use.consumer < 0) != of_all;
+    });
+  }
+
+  void operator()(PlannedRegion& region) const {
+    for (TensorId& result : region.results) (*this)(result);
+    for (Node& node : region.graph.nodes) {
+      (*this)(node.tensor);
+      (*this)(node.other_tensor);
+      (*this)(node.statement);
+    }
+    for (TensorId& tensor : region.graph.scratchpad) (*this)(tensor);
+    for (TensorId& tensor : region.graph.resident) (*this)(tensor);
+    for (auto& copy : region.copies) (*this)(copy.first);
+    for (TensorId& tensor : region.dense) (*this)(tensor);
+  }
+
+  Point operator()(Point point) const {
+    (*this)(point.recipe.placements);
+    for (Join& join : point.joins) {
+      for (TensorId& tensor : join.located) (*this)(tensor);
+    }
+    for (StoredAccess& access : point.stored) (*this)(access.result);
+    if (point.planned) {
+      auto planned = std::make_shared<PlannedRun>(*point.planned);
+      for (PlannedRegion& region : *planned) (*this)(region);
+      point.planned = std::move(planned);
+    }
+    return point;
+  }
+
+ private:
+  const std::vector<TensorId>& tensors_;
+};
+
+}  // namespace
+
+RunAlone Runs::apply(const Point& point) const {
+  RunAlone run = make(point.kernels());
+  run.slice.program =
+      apply_point(std::move(run.slice.program), run.region, OfSlice(run.slice.tensors)(point));
+  return run;
 }
 
 namespace {
@@ -332,7 +386,7 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
   std::vector<std::vector<Point>> found(intervals.size());
   parallel_for(size_t{0}, intervals.size(), [&](size_t i) {
     const auto [first, last] = intervals[i];
-    found[i] = points_of(kernels, first, last, machine, space);
+    found[i] = points_of(kernels, first, last, runs, machine, space);
     add_seeds(found[i], first, last, seeds);
     refuse_streams(found[i], kernels, machine, streams);
   });

@@ -13,6 +13,7 @@
 #include "ir/program.h"
 #include "lower/placements.h"
 #include "machine/machine.h"
+#include "passes/runs_alone.h"
 
 namespace fuseflow {
 
@@ -77,15 +78,14 @@ struct Point {
   bool has_own_graph() const { return as_given || planned != nullptr; }
 };
 
-/// One program for each run of kernels: that run is one region, every other kernel its own.
+/// Runs of kernels as regions. A run by itself is a region of a small program
+/// (passes/runs_alone.h), so that what is done for one takes no more time in a long program.
 class Runs {
  public:
-  explicit Runs(const Program& kernels) : kernels_(kernels) {}
-  struct Run {
-    Program program;
-    size_t region = 0;
-  };
-  Run make(size_t first, size_t last) const;
+  explicit Runs(const Program& kernels) : kernels_(kernels), alone_(kernels) {}
+  RunAlone make(Interval run) const { return alone_.make(run.first, run.last, ""); }
+  /// The point's run as a region with its placements, order and copies (apply_point).
+  RunAlone apply(const Point& point) const;
   size_t size() const { return kernels_.regions.size(); }
   /// The partition's program: regions of kernels starts[k] .. starts[k+1]-1, by position.
   Program partition(const std::vector<size_t>& starts) const;
@@ -94,6 +94,7 @@ class Runs {
 
  private:
   const Program& kernels_;
+  RunsAlone alone_;
 };
 
 /// The region with the point's placements, order and copies; without a graph, unless the point

@@ -1,12 +1,12 @@
 #include "explore/record.h"
 
+#include <utility>
+
 namespace fuseflow {
 
-Record::Record(Journal& journal, const std::vector<std::string>& shards)
-    : journal_(journal), found_(journal.found()) {
-  for (const std::string& shard : shards) {
-    for (const auto& [point, result] : read_shard(shard)) found_[point] = result;
-  }
+Record::Record(Journal& journal, std::map<size_t, PointResult> shards)
+    : journal_(journal), found_(std::move(shards)) {
+  found_.insert(journal.found().begin(), journal.found().end());
 }
 
 std::optional<PointResult> Record::result_of(size_t point, int64_t goal) const {

@@ -4,8 +4,6 @@
 
 #include <map>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "explore/journal.h"
 
@@ -13,8 +11,8 @@ namespace fuseflow {
 
 class Record {
  public:
-  /// `shards`: paths of CSVs, which count before the journal.
-  Record(Journal& journal, const std::vector<std::string>& shards);
+  /// `shards`: results of merged shards, which count before the journal.
+  Record(Journal& journal, std::map<size_t, PointResult> shards);
 
   bool has(size_t point) const { return found_.count(point) > 0; }
   /// What simulating the point gives that has to take fewer cycles than `goal` (0: no goal);

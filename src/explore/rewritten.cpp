@@ -39,6 +39,7 @@ SearchResult search_rewritten(Program& kernels, const Machine& machine,
   SearchResult given = search(kernels, machine, next_of(2, options));
   SearchOptions own = next_of(1, options);
   own.seeds.clear();
+  own.given.reset();
   SearchResult other = search(rewritten, machine, own);
   const bool wins = complete(other) && (!complete(given) || cost_of(other) < cost_of(given));
   const std::string note = fmt::format("the best of the program as given: {}; rewritten: {}",

@@ -1,41 +1,25 @@
 #include "explore/search.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <optional>
 
+#include "explore/identity.h"
 #include "explore/journal.h"
 #include "explore/pace.h"
 #include "explore/search_program.h"
+#include "explore/seeds.h"
+#include "explore/shard.h"
 #include "explore/whole_program.h"
-#include "ir/print.h"
 #include "lower/lower.h"
-#include "machine/load.h"
 #include "passes/pass.h"
+#include "sim/program_run.h"
 #include "support/error.h"
-#include "support/fnv1a.h"
 #include "support/interrupt.h"
 
 namespace fuseflow {
 
 namespace {
-
-/// What a journal must have been written for.
-std::string identity(const Program& kernels, const Machine& machine, const SearchOptions& options) {
-  const SearchSpace& s = options.space;
-  std::string text = fmt::format(
-      "{}{}{} {} {} {} {} {}", print_program(kernels), print_machine(machine), s.max_kernels,
-      s.max_orders, s.max_placements, s.max_copies, s.max_climbs, fmt::join(options.blocks, " "));
-  if (options.planned) text += ";" + options.planned->name;
-  for (const Seed& seed : options.seeds) {
-    text += ";" + seed.name;
-    for (const Seed::Part& part : seed.parts) {
-      text += fmt::format(" {}-{} {}", part.first, part.last, part.schedule.order.size());
-    }
-  }
-  return fmt::format("{:016x}", fnv1a(text));
-}
 
 /// Every dimension that can be has blocks of `side`; nothing if none can be, or what is lowered
 /// from it would not work.
@@ -72,22 +56,33 @@ void add_variant(SearchResult& all, SearchResult found, int64_t side) {
     all.best = found.best;
     all.program = std::move(found.program);
   }
+  all.wholes.insert(all.wholes.end(), found.wholes.begin(), found.wholes.end());
   all.unfinished.insert(all.unfinished.end(), found.unfinished.begin(), found.unfinished.end());
   if (side == 1 || all.notes.empty()) {
     all.notes.insert(all.notes.end(), found.notes.begin(), found.notes.end());
   }
 }
 
-SearchResult search_prepared(const Program& kernels, const Machine& machine,
-                             const SearchOptions& options) {
-  Journal journal(options.journal, identity(kernels, machine, options));
-  Record record(journal, options.merge);  // before anything is planned: files may be no shards
+/// What the results belong to; nothing where nobody asks. Data are read for it.
+SearchIdentity identity(const Program& kernels, const Machine& machine,
+                        const SearchOptions& options) {
+  const bool asked = !options.journal.empty() || !options.merge.empty() || options.marks_shard;
+  if (!asked) return {};
+  return identity_of(kernels, load_tensors(kernels, {}, options.threads), machine, options);
+}
+
+/// The searches of the program and of its variants with blocks, whose seeds are their own.
+SearchResult search_variants(const Program& kernels, const Machine& machine,
+                             const SearchOptions& options, Record& record) {
+  SearchOptions of_blocks = options;
+  of_blocks.given.reset();
+  const std::vector<Seed> given = given_runs(kernels, options.seeds);
   SearchResult all;
   size_t next_id = 0;
   size_t searches = options.blocks.size();
   for (const int64_t side : options.blocks) {
     if (interrupted()) break;
-    const SearchOptions own = next_of(searches--, options);
+    const SearchOptions own = next_of(searches--, side == 1 ? options : of_blocks);
     std::string why;
     const std::optional<Program> program =
         side == 1 ? std::optional<Program>(kernels) : blocked(kernels, side, why);
@@ -96,16 +91,34 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
       continue;
     }
     try {
-      add_variant(all, search_program(*program, machine, own, record, next_id), side);
+      add_variant(all, search_program(*program, machine, own, given, record, next_id), side);
     } catch (const Error& error) {
       if (side == 1 || error.code() == ExitCode::internal) throw;
       all.notes.push_back(fmt::format("blocks of {}: {}", side, error.what()));
     }
   }
+  return all;
+}
+
+SearchResult search_prepared(const Program& kernels, const Machine& machine,
+                             const SearchOptions& options) {
+  const Pace pace(options);
+  const SearchIdentity search = identity(kernels, machine, options);
+  Journal journal(options.journal, search);
+  // Before anything is planned: files may be no shards.
+  Record record(journal, read_shards(options.merge, search));
+  SearchResult all = search_variants(kernels, machine, options, record);
   if (all.trials.empty() && !interrupted()) {
     throw Error(ExitCode::rejected, "the search space is empty: --blocks leaves no program");
   }
+  if (options.marks_shard) {
+    all.mark = {text_of(search), fmt::format("{}/{}", options.shard, options.shards)};
+  }
+  if (options.shards > 1) return all;  // it does not know all
   finish_best(all, machine, options.threads);
+  if (options.given) all.wholes.push_back({"input", *options.given});
+  all.wholes.insert(all.wholes.end(), options.seeds.begin(), options.seeds.end());
+  compare_wholes(all, machine, options.threads, [&] { return pace.out_of_time(); });
   return all;
 }
 

@@ -48,7 +48,13 @@ std::string row(const Trial& t) {
       number(estimated, t.least.energy_pj),
       count(t.result.energy_pj),
       number(estimated, t.least.dram_bytes)};
-  return fmt::format("{}\n", fmt::join(fields, ","));
+  return fmt::format("{}", fmt::join(fields, ","));
+}
+
+/// What every row of a shard ends with.
+std::string end_of_rows(const SearchResult& result) {
+  if (!result.mark) return "\n";
+  return fmt::format(",{},{}\n", csv_field(result.mark->search), csv_field(result.mark->shard));
 }
 
 }  // namespace
@@ -57,14 +63,16 @@ std::string search_csv(const Program& kernels, const Machine& machine, const Sea
   std::string text =
       "schema,program,machine,point,first_kernel,last_kernel,region,placement,order,status,"
       "estimated_cycles,bound_cycles,cycles,flops,dram_bytes,scratchpad_bytes,best,note,copies,"
-      "seed,block,estimated_energy_pj,bound_energy_pj,energy_pj,bound_dram_bytes\n";
+      "seed,block,estimated_energy_pj,bound_energy_pj,energy_pj,bound_dram_bytes";
+  text += result.mark ? ",search,shard\n" : "\n";
+  const std::string end = end_of_rows(result);
   const std::string start =
       fmt::format("{},{},{},", kCsvSchema, csv_field(kernels.name), csv_field(machine.name));
-  for (const Trial& t : result.trials) text += start + row(t);
+  for (const Trial& t : result.trials) text += start + row(t) + end;
   const auto total = [&](const char* name, const Amounts& amounts) {
     if (amounts.cycles <= 0) return;
-    text += fmt::format("{}{},0,{},total,,,total,,,{:.0f},,,,,,,,,,,{:.0f},\n", start, name,
-                        kernels.regions.size() - 1, amounts.cycles, amounts.energy_pj);
+    text += fmt::format("{}{},0,{},total,,,total,,,{:.0f},,,,,,,,,,,{:.0f},{}", start, name,
+                        kernels.regions.size() - 1, amounts.cycles, amounts.energy_pj, end);
   };
   total("unfused", result.unfused);
   total("unfused_copies", result.unfused_copies);

@@ -19,6 +19,13 @@ struct SearchProgress {
   std::string best;  ///< what the best program so far takes; empty: none is known
 };
 
+/// A program that computes the same from the same data, with whatever a search has no points for:
+/// other formats between regions, what stays on chip, parts of kernels. The result is not worse.
+struct WholeSeed {
+  std::string name;
+  Program program;  ///< regions have graphs, or schedules by which they are lowered
+};
+
 /// Makes seeds of a program that is searched: as given, rewritten, or in blocks.
 struct SeedMaker {
   std::string name;  ///< says what it makes: a journal is of one
@@ -28,7 +35,10 @@ struct SeedMaker {
 struct SearchOptions {
   SearchSpace space;
   Objective objective = Objective::cycles;
-  std::vector<Seed> seeds;           ///< in addition to the strategies; only of the given program
+  std::vector<WholeSeed> seeds;  ///< in addition to the strategies; only of the given program
+  /// The program as it was read, where something of it is left out of the kernels (what stays on
+  /// chip between regions): a seed too, and what fuse starts from.
+  std::optional<Program> given;
   std::optional<SeedMaker> planned;  ///< what is planned for the machine's cores
   /// Sides of the blocks that all tensors have, a whole search each; 1: none.
   std::vector<int64_t> blocks = {1};
@@ -40,6 +50,7 @@ struct SearchOptions {
   std::string journal;  ///< empty: none
   size_t shard = 0;     ///< this shard simulates the points id % shards == shard
   size_t shards = 1;
+  bool marks_shard = false;        ///< the CSV says which shard of which search it is
   std::vector<std::string> merge;  ///< CSVs of all shards: nothing is simulated
   std::function<void(const SearchProgress&)> progress;  ///< called by any thread
 };

@@ -22,22 +22,22 @@ namespace {
 
 constexpr double kCandidatesShare = 0.5;  ///< of the time budget, estimates included
 
-std::vector<Seed> all_seeds(const Program& kernels, const Machine& machine,
-                            const SearchOptions& options) {
-  std::vector<Seed> seeds = strategy_seeds(kernels, machine);
-  seeds.insert(seeds.end(), options.seeds.begin(), options.seeds.end());
+Seeds all_seeds(const Program& kernels, const Machine& machine, const SearchOptions& options,
+                const std::vector<Seed>& given) {
+  Seeds seeds = strategy_seeds(kernels, options.given.value_or(kernels), machine);
+  seeds.runs.insert(seeds.runs.end(), given.begin(), given.end());
   if (options.planned) {
-    for (Seed& seed : options.planned->make(kernels)) seeds.push_back(std::move(seed));
+    for (Seed& seed : options.planned->make(kernels)) seeds.runs.push_back(std::move(seed));
   }
   return seeds;
 }
 
 /// None if a signal ends their planning, which may take longer than all that follows.
-std::vector<Seed> seeds_until_interrupted(const Program& kernels, const Machine& machine,
-                                          const SearchOptions& options) {
+Seeds seeds_until_interrupted(const Program& kernels, const Machine& machine,
+                              const SearchOptions& options, const std::vector<Seed>& given) {
   const StopScope scope("the seeds were not planned");
   try {
-    return all_seeds(kernels, machine, options);
+    return all_seeds(kernels, machine, options, given);
   } catch (const Stopped&) {
     return {};
   }
@@ -79,15 +79,16 @@ void leave_open(TrialTable& table) {
 }  // namespace
 
 SearchResult search_program(const Program& kernels, const Machine& machine,
-                            const SearchOptions& options, Record& record, size_t& next_id) {
+                            const SearchOptions& options, const std::vector<Seed>& given,
+                            Record& record, size_t& next_id) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<size_t>(std::max(1, options.threads)));
-  std::vector<Seed> seeds = seeds_until_interrupted(kernels, machine, options);
-  StreamKernels streams = stream_kernels(kernels, machine, seeds);
+  Seeds seeds = seeds_until_interrupted(kernels, machine, options, given);
+  StreamKernels streams = stream_kernels(kernels, machine, seeds.runs);
   SearchState state{kernels,
                     machine,
                     options,
-                    std::move(seeds),
+                    std::move(seeds.runs),
                     std::move(streams),
                     {kernels, machine, options.objective},
                     {kernels.regions.size(), machine, options.objective},
@@ -95,6 +96,8 @@ SearchResult search_program(const Program& kernels, const Machine& machine,
   SearchResult result;
   Candidates candidates(state, next_id);
   result.notes = notes_of(state);
+  result.notes.insert(result.notes.end(), seeds.notes.begin(), seeds.notes.end());
+  result.wholes = std::move(seeds.wholes);
   state.evaluator.data = load_tensors(kernels);
   run_unfused(state, record);
   add_and_estimate(state, candidates);

@@ -13,6 +13,7 @@ namespace fuseflow {
 
 /// Points are numbered from `next_id`, which is then after the last number that one may have.
 SearchResult search_program(const Program& kernels, const Machine& machine,
-                            const SearchOptions& options, Record& record, size_t& next_id);
+                            const SearchOptions& options, const std::vector<Seed>& given,
+                            Record& record, size_t& next_id);
 
 }  // namespace fuseflow

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "explore/front.h"
+#include "explore/search_options.h"
 #include "explore/trial.h"
 
 namespace fuseflow {
@@ -17,6 +18,12 @@ struct SeedTotal {
   bool at_least = false;  ///< some region was cut or pruned: no less than this
 };
 
+/// Which part of which search a result is, in its CSV.
+struct ShardMark {
+  std::string search;  ///< explore/identity.h
+  std::string shard;   ///< "0/2"
+};
+
 struct SearchResult {
   std::vector<Trial> trials;  ///< by point
   Objective objective = Objective::cycles;
@@ -26,6 +33,9 @@ struct SearchResult {
   std::vector<FrontProgram> front;      ///< (cycles, energy) of simulated points
   std::vector<SeedTotal> seeds;         ///< without `none`, which is `unfused`
   std::optional<Program> program;       ///< the best, not lowered
+  std::string best_seed;                ///< the seed that the best program is as a whole; or empty
+  std::vector<WholeSeed> wholes;        ///< seeds that are still to be compared as a whole
+  std::optional<ShardMark> mark;        ///< of a shard
   std::vector<std::string> unfinished;  ///< seeds that time did not suffice for
   std::vector<std::string> notes;       ///< what of the space could not be searched
 };

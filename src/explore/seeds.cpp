@@ -6,9 +6,10 @@
 
 #include "estimate/pass_costs.h"
 #include "ir/copies.h"
+#include "ir/print.h"
 #include "ir/residency.h"
-#include "passes/fuse.h"
 #include "passes/layers.h"
+#include "passes/pass.h"
 #include "passes/regroup.h"
 #include "support/error.h"
 
@@ -152,30 +153,49 @@ Seed::Part part_of(const Program& kernels, const Program& program, const Whole& 
   return part;
 }
 
-/// What fuse --strategy=auto chooses, on this machine.
-std::optional<Seed> auto_seed(const Program& kernels, const Machine& machine) {
-  const bool graphs = std::any_of(kernels.regions.begin(), kernels.regions.end(),
-                                  [](const Region& region) { return region.graph.has_value(); });
-  if (graphs) return std::nullopt;
+/// What fuse makes of a program by default.
+Program fused(const Program& given, const Machine& machine) {
+  PassArguments arguments;
+  arguments.costs = estimated_costs();
+  arguments.machine = machine;
+  PassLog unused;
+  return run_pass(find_pass("fuse"), given, arguments, unused);
+}
+
+/// The seed's regions as runs of kernels; nothing where they are not.
+std::optional<Seed> runs_of(const Program& kernels, const WholeSeed& seed) {
+  Program program = without_copy_regions(seed.program);
+  drop_residents(program);  // a point is a region that runs alone: what it reads is in memory
   try {
-    EstimatedCosts costs(machine);
-    Program fused = fuse_by_cost(kernels, machine, costs);
-    drop_residents(fused);  // a point is a region that runs alone: what it reads is in memory
-    const bool joined =
-        std::any_of(fused.regions.begin(), fused.regions.end(), [&](const Region& r) {
-          return !r.schedule.joins.empty() || !stored_accesses(kernels, fused, r).empty();
-        });
-    if (kernels.regions.size() < 2 && !joined) return std::nullopt;  // it is a point anyway
-    return given_seed(kernels, fused, "auto");
+    return given_seed(kernels, program, seed.name);
   } catch (const Error& error) {
     if (error.code() == ExitCode::internal) throw;
-    return std::nullopt;  // the machine cannot run it, or it has statements that no kernel has
+    return std::nullopt;
+  }
+}
+
+/// Adds what fuse --strategy=auto chooses on this machine, whatever it holds.
+void add_automatic(const Program& kernels, const Program& given, const Machine& machine,
+                   Seeds& seeds) {
+  try {
+    WholeSeed whole{"auto", fused(given, machine)};
+    whole.program.strategy = given.strategy;
+    const bool is_point =
+        kernels.regions.size() < 2 && print_program(whole.program) == print_program(given);
+    if (is_point) return;
+    if (std::optional<Seed> runs = runs_of(kernels, whole)) seeds.runs.push_back(std::move(*runs));
+    // Streams would be free where the machine has no units for them.
+    if (machine.has_streams) seeds.wholes.push_back(std::move(whole));
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) throw;
+    seeds.notes.push_back(
+        fmt::format("there is no seed auto: fuseflow-fuse refuses the program: {}", error.what()));
   }
 }
 
 }  // namespace
 
-std::vector<Seed> strategy_seeds(const Program& kernels, const Machine& machine) {
+Seeds strategy_seeds(const Program& kernels, const Program& given, const Machine& machine) {
   std::vector<size_t> owner;  // the kernel of each statement, in program order
   const std::vector<Group> present = present_groups(kernels);
   for (size_t k = 0; k < present.size(); ++k) {
@@ -194,11 +214,17 @@ std::vector<Seed> strategy_seeds(const Program& kernels, const Machine& machine)
         {owner[static_cast<size_t>(*least)], owner[static_cast<size_t>(*most)], {}, false});
   }
   if (present.empty()) return {};
-  std::vector<Seed> seeds{none, layer, {"full", {{0, present.size() - 1, {}, false}}}};
-  if (std::optional<Seed> automatic = auto_seed(kernels, machine)) {
-    seeds.push_back(std::move(*automatic));
-  }
+  Seeds seeds{{none, layer, {"full", {{0, present.size() - 1, {}, false}}}}, {}, {}};
+  add_automatic(kernels, given, machine, seeds);
   return seeds;
+}
+
+std::vector<Seed> given_runs(const Program& kernels, const std::vector<WholeSeed>& seeds) {
+  std::vector<Seed> found;
+  for (const WholeSeed& seed : seeds) {
+    if (std::optional<Seed> runs = runs_of(kernels, seed)) found.push_back(std::move(*runs));
+  }
+  return found;
 }
 
 Seed given_seed(const Program& kernels, const Program& program, const std::string& name) {

@@ -39,37 +39,44 @@ std::string recipe_name(const Program& program, const std::vector<UsePlacement>&
 }
 
 /// Only what names tensors of the kernels, without copies made on the way.
-bool is_point(const Program& kernels, const StoreTrial& trial) {
+bool is_point(const RunAlone& run, const StoreTrial& trial) {
   return std::isfinite(trial.cost.cycles) &&
          std::all_of(trial.schedule.placements.begin(), trial.schedule.placements.end(),
                      [&](const UsePlacement& use) {
-                       return use.tensor < static_cast<TensorId>(kernels.tensors.size());
+                       return use.tensor < static_cast<TensorId>(run.slice.tensors.size());
                      });
 }
 
-StoreSearch searched(const Program& kernels, Runs::Run run, const Machine& machine) {
-  EstimatedCosts costs(machine);
-  if (!costs.learn(kernels)) return {};
+/// Their schedules name tensors of the kernels.
+std::vector<StoreTrial> searched(const RunAlone& run, const Machine& machine,
+                                 const EstimatedCosts& learned) {
+  EstimatedCosts whole(machine);
+  whole.take_over(learned);
+  SliceCosts costs(whole, run.slice.tensors);
   PlacementOptions options;
   options.max_recompute = kRecompute;
   options.scratchpad_bytes = machine.scratchpad.bytes;
-  run.program = choose_placements(std::move(run.program), run.region, options).program;
-  const size_t statements = run.program.regions[run.region].statements.size();
-  return search_stores(run.program, run.region, machine, &costs, store_effort(statements));
+  const Program placed = choose_placements(run.slice.program, run.region, options).program;
+  const size_t statements = placed.regions[run.region].statements.size();
+  std::vector<StoreTrial> judged =
+      search_stores(placed, run.region, machine, &costs, store_effort(statements)).judged;
+  std::erase_if(judged, [&](const StoreTrial& trial) { return !is_point(run, trial); });
+  for (StoreTrial& trial : judged) to_whole(run.slice, trial.schedule);
+  return judged;
 }
 
 }  // namespace
 
-std::vector<Point> stored_sets(const Program& kernels, const Runs& runs, size_t first, size_t last,
-                               const Machine& machine, const SearchSpace& space) {
+std::vector<Point> stored_sets(const Program& kernels, const Runs& runs, Interval run,
+                               const Machine& machine, const SearchSpace& space,
+                               const EstimatedCosts& learned) {
   std::vector<StoreTrial> judged;
   try {
-    judged = searched(kernels, runs.make(first, last), machine).judged;
+    judged = searched(runs.make(run), machine, learned);
   } catch (const Error& error) {
     if (error.code() == ExitCode::internal) throw;
     return {};  // no placement makes it one region
   }
-  std::erase_if(judged, [&](const StoreTrial& trial) { return !is_point(kernels, trial); });
   std::stable_sort(judged.begin(), judged.end(), [](const StoreTrial& a, const StoreTrial& b) {
     return a.cost.cycles < b.cost.cycles;
   });
@@ -80,8 +87,8 @@ std::vector<Point> stored_sets(const Program& kernels, const Runs& runs, size_t 
     const std::string name = recipe_name(kernels, trial.schedule.placements);
     if (!seen.emplace(name, trial.schedule.order).second) continue;
     Point point;
-    point.first = first;
-    point.last = last;
+    point.first = run.first;
+    point.last = run.last;
     point.recipe.name = name;
     point.recipe.options.recompute_always = true;
     point.recipe.options.scratchpad_bytes = machine.scratchpad.bytes;

@@ -5,13 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "estimate/pass_costs.h"
 #include "explore/points.h"
 
 namespace fuseflow {
 
 /// At most `space.max_placements` points, the fewest estimated cycles first. None where nothing can
-/// be moved, or cycles cannot be estimated. Ids are not set.
-std::vector<Point> stored_sets(const Program& kernels, const Runs& runs, size_t first, size_t last,
-                               const Machine& machine, const SearchSpace& space);
+/// be moved. `learned`: of the kernels. Ids are not set.
+std::vector<Point> stored_sets(const Program& kernels, const Runs& runs, Interval run,
+                               const Machine& machine, const SearchSpace& space,
+                               const EstimatedCosts& learned);
 
 }  // namespace fuseflow

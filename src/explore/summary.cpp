@@ -138,6 +138,9 @@ std::string search_summary(const Program& kernels, const Machine& machine,
   for (const SeedTotal& seed : result.seeds) {
     text += against(seed.name, seed.cost, seed.at_least);
   }
+  if (!result.best_seed.empty()) {
+    text += fmt::format("  the best is the seed {} as a whole\n", printable(result.best_seed));
+  }
   text += best_regions(result);
   return text + points_text(result, why_unvisited);
 }

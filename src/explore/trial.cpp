@@ -93,15 +93,22 @@ std::string Evaluator::Lowered::name() const {
 }
 
 Evaluator::Lowered Evaluator::lower(const Point& point) const {
-  Runs::Run run = runs_.make(point.first, point.last);
-  Lowered result{apply_point(std::move(run.program), run.region, point), run.region, data,
+  RunAlone run = runs_.apply(point);
+  Lowered result{std::move(run.slice.program),
+                 run.region,
+                 std::move(run.slice.tensors),
+                 {},
                  point.planned ? point.planned->size() : 1};
   if (!result.at().graph) {
     result.program.regions[run.region].graph = lower_region(result.program, run.region);
     refuse_tuples(result);
   }
+  for (const TensorId tensor : result.tensors) {
+    const auto t = static_cast<size_t>(tensor);
+    result.data.storage.push_back(t < data.storage.size() ? data.storage[t] : nullptr);
+  }
   result.data.storage.resize(result.program.tensors.size());
-  for (size_t t = kernels_.tensors.size(); t < result.program.tensors.size(); ++t) {
+  for (size_t t = result.tensors.size(); t < result.program.tensors.size(); ++t) {
     const Tensor& copy = result.program.tensors[t];  // in another order, made by the placement
     if (copy.source.kind == Source::Kind::none) continue;
     result.data.storage[t] = std::make_shared<const Storage>(
@@ -176,7 +183,8 @@ std::vector<CopyMade> Evaluator::copies(const Lowered& lowered) const {
            capped_round(e.scratchpad_read_bytes + e.scratchpad_write_bytes), "",
            capped_round(e.energy_pj)},
           pause_of(machine_));
-      made.push_back({original_of(lowered.program, copy),
+      const TensorId original = original_of(lowered.program, copy);
+      made.push_back({lowered.tensors.at(static_cast<size_t>(original)),
                       lowered.program.tensors[static_cast<size_t>(copy)].format, takes});
     }
   }
@@ -200,8 +208,9 @@ PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* re
   for (size_t part = 0; results != nullptr && part < lowered.regions; ++part) {
     for (const Statement& s : lowered.at(part).statements) {
       const auto t = static_cast<size_t>(s.result);
-      if (t >= results->storage.size()) continue;  // a copy that lowering made for this region
-      if (lowered.data.storage[t]) results->storage[t] = lowered.data.storage[t];
+      if (t >= lowered.tensors.size()) continue;  // a copy that lowering made for this region
+      auto& whole = results->storage.at(static_cast<size_t>(lowered.tensors[t]));
+      if (lowered.data.storage[t]) whole = lowered.data.storage[t];
     }
   }
   return goal > 0 && sum.cycles >= goal ? cut : sum;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "estimate/estimate.h"
-#include "explore/journal.h"
 #include "explore/objective.h"
+#include "explore/point_result.h"
 #include "explore/points.h"
 
 namespace fuseflow {
@@ -49,7 +49,7 @@ struct Trial {
 class Evaluator {
  public:
   Evaluator(const Program& kernels, const Machine& machine, Objective objective)
-      : kernels_(kernels), machine_(machine), objective_(objective), runs_(kernels) {}
+      : machine_(machine), objective_(objective), runs_(kernels) {}
 
   const Runs& runs() const { return runs_; }
   const Machine& machine() const { return machine_; }
@@ -57,8 +57,9 @@ class Evaluator {
   TensorData data;
 
   struct Lowered {
-    Program program;
+    Program program;  ///< the point's kernels alone
     size_t region = 0;
+    std::vector<TensorId> tensors;  ///< of the whole program, by tensor; the first ones have such
     TensorData data;
     size_t regions = 1;  ///< that the point is, from `region` on: more than one only if planned
     const Region& at(size_t part = 0) const { return program.regions[region + part]; }
@@ -91,7 +92,6 @@ class Evaluator {
   PointResult simulate(Lowered& lowered, size_t part, int64_t goal, int64_t taken,
                        int threads) const;
 
-  const Program& kernels_;
   const Machine& machine_;
   const Objective objective_;
   const Runs runs_;

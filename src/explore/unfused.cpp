@@ -36,7 +36,7 @@ void run_trial(SearchState& s, Record& record, Trial& trial) {
 void run_unfused(SearchState& s, Record& record) {
   for (size_t k = 0; k < s.table.kernels() && !interrupted(); ++k) {
     s.pace.show(k, s.table.kernels(), "running the unfused program");
-    estimate_run(s, {k, k});
+    estimate_kernel(s, k);
     const std::optional<size_t> best = s.table.best_estimate({k, k});
     if (best) run_trial(s, record, s.table[*best]);
     if (best && s.table[*best].status == PointStatus::unvisited) return;  // interrupted

@@ -35,19 +35,36 @@ Amounts amounts_of(const Program& lowered, const ProgramRun& run, const Machine&
   return amounts;
 }
 
-/// What a program takes; nothing if it was interrupted.
-std::optional<Amounts> simulate(const Program& program, const Machine& machine, int threads) {
-  if (interrupted()) return std::nullopt;
+/// A program that was simulated as a whole.
+struct WholeRun {
+  Finish finish = Finish::cancelled;
+  Amounts amounts;  ///< of one that is done
+};
+
+/// `max_cycles`: that it may take; 0: no limit.
+WholeRun run_whole(const Program& program, const Machine& machine, int threads,
+                   int64_t max_cycles = 0) {
+  if (interrupted()) return {};
   const Program lowered = lower_program(program);
   RunOptions options;
   options.threads = threads;
+  options.max_cycles = max_cycles;
+  options.explain_deadlock = false;
   options.cancel = &interrupt_flag();
   const ProgramRun run = run_program(lowered, load_tensors(lowered, {}, threads), machine, options);
+  WholeRun result{run.finish, {}};
+  if (run.finish == Finish::done) result.amounts = amounts_of(lowered, run, machine);
+  return result;
+}
+
+/// What a program takes; nothing if it was interrupted.
+std::optional<Amounts> simulate(const Program& program, const Machine& machine, int threads) {
+  const WholeRun run = run_whole(program, machine, threads);
   if (run.finish == Finish::cancelled) return std::nullopt;
   if (run.finish != Finish::done) {
     throw Error(ExitCode::internal, "the best program does not finish, though its regions do");
   }
-  return amounts_of(lowered, run, machine);
+  return run.amounts;
 }
 
 /// Its regions were simulated alone, on results of the unfused program, which differ from theirs by
@@ -84,12 +101,79 @@ void keep_on_chip(SearchResult& result, const Machine& machine, int threads) {
   result.best = *whole;
 }
 
+/// What a seed takes as a whole, beside what its regions take as points.
+void note_total(SearchResult& result, const std::string& name, double cost, bool at_least) {
+  const auto known = std::find_if(result.seeds.begin(), result.seeds.end(),
+                                  [&](const SeedTotal& seed) { return seed.name == name; });
+  if (known == result.seeds.end()) {
+    result.seeds.push_back({name, cost, at_least});
+  } else if (known->cost <= 0 || (known->at_least && (!at_least || cost > known->cost))) {
+    *known = {name, cost, at_least};
+  } else if (!at_least) {
+    known->cost = std::min(known->cost, cost);
+  }
+}
+
+bool has_streams(const Program& program) {
+  return std::any_of(program.regions.begin(), program.regions.end(),
+                     [](const Region& region) { return !region.graph || !region.graph->tiles; });
+}
+
+/// Runs one seed, and takes it where it is better.
+void compare_whole(SearchResult& result, const WholeSeed& seed, const Machine& machine, int threads,
+                   bool late) {
+  if (!machine.has_streams && has_streams(seed.program)) {
+    result.notes.push_back(fmt::format(
+        "the seed {} as a whole is left out: it has regions of streams, which would be free on "
+        "machine {}, without units for them",
+        seed.name, machine.name));
+    return;
+  }
+  const bool cuts = late && result.objective == Objective::cycles && result.best.cycles > 0;
+  const auto most = cuts ? static_cast<int64_t>(result.best.cycles) : 0;
+  const WholeRun run = run_whole(seed.program, machine, threads, most);
+  if (run.finish == Finish::cancelled) return;
+  if (run.finish == Finish::max_cycles) {
+    return note_total(result, seed.name, static_cast<double>(most), true);
+  }
+  if (run.finish != Finish::done) {
+    result.notes.push_back(fmt::format("the seed {} as a whole does not end", seed.name));
+    return;
+  }
+  const double cost = cost_of(result.objective, run.amounts);
+  note_total(result, seed.name, cost, false);
+  if (result.best.cycles > 0 && cost >= cost_of(result.objective, result.best)) return;
+  result.best = run.amounts;
+  result.program = seed.program;
+  result.program->strategy = "explore";
+  result.best_seed = seed.name;
+  for (Trial& trial : result.trials) trial.best = false;
+}
+
 }  // namespace
 
 void finish_best(SearchResult& result, const Machine& machine, int threads) {
   if (!result.program) return;
   confirm(result, machine, threads);
   if (result.objective == Objective::cycles) keep_on_chip(result, machine, threads);
+}
+
+void compare_wholes(SearchResult& result, const Machine& machine, int threads,
+                    const std::function<bool()>& late) {
+  for (const WholeSeed& seed : result.wholes) {
+    if (interrupted()) return;
+    try {
+      compare_whole(result, seed, machine, threads, late());
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::internal) throw;
+      result.notes.push_back(
+          fmt::format("the seed {} as a whole is left out: {}", seed.name, error.what()));
+    }
+  }
+  if (result.best_seed.empty()) return;
+  result.notes.push_back(fmt::format(
+      "the best program is the seed {} as a whole, which is more than its regions one by one",
+      result.best_seed));
 }
 
 }  // namespace fuseflow

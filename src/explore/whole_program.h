@@ -3,6 +3,8 @@
 // of points.
 #pragma once
 
+#include <functional>
+
 #include "explore/search_result.h"
 
 namespace fuseflow {
@@ -11,5 +13,12 @@ namespace fuseflow {
 /// searched for, intermediates then stay in the scratchpad between regions if that is faster by
 /// estimate and as simulated. Notes what it changes; does nothing without a program.
 void finish_best(SearchResult& result, const Machine& machine, int threads);
+
+/// Simulates the seeds `result.wholes` as they are, as fuseflow-sim does, and takes the best of
+/// them where it costs less than the best program so far: what a seed holds beside its regions no
+/// point has. Once it is `late`, a seed that cannot win is not run to its end. Notes seeds that the
+/// machine cannot run.
+void compare_wholes(SearchResult& result, const Machine& machine, int threads,
+                    const std::function<bool()>& late);
 
 }  // namespace fuseflow

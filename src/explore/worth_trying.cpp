@@ -15,7 +15,7 @@ std::vector<std::pair<double, Interval>> by_gain(const TrialTable& table) {
   std::vector<std::pair<double, Interval>> gains;
   for (size_t first = 0; first < table.kernels(); ++first) {
     double apart = least[{first, first}];
-    for (size_t last = first + 1; last < table.kernels(); ++last) {
+    for (size_t last = first + 1; last < first + least.longest(first); ++last) {
       apart += table.pause_cost() + least[{last, last}];
       const double together = least[{first, last}];
       if (std::isfinite(together)) gains.emplace_back(together - apart, Interval{first, last});

@@ -66,6 +66,11 @@ class CostModel {
   /// Effort so far, in nodes lowered and entries read: counts, not time, so that a search that ends
   /// when it has had enough gives the same everywhere.
   virtual double effort() const = 0;
+
+  /// of_regions() in a slice (ir/slice_regions.h) of such a program, which may have got more
+  /// tensors after those of the slice: in time that does not grow with the program.
+  virtual std::optional<Cost> of_slice(const Program& slice, const std::vector<TensorId>& tensors,
+                                       const std::vector<size_t>& regions) = 0;
 };
 
 using CostModelMaker = std::function<std::unique_ptr<CostModel>(const Machine&)>;

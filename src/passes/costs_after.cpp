@@ -21,6 +21,11 @@ class CostsAfter final : public CostModel {
     return costs_->of_regions(program, regions);
   }
 
+  std::optional<Cost> of_slice(const Program& slice, const std::vector<TensorId>& tensors,
+                               const std::vector<size_t>& regions) override {
+    return costs_->of_slice(slice, tensors, regions);
+  }
+
   std::optional<Cost> guess_of_regions(const Program& program,
                                        const std::vector<size_t>& regions) override {
     return costs_->guess_of_regions(program, regions);

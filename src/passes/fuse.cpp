@@ -9,6 +9,7 @@
 #include "ir/names.h"
 #include "ir/residency.h"
 #include "lower/density_notes.h"
+#include "lower/lower.h"
 #include "lower/placements.h"
 #include "machine/load.h"
 #include "passes/choose.h"
@@ -209,7 +210,9 @@ FuseRequest parse_arguments(const PassArguments& arguments) {
   const std::string recompute = arguments.get("recompute", "bounded");
   refuse_value("recompute", recompute, {"bounded", "always"});
   request.placement.recompute_always = recompute == "always";
-  request.machine = load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
+  request.machine = arguments.machine ? *arguments.machine
+                                      : load_machine(arguments.get("machine", "ideal"),
+                                                     arguments.all("machine-set"));
   complete(request);
   return request;
 }
@@ -386,9 +389,28 @@ Program best_by_cost(const Program& program, const FuseRequest& request, CostMod
   return std::move(best.program);
 }
 
+/// Regions stay as they are where a requested one would have more statements than can be merged.
+void check_size(const Program& program, FuseRequest& request, PassLog& log) {
+  if (request.strategy == "none") return;
+  const std::vector<Group> groups =
+      request.strategy == "layer" ? layer_groups(program) : full_group(program);
+  const size_t most = LowerOptions{}.max_instances;
+  for (const Group& group : groups) {
+    if (group.statements.size() <= most) continue;
+    log.note(
+        fmt::format("--strategy={}: a region of {} statements is more than can be merged, "
+                    "which is {}: the regions stay as they are (--region NAME:VALUE,... "
+                    "merges some of them)",
+                    request.strategy, group.statements.size(), most));
+    request.strategy = "none";
+    return;
+  }
+}
+
 Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
-  const FuseRequest request = parse_arguments(arguments);
+  FuseRequest request = parse_arguments(arguments);
   Program program = without_graphs(given);
+  check_size(program, request, log);
   std::vector<Group> groups;
   PassLog notes;
   Program result;
@@ -436,13 +458,6 @@ void check_fuse(const PassArguments& arguments) {
 }
 
 }  // namespace
-
-Program fuse_by_cost(const Program& program, const Machine& machine, CostModel& costs) {
-  FuseRequest request{"auto", machine, {}};
-  complete(request);
-  PassLog unused;
-  return best_by_cost(without_graphs(program), request, costs, false, unused);
-}
 
 Pass fuse_pass() {
   return {

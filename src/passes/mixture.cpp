@@ -11,6 +11,7 @@
 #include "lower/placements.h"
 #include "passes/fit.h"
 #include "passes/possible_schedule.h"
+#include "passes/runs_alone.h"
 #include "passes/store_search.h"
 
 namespace fuseflow {
@@ -70,17 +71,54 @@ std::vector<std::string> place_by_default(Program& program, size_t region, const
 }
 
 /// The same, with notes, and phases in turn where the machine has no room for them together.
-void make_default(Candidate& made, size_t region, const Part& part, const Machine& machine) {
-  for (const std::string& note : place_by_default(made.program, region, part, machine)) {
-    made.log.note(note);
-  }
-  if (is_limited(machine)) make_fit(made.program, region, machine, made.log);
+void make_default(Program& program, size_t region, const Part& part, const Machine& machine,
+                  PassLog& log) {
+  for (const std::string& note : place_by_default(program, region, part, machine)) log.note(note);
+  if (is_limited(machine)) make_fit(program, region, machine, log);
+}
+
+void note_all(const PassLog& from, PassLog& log) {
+  for (const std::string& line : from.lines()) log.note(line);
+}
+
+/// What was found for a part by itself, for the region that it is in a whole program.
+struct Found {
+  Schedule schedule;
+  bool copies = false;  ///< it makes copies of tensors: of no use in other programs
+  PassLog notes;
+};
+
+/// Of a part, what was made of its run since `notes` began.
+Found found_of(const RunAlone& run, PassLog notes) {
+  Found found{run.slice.program.regions[run.region].schedule, has_more_tensors(run.slice),
+              std::move(notes)};
+  if (!found.copies) to_whole(run.slice, found.schedule);
+  return found;
+}
+
+Found default_of(const RunsAlone& runs, const Part& part, const Machine& machine) {
+  RunAlone run = runs.make(part.first, part.last, part.name);
+  PassLog notes;
+  make_default(run.slice.program, run.region, part, machine, notes);
+  return found_of(run, std::move(notes));
+}
+
+/// Gives a region of a whole program its default: what was found for it alone, where it can.
+void take_default(Candidate& made, size_t region, const Part& part, const Found& found,
+                  const Machine& machine) {
+  if (found.copies) return make_default(made.program, region, part, machine, made.log);
+  made.program.regions[region].schedule = found.schedule;
+  note_all(found.notes, made.log);
 }
 
 class PartSearch {
  public:
   PartSearch(const Program& kernels, const Machine& machine, CostModel& costs)
-      : kernels_(kernels), machine_(machine), costs_(costs), n_(kernels.regions.size()) {
+      : kernels_(kernels),
+        runs_(kernels),
+        machine_(machine),
+        costs_(costs),
+        n_(kernels.regions.size()) {
     for (const Region& region : kernels.regions) statements_ += region.statements.size();
   }
 
@@ -111,9 +149,7 @@ class PartSearch {
     Part part;
     double cycles = kNever;
     bool searched = false;
-    bool copies = false;  ///< what was found makes copies of tensors: of no use in other programs
-    Schedule schedule;    ///< what was found
-    PassLog notes;        ///< of it
+    Found found;  ///< by default, or by the search
   };
 
   static constexpr size_t kFew = 3;  ///< kernels of the runs that are tried first
@@ -128,43 +164,37 @@ class PartSearch {
     for (const double recompute : kRecompute) {
       Part tried = part;
       tried.max_recompute = recompute;
-      bool stores = false;
-      const double cycles = judge(tried, stores);
+      Found found;
+      const double cycles = judge(tried, found);
       const double wanted = recompute > kRecompute[0] ? kRecomputeGain : 1;
+      const bool stores = !found.schedule.placements.empty();
       if (cycles < wanted * place->second.cycles) {
         place->second.part = tried;
         place->second.cycles = cycles;
+        place->second.found = std::move(found);
       }
       if (part.is_kernel() || !stores) return;  // nothing is left to compute again
     }
   }
 
-  double judge(const Part& part, bool& stores) {
+  /// Cycles with the default placements, which are put into `found`.
+  double judge(const Part& part, Found& found) {
     try {
-      Candidate made = alone_but(part);
-      make_default(made, part.first, part, machine_);
-      stores = !made.program.regions[part.first].schedule.placements.empty();
-      return cycles_of(made.program, part);
+      RunAlone run = runs_.make(part.first, part.last, part.name);
+      PassLog notes;
+      make_default(run.slice.program, run.region, part, machine_, notes);
+      found = found_of(run, std::move(notes));
+      return cycles_of(run, part);
     } catch (const Error& error) {
       if (error.code() == ExitCode::internal) throw;
       return kNever;  // no placement makes it one region
     }
   }
 
-  /// Each kernel a region of its own, but for those of one part.
-  Candidate alone_but(const Part& part) const {
-    std::vector<Part> parts = alone(n_);
-    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(part.first) + 1,
-                parts.begin() + static_cast<std::ptrdiff_t>(part.last) + 1);
-    parts[part.first] = part;
-    Candidate made;
-    made.program = regroup(kernels_, groups_of(kernels_, parts), made.log);
-    return made;
-  }
-
   /// Of the region of a part: what fusing must gain is asked for.
-  double cycles_of(const Program& program, const Part& part) {
-    const std::optional<Cost> cost = costs_.of_region(program, part.first);
+  double cycles_of(const RunAlone& run, const Part& part) {
+    const std::optional<Cost> cost =
+        costs_.of_slice(run.slice.program, run.slice.tensors, {run.region});
     if (!cost) return kNever;
     return part.is_kernel() ? cost->cycles : cost->cycles / kMixtureGain;
   }
@@ -174,22 +204,23 @@ class PartSearch {
     judged.searched = true;
     const Part& part = judged.part;
     if (!std::isfinite(judged.cycles)) return;
-    Candidate made = alone_but(part);
-    made.log = {};
-    search_region(made, part.first, part, most_effort_ - costs_.effort());
-    judged.cycles = std::min(judged.cycles, cycles_of(made.program, part));
-    judged.copies = made.program.tensors.size() > kernels_.tensors.size();
-    judged.schedule = made.program.regions[part.first].schedule;
-    judged.notes = std::move(made.log);
+    RunAlone run = runs_.make(part.first, part.last, part.name);
+    SliceCosts costs(costs_, run.slice.tensors);
+    PassLog notes;
+    search_region(run.slice.program, run.region, part, costs, notes,
+                  most_effort_ - costs_.effort());
+    judged.cycles = std::min(judged.cycles, cycles_of(run, part));
+    judged.found = found_of(run, std::move(notes));
   }
 
-  void search_region(Candidate& made, size_t region, const Part& part, double effort) const {
-    const std::vector<std::string> notes = place_by_default(made.program, region, part, machine_);
-    const bool others = improve_stores(made.program, region, machine_, &costs_, made.log, effort);
+  void search_region(Program& program, size_t region, const Part& part, CostModel& costs,
+                     PassLog& log, double effort) const {
+    const std::vector<std::string> notes = place_by_default(program, region, part, machine_);
+    const bool others = improve_stores(program, region, machine_, &costs, log, effort);
     for (const std::string& note : notes) {
-      if (!others) made.log.note(note);
+      if (!others) log.note(note);
     }
-    if (is_limited(machine_)) make_fit(made.program, region, machine_, made.log);
+    if (is_limited(machine_)) make_fit(program, region, machine_, log);
   }
 
   /// Searches what is not yet of a partition; gives whether there was anything.
@@ -251,14 +282,12 @@ class PartSearch {
     made.program = regroup(kernels_, groups_of(kernels_, parts), made.log);
     for (size_t r = 0; r < parts.size(); ++r) {
       const Judged& judged = judged_.at({parts[r].first, parts[r].last});
-      const bool found = judged.searched && std::isfinite(judged.cycles);
-      if (found && !judged.copies) {
-        made.program.regions[r].schedule = judged.schedule;
-        for (const std::string& note : judged.notes.lines()) made.log.note(note);
-      } else if (found) {
-        search_region(made, r, judged.part, store_effort(statements_));
+      if (!std::isfinite(judged.cycles)) {
+        make_default(made.program, r, judged.part, machine_, made.log);
+      } else if (judged.searched && judged.found.copies) {
+        search_region(made.program, r, judged.part, costs_, made.log, store_effort(statements_));
       } else {
-        make_default(made, r, judged.part, machine_);
+        take_default(made, r, judged.part, judged.found, machine_);
       }
     }
     return made;
@@ -309,6 +338,7 @@ class PartSearch {
   }
 
   const Program& kernels_;
+  const RunsAlone runs_;
   const Machine& machine_;
   CostModel& costs_;
   const size_t n_;
@@ -344,7 +374,10 @@ std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& gro
 Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine) {
   Candidate made;
   made.program = regroup(kernels, groups_of(kernels, parts), made.log);
-  for (size_t r = 0; r < parts.size(); ++r) make_default(made, r, parts[r], machine);
+  const RunsAlone runs(kernels);
+  for (size_t r = 0; r < parts.size(); ++r) {
+    take_default(made, r, parts[r], default_of(runs, parts[r], machine), machine);
+  }
   return made;
 }
 

@@ -122,13 +122,37 @@ std::optional<double> OrderClimb::cycles(const std::vector<int>& order) {
   return cost && std::isfinite(cost->cycles) ? std::optional(cost->cycles) : std::nullopt;
 }
 
+namespace {
+
+/// The places of an order that have indices of `among`, few of many: asked for one after another.
+class Movable {
+ public:
+  Movable(const std::vector<bool>& among, const std::vector<int>& order) {
+    for (size_t place = 0; place < order.size(); ++place) {
+      if (among[static_cast<size_t>(order[place])]) places_.push_back(place);
+    }
+    places_.push_back(order.size());
+  }
+  /// The first from `place` on; the length of the order if there is none.
+  size_t next(size_t place) const {
+    return *std::lower_bound(places_.begin(), places_.end(), place);
+  }
+  bool has(size_t place) const { return next(place) == place; }
+
+ private:
+  std::vector<size_t> places_;
+};
+
+}  // namespace
+
 /// One sweep over the moves of each index. True if any was made.
 bool OrderClimb::improve(const std::vector<bool>& among, std::vector<int>& order, double& cost) {
-  const auto movable = [&](size_t place) { return among[static_cast<size_t>(order[place])]; };
+  Movable movable(among, order);
   bool any = false;
-  for (size_t from = 0; from < order.size(); ++from) {
-    for (size_t to = 0; to < order.size(); ++to) {
-      if (from == to || !movable(from) || !movable(to)) continue;
+  for (size_t from = movable.next(0); from < order.size(); from = movable.next(from + 1)) {
+    for (size_t to = movable.next(0); to < order.size(); to = movable.next(to + 1)) {
+      if (from == to) continue;
+      if (!movable.has(from)) break;  // a move has put another index there
       if (!has_time()) return any;
       std::vector<int> moved = order;
       moved.erase(moved.begin() + static_cast<std::ptrdiff_t>(from));
@@ -138,6 +162,7 @@ bool OrderClimb::improve(const std::vector<bool>& among, std::vector<int>& order
       if (!other || *other >= kMoveGain * cost) continue;
       cost = *other;
       order = std::move(moved);
+      movable = Movable(among, order);
       any = true;
     }
   }

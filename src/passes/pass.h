@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,10 @@ class PassArguments {
 
  private:
   std::map<std::string, std::vector<std::string>> values_;
+
+ public:
+  /// The machine, for fuse; none: that of the options `machine` and `machine-set`.
+  std::optional<Machine> machine;
 };
 
 /// What a pass did, in lines for standard error, and what its option `list` asked for.

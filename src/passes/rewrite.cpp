@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "ir/data_facts.h"
@@ -26,6 +27,12 @@ namespace {
 /// Effort of a search beyond that of the program itself, or as many times that.
 constexpr double kMostEffort = 20000;
 constexpr double kMostPrograms = 30;
+/// Of programs of more tokens than these, only those are counted that statistics do not expect to
+/// take so many times the cycles of the program of now: some would take gigabytes to be counted.
+constexpr double kManyTokens = 2e6;
+constexpr double kHopeless = 3;
+/// What rewrites make of a program of fewer tokens than these takes little to be counted.
+constexpr double kFewTokens = 1e5;
 /// Elements of the largest tensor that is read for what is known of its values.
 constexpr double kMostElements = 1 << 24;
 
@@ -156,7 +163,7 @@ class RewriteSearch {
     std::optional<Cost> cost, fused;
   };
 
-  bool has_time() const { return costs_.effort() < most_effort_; }
+  bool has_time() const { return costs_.effort() - guesses_ < most_effort_; }
 
   std::vector<Rewrite> usable() {
     std::vector<Rewrite> found = finder_.of(now_.candidate.program);
@@ -165,16 +172,36 @@ class RewriteSearch {
     return found;
   }
 
+  std::optional<Cost> guess_of(const Program& program) {
+    std::vector<size_t> regions(program.regions.size());
+    std::iota(regions.begin(), regions.end(), size_t{0});
+    const double before = costs_.effort();
+    std::optional<Cost> guess = costs_.guess_of_regions(program, regions);
+    guesses_ += costs_.effort() - before;
+    return guess;
+  }
+
+  /// Whether a program is so much slower than that of now that it need not be counted.
+  bool is_hopeless(const Program& program, const std::optional<Cost>& now) {
+    if (!now) return false;
+    const std::optional<Cost> guess = guess_of(program);
+    return guess && guess->tokens > kManyTokens && guess->cycles > kHopeless * now->cycles;
+  }
+
   /// What is better than the program of now, the best first.
   Round promising() {
     Round round;
     const Program& now = now_.candidate.program;
+    const bool small = now_.cost->tokens < kFewTokens;
+    const std::optional<Cost> guess = small ? std::nullopt : guess_of(now);
     for (const Rewrite& rewrite : usable()) {
       if (!has_time()) break;
       const std::string text = text_of(now, rewrite);
       if (lost_.count(text) > 0) continue;
       std::vector<std::string> notes;
-      const auto cost = costs_.of_program(apply_rewrite(now, rewrite, notes));
+      const Program rewritten = apply_rewrite(now, rewrite, notes);
+      if (is_hopeless(rewritten, guess)) continue;
+      const auto cost = costs_.of_program(rewritten);
       if (better(cost, now_.cost)) round.push_back({text, cost->cycles});
     }
     std::stable_sort(round.begin(), round.end(),
@@ -241,6 +268,7 @@ class RewriteSearch {
   State now_;
   std::set<std::string> lost_;  ///< rewrites that would lose once fused
   double most_effort_ = 0;
+  double guesses_ = 0;  ///< effort that does not count: what is not counted is left out for it
 };
 
 Program apply_requested(const Program& program, const Settings& settings, PassLog& log) {

@@ -1,11 +1,15 @@
 // The parts of a search that need no program: partitions, the table of trials, goals, the record.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "explore/front.h"
 #include "explore/goals.h"
 #include "explore/programs.h"
 #include "explore/promise.h"
 #include "explore/record.h"
+#include "support/error.h"
 
 namespace fuseflow {
 namespace {
@@ -176,15 +180,17 @@ TEST(ExploreGoals, OfAProductWhatIsDominatedIsLeftOut) {
   EXPECT_EQ(Goals(table).of(open({0, 0}, 29, 30)).cost, kNone);
 }
 
+const SearchIdentity kSearch{"1", "2", "3", "4", "5"};
+
 TEST(ExploreRecord, ACutRunSaysNothingOfALongerOne) {
   const std::string path = testing::TempDir() + "/explore_record.journal";
   std::remove(path.c_str());
   {
-    Journal journal(path, "search");
+    Journal journal(path, kSearch);
     journal.append(1, {PointStatus::cut, 50, 0, 0, 0, ""});
     journal.append(2, {PointStatus::simulated, 70, 0, 0, 0, ""});
   }
-  Journal journal(path, "search");
+  Journal journal(path, kSearch);
   const Record record(journal, {});
   EXPECT_FALSE(record.has(0));
   EXPECT_FALSE(record.result_of(1, 0));
@@ -193,6 +199,72 @@ TEST(ExploreRecord, ACutRunSaysNothingOfALongerOne) {
   EXPECT_EQ(record.result_of(2, 0)->cycles, 70);
   EXPECT_EQ(record.result_of(2, 70)->status, PointStatus::cut);
   EXPECT_EQ(record.result_of(2, 71)->status, PointStatus::simulated);
+}
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What a journal of these lines says when it is opened; empty if it is taken.
+std::string refusal_of(const std::string& text) {
+  const std::string path = testing::TempDir() + "/explore_journal.refused";
+  std::ofstream(path) << text;
+  try {
+    Journal journal(path, kSearch);
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(text_of_file(path), text);  // it is left as it was
+    return error.what();
+  }
+}
+
+const std::string kHeader = "fuseflow-explore journal 3 " + text_of(kSearch) + "\n";
+
+TEST(ExploreJournal, ATornLineCostsItsPointAlone) {
+  const std::string path = testing::TempDir() + "/explore_journal.torn";
+  const std::string whole = kHeader + "1,cut,50,0,0,0,,0\n2,simulated,70,1,2,3,,4\n";
+  for (size_t length = 0; length <= whole.size(); ++length) {
+    std::ofstream(path) << whole.substr(0, length);
+    {
+      Journal journal(path, kSearch);
+      const size_t lines = length == whole.size() ? 2 : length >= whole.find("2,sim") ? 1 : 0;
+      EXPECT_EQ(journal.found().size(), lines) << length;
+      journal.append(3, {PointStatus::simulated, 9, 0, 0, 0, ""});
+    }
+    EXPECT_EQ(Journal(path, kSearch).found().at(3).cycles, 9) << length;
+  }
+}
+
+TEST(ExploreJournal, RefusesWhatNoSearchHasWrittenAndLeavesIt) {
+  EXPECT_NE(refusal_of("precious").find("no journal"), std::string::npos);
+  EXPECT_NE(refusal_of("precious\n").find("no journal"), std::string::npos);
+  EXPECT_NE(refusal_of("fuseflow-explore journal 2 0123456789abcdef\n").find("another version"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(kHeader + "1,simulated,0,0,0,0,,0\n").find("cycles `0`"), std::string::npos);
+  EXPECT_NE(refusal_of(kHeader + "1,simulated,-5,0,0,0,,0\n").find("cycles `-5`"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(kHeader + "torn\n1,simulated,5,0,0,0,,0\n").find("1 fields"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of(kHeader + "1,simulated,5,0,0,0,,0\n"), "");
+}
+
+TEST(ExploreJournal, SaysWhatDiffers) {
+  SearchIdentity other = kSearch;
+  other.data = "9";
+  EXPECT_NE(refusal_of("fuseflow-explore journal 3 " + text_of(other) + "\n")
+                .find("another search: the data are others"),
+            std::string::npos);
+  other.machine = "9";
+  EXPECT_EQ(difference(text_of(other), kSearch), "the data and the machine are others");
+  EXPECT_EQ(difference(text_of(kSearch), kSearch), "");
+}
+
+TEST(ExploreJournal, HasOneWriter) {
+  const std::string path = testing::TempDir() + "/explore_journal.locked";
+  std::remove(path.c_str());
+  const Journal journal(path, kSearch);
+  EXPECT_THROW(Journal(path, kSearch), Error);
 }
 
 TEST(ExploreFront, WhatIsTooLongIsThinnedOutBetweenItsEnds) {

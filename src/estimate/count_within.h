@@ -1,0 +1,23 @@
+// Exact counts (counts.h, estimate.h) with a bound on the work: for choices among programs of which
+// some would take far more to be counted than others take to run.
+#pragma once
+
+#include "estimate/counts.h"
+#include "estimate/estimate.h"
+
+namespace fuseflow {
+namespace estimate {
+
+/// Makes at most so many rows of relations (relations.h), which it takes from `rows_left`; throws
+/// Error(unfinished) where more are needed.
+ExactCounts count_within(size_t& rows_left, const Program& program, const Graph& graph,
+                         const TensorData& data, const std::vector<bool>& uncertain);
+
+}  // namespace estimate
+
+/// estimate_region_into with the same bound.
+RegionEstimate estimate_region_within(size_t& rows_left, const Program& program,
+                                      const Region& region, TensorData& data,
+                                      std::vector<bool>& uncertain, const Machine& machine);
+
+}  // namespace fuseflow
