@@ -342,10 +342,6 @@ Program best_regions(const Program& given, const FuseRequest& request, CostModel
   return pass_on_and_reuse(std::move(best), request.machine, costs, log);
 }
 
-void note_all(const PassLog& from, PassLog& log) {
-  for (const std::string& line : from.lines()) log.note(line);
-}
-
 /// Whether `a` is surely expected to take less than `b`.
 bool surely_better(const Program& a, const Program& b, CostModel& costs) {
   const std::optional<Cost> first = costs.of_program(a);
@@ -385,7 +381,7 @@ Program best_by_cost(const Program& program, const FuseRequest& request, CostMod
     Candidate given{std::move(*stored), std::move(stored_log)};
     replace(best, fused_by_cost(std::move(given), request, costs, verbose), costs);
   }
-  note_all(best.log, log);
+  log.note_all(best.log);
   return std::move(best.program);
 }
 
@@ -445,7 +441,7 @@ Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& 
   }
   if (std::string note = note_returned(given, result); !note.empty()) log.note(std::move(note));
   describe_regions(given, result, arguments.has("verbose"), log);
-  note_all(notes, log);
+  log.note_all(notes);
   note_too_large(result, request.machine, log);
   for (std::string& line : density_notes(result)) log.note(std::move(line));
   return result;

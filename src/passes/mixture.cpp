@@ -77,10 +77,6 @@ void make_default(Program& program, size_t region, const Part& part, const Machi
   if (is_limited(machine)) make_fit(program, region, machine, log);
 }
 
-void note_all(const PassLog& from, PassLog& log) {
-  for (const std::string& line : from.lines()) log.note(line);
-}
-
 /// What was found for a part by itself, for the region that it is in a whole program.
 struct Found {
   Schedule schedule;
@@ -108,7 +104,7 @@ void take_default(Candidate& made, size_t region, const Part& part, const Found&
                   const Machine& machine) {
   if (found.copies) return make_default(made.program, region, part, machine, made.log);
   made.program.regions[region].schedule = found.schedule;
-  note_all(found.notes, made.log);
+  made.log.note_all(found.notes);
 }
 
 class PartSearch {

@@ -46,6 +46,10 @@ class PassArguments {
 class PassLog {
  public:
   void note(std::string line) { lines_.push_back(std::move(line)); }
+  /// All that `other` says, too.
+  void note_all(const PassLog& other) {
+    for (const std::string& line : other.lines()) note(line);
+  }
   const std::vector<std::string>& lines() const { return lines_; }
   /// A CSV, which the pass's tool prints instead of the program.
   void list(std::string csv) { list_ = std::move(csv); }
