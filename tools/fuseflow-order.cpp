@@ -5,6 +5,8 @@
 #include "number_options.h"
 #include "pass_tool.h"
 #include "passes/orders.h"
+#include "support/standard_streams.h"
+#include "support/text.h"
 
 namespace fuseflow {
 namespace {
@@ -62,7 +64,7 @@ void list_orders(const Program& program, const Options& o) {
       for (size_t i = 0; i < order.size(); ++i) {
         line += (i > 0 ? "," : "") + orders.indices.indices[order[i]].name;
       }
-      lines.add(line + "\n");
+      lines.add(printable(line) + "\n");
       return --left > 0 && standard_output_is_read();
     });
   }

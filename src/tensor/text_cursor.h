@@ -35,7 +35,7 @@ class TextCursor {
   std::string_view rest_of_line();
 
   // A number ends at a blank, at the end of the line, or at ',' or '#', which the reader of the
-  // format takes or refuses. So "2.5" is never a whole number 2 and a value .5 behind it.
+  // format takes or refuses. So "2.5" is never a whole number 2 and a value .5 after it.
 
   /// A non-negative number of at most 17 digits; `what` names it in errors.
   int64_t integer(const char* what);
