@@ -8,6 +8,7 @@
 #include "passes/complete_schedule.h"
 #include "passes/orders.h"
 #include "support/standard_streams.h"
+#include "support/text.h"
 
 namespace fuseflow {
 namespace {
@@ -61,7 +62,7 @@ void print_orders(const Program& program, const Options& o) {
     int64_t left = o.limit > 0 ? o.limit : INT64_MAX;
     PassLog log;
     list_orders(program, r, o.constraints(), log, [&](const std::string& line) {
-      lines.add(line + "\n");
+      lines.add(printable(line) + "\n");
       return --left > 0 && standard_output_is_read();
     });
     print_log(find_pass("order"), log);

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// N of /dev/fd/N and of what /dev/stdout is a link to; -1: no such name. They have to be seen
-/// before they are followed: the file that they name must not be opened again, at its beginning.
+/// before they are followed: the file they name must not be opened again, at its beginning.
 int descriptor_named(const fs::path& path) {
   const std::string folder = path.parent_path().string();
   const std::string own = "/proc/" + std::to_string(::getpid()) + "/fd";

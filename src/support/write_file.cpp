@@ -56,12 +56,18 @@ uint64_t unforeseeable(const std::string& name) {
   return bits;
 }
 
+/// Of a hidden file that says what it becomes; cut to what file systems take.
+std::string name_for(const std::string& beside, const std::string& name) {
+  constexpr size_t kMostKept = 200;
+  const std::string file = fs::path(beside).filename().string().substr(0, kMostKept);
+  return fmt::format(".{}.{:016x}", file, unforeseeable(name));
+}
+
 /// A new file in the folder of another, which is gone unless it takes that one's name.
 class NewFile {
  public:
   NewFile(const std::string& beside, mode_t mode, const std::string& name)
-      : path_(fs::path(beside).parent_path() /
-              fmt::format(".fuseflow-{:016x}", unforeseeable(name))),
+      : path_(fs::path(beside).parent_path() / name_for(beside, name)),
         // O_EXCL: what is there already, be it a link, is neither opened nor followed.
         file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), name) {}
   ~NewFile() {
