@@ -11,7 +11,7 @@ namespace fuseflow {
 void on_threads(int count, const std::function<void()>& work);
 
 /// Of `count` threads, the calling one included, how many the host lets this process have. If these
-/// are fewer (`ulimit -u`), oneTBB, which would end the process, is told so for all that follows.
+/// are fewer (`ulimit -u`), oneTBB, which would end the process, starts no more from now on.
 /// For what uses oneTBB otherwise than by on_threads().
 int allowed_threads(int count);
 
