@@ -11,8 +11,8 @@ namespace fuseflow {
 void on_threads(int count, const std::function<void()>& work);
 
 /// Of `count` threads, the calling one included, how many the host lets this process have. If these
-/// are fewer (`ulimit -u`), oneTBB, which would end the process, gets that number for all that
-/// follows. For what uses oneTBB otherwise than by on_threads().
+/// are fewer (`ulimit -u`), oneTBB, which would end the process, starts no more from now on.
+/// For what uses oneTBB otherwise than by on_threads().
 int allowed_threads(int count);
 
 /// The same of as many as oneTBB would use now.
