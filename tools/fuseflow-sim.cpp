@@ -264,6 +264,7 @@ Checks run_checks(const Program& program, const SimOptions& options, const Progr
 bool report_undecided(const Program& program, const Checks& checks) {
   bool any = checks.nothing || !checks.uncompared.empty();
   for (const CheckedTensor& one : checks.tensors) {
+    if (one.comparison.neighbours > 0) report(Severity::note, describe_neighbours(program, one));
     if (!one.decided()) report(Severity::warning, describe_excused(program, one));
     any = any || !one.decided();
   }

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "reference/reference.h"
+#include "tensor/element_type.h"
 
 namespace fuseflow {
 
@@ -57,7 +58,8 @@ void for_each_stored_pair(const Value& actual, const Value& expected, const Visi
 /// Compares pairs one after another, once the largest expected value is known.
 class Comparer {
  public:
-  Comparer(Comparison& result, double tolerance) : result_(result), tolerance_(tolerance) {}
+  Comparer(Comparison& result, double tolerance, ElementType type)
+      : result_(result), tolerance_(tolerance), type_(type) {}
 
   void add(const Pair& pair) {
     const auto [a, e, bound, position] = pair;
@@ -67,6 +69,10 @@ class Comparer {
     const bool finite = std::isfinite(a) && std::isfinite(e);
     const double error = finite ? std::fabs(static_cast<double>(a) - e) : 0;
     if (excused(nan_differs || inf_differs ? INFINITY : error, bound)) {
+      if (finite && are_neighbours(a, e)) {
+        ++result_.neighbours;
+        return;
+      }
       ++result_.excused;
       if (!finite && result_.overflowed++ == 0) result_.first_overflowed = position;
       result_.max_excused_error = std::max(result_.max_excused_error, error);
@@ -81,6 +87,13 @@ class Comparer {
   }
 
  private:
+  /// Whether no number of a narrow type lies between two of its numbers.
+  bool are_neighbours(float a, float e) const {
+    if (holds_f32(type_)) return false;
+    const float between = rounded(a + (e - a) / 2, type_);
+    return between == a || between == e;
+  }
+
   bool excused(double error, float bound) const {
     return error > tolerance_ * result_.max_abs_expected && error <= bound;
   }
@@ -104,6 +117,7 @@ class Comparer {
 
   Comparison& result_;
   double tolerance_;
+  ElementType type_;
 };
 
 double largest_finite(std::span<const float> values) {
@@ -139,7 +153,7 @@ Comparison compare(const Value& actual, const Value& expected, double tolerance)
     throw Error(ExitCode::rejected, "the compared results have different shapes");
   }
   Comparison result;
-  Comparer comparer(result, tolerance);
+  Comparer comparer(result, tolerance, expected.type);
   constexpr int64_t kSpellOut = int64_t{1} << 28;
   if (actual.sparse && expected.sparse && actual.elements() > kSpellOut) {
     const float fill[] = {expected.sparse->fill};

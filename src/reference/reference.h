@@ -32,6 +32,8 @@ struct Value {
   int64_t undecided = 0;  ///< comparisons and other steps that rounding of their operands decides
   /// No order of sums gives any other value than these: what is computed right is equal to it.
   bool fixed = false;
+  /// That the values were rounded to when they were stored; f32: none narrower.
+  ElementType type = ElementType::f32;
   /// With ReferenceOptions::bounds: of a maximum or minimum, whether it is one element for sure.
   std::shared_ptr<const DecidedSelection> selection = nullptr;
 
@@ -102,6 +104,9 @@ struct Comparison {
   /// none of the above but max_abs_expected.
   int64_t excused = 0;
   double max_excused_error = 0;
+  /// Likewise, but next to what is expected among the numbers of expected.type: not excused,
+  /// rounding to the type explains them.
+  int64_t neighbours = 0;
   /// Of the excused, those of which one of the two is infinite or NaN, and the other is not.
   int64_t overflowed = 0;
   int64_t first_overflowed = -1;  ///< row-major position; -1: the fill

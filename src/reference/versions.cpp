@@ -88,6 +88,7 @@ Value Versions::as_stored(const Value& value, const Tensor& tensor, bool either)
                  [&](float v) { return held(v, tensor); });
   Value result = value;
   result.selection = nullptr;  // rounded, two may be one
+  result.type = type;
   // Of what may also be as it was computed, only what storing does not change is known.
   if (either) result.fixed = value.fixed && std::equal(given.begin(), given.end(), values->begin());
   if (bounds_ && (value.bounds || either)) {

@@ -288,6 +288,17 @@ std::string describe_excused(const Program& program, const CheckedTensor& checke
   return parts.empty() ? "" : fmt::format("%{}: {}", tensor.name, fmt::join(parts, "; "));
 }
 
+std::string describe_neighbours(const Program& program, const CheckedTensor& checked) {
+  const int64_t count = checked.comparison.neighbours;
+  const Tensor& tensor = program.tensors[checked.tensor];
+  if (count == 0) return "";
+  return fmt::format(
+      "%{}: {} of {} elements {} what {} has next to what is expected, as rounding "
+      "explains",
+      tensor.name, count, element_count(known_shape(tensor)), count == 1 ? "is" : "are",
+      element_name(tensor.type));
+}
+
 std::vector<std::string> describe_uncompared(const Program& program,
                                              const std::vector<TensorId>& written,
                                              const std::vector<CheckedTensor>& checked) {

@@ -85,6 +85,9 @@ std::string describe_failure(const Program& program, const CheckedTensor& checke
 /// Which elements were not compared, and why: one line; empty if all were.
 std::string describe_excused(const Program& program, const CheckedTensor& checked);
 
+/// How many elements are the next number of their type, as rounding explains; empty: none.
+std::string describe_neighbours(const Program& program, const CheckedTensor& checked);
+
 /// A line for each of the written tensors that was not compared: why.
 std::vector<std::string> describe_uncompared(const Program& program,
                                              const std::vector<TensorId>& written,
