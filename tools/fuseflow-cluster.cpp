@@ -366,6 +366,7 @@ void write_planned(const Options& o, const Machine& machine, Given given) {
                        conversion_cycles(input, format, machine)));
   }
   require_sound(program);
+  report_matrix_type(program, machine);
   write_program(o.filter.output, std::move(program));
 }
 

@@ -156,11 +156,11 @@ std::vector<MachineKey> dram_keys(Machine& m) {
 }
 
 std::vector<MachineKey> core_keys(Machine& m) {
-  return {
+  std::vector<MachineKey> keys = {
       {"core.count", &m.core.count,
        "cores; 0: all clusters run at a time, each operation takes a cycle"},
       {"core.matrix_flops_per_cycle", &m.core.matrix_flops_per_cycle,
-       "of a core's matrix unit on elements of 2 bytes; of 4 bytes half as many"},
+       "of a core's matrix unit on elements of 2 bytes"},
       {"core.register_bytes", &m.core.register_bytes, "of a core"},
       {"core.register_bytes_per_cycle", &m.core.register_bytes_per_cycle, "of a core"},
       {"core.scratchpad_bytes", &m.core.scratchpad_bytes, "of a core"},
@@ -182,7 +182,17 @@ std::vector<MachineKey> core_keys(Machine& m) {
        1},
       {"core.special_operations_per_cycle", &m.core.special_operations_per_cycle,
        "divisions, roots, exponentials and the like on a core; 0: free"},
+      {"core.matrix_type_of_f32", &m.core.matrix_type_of_f32,
+       "in which products of f32 are multiplied at their rate, if not in f32; named in a note"},
   };
+  for (size_t i = 0; i < kOtherElementBytes.size(); ++i) {
+    keys.push_back(
+        {"core.matrix_flops_per_cycle_of_bytes." + std::to_string(kOtherElementBytes[i]),
+         &m.core.matrix_flops_per_cycle_of_bytes[i],
+         "on elements of so many bytes; 0: `core.matrix_flops_per_cycle`, halved where an element "
+         "is twice as large"});
+  }
+  return keys;
 }
 
 /// Extents of instructions are small; larger ones would only make sums of products overflow.

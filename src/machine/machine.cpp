@@ -74,6 +74,14 @@ double padded(int64_t extent, int64_t to) {
 
 }  // namespace
 
+double Machine::matrix_rate(int64_t element_bytes) const {
+  for (size_t i = 0; i < kOtherElementBytes.size(); ++i) {
+    const double stated = core.matrix_flops_per_cycle_of_bytes[i];
+    if (kOtherElementBytes[i] == element_bytes && stated > 0) return stated;
+  }
+  return core.matrix_flops_per_cycle * 2 / static_cast<double>(element_bytes);
+}
+
 double Machine::matrix_work(int64_t m, int64_t n, int64_t k, int64_t element_bytes) const {
   double least = 0;
   for (const MatrixShape& shape : core.matrix_shapes) {

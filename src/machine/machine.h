@@ -102,11 +102,18 @@ struct MatrixShape {
 };
 inline constexpr size_t kMatrixShapes = 2;  ///< families that a machine may have
 
+/// Element sizes whose products may have a rate of their own, in bytes.
+inline constexpr std::array<int64_t, 3> kOtherElementBytes{1, 4, 8};
+
 /// Cores with linked scratchpads, which run tile graphs (ir-spec/cluster.md). 0 means unlimited or
 /// free everywhere: a machine without cores runs them all at a time, an operation a cycle.
 struct CoreModel {
   int64_t count = 0;
-  double matrix_flops_per_cycle = 0;  ///< of a core, on elements of 2 bytes; of 4 half as many
+  double matrix_flops_per_cycle = 0;  ///< of a core, on elements of 2 bytes
+  /// ... of kOtherElementBytes; 0: by their size, half as many where they are twice as large.
+  std::array<double, 3> matrix_flops_per_cycle_of_bytes{};
+  /// The type of fewer digits in which products of f32 are multiplied, as "tf32"; empty: in f32.
+  std::string matrix_type_of_f32;
   std::array<MatrixShape, kMatrixShapes> matrix_shapes{};  ///< none: any product at the full rate
   int64_t register_bytes = 0;
   double register_bytes_per_cycle = 0;
@@ -194,9 +201,7 @@ struct Machine {
   int64_t link_latency(int cores) const;
   int64_t link_barrier(int cores) const;
   /// FLOPs a cycle of a core's matrix unit on elements of so many bytes.
-  double matrix_rate(int64_t element_bytes) const {
-    return core.matrix_flops_per_cycle * 2 / static_cast<double>(element_bytes);
-  }
+  double matrix_rate(int64_t element_bytes) const;
   /// What a product of m x k by k x n elements costs its matrix unit, in FLOPs at matrix_rate():
   /// with the padding and at the rate of the best family of instructions.
   double matrix_work(int64_t m, int64_t n, int64_t k, int64_t element_bytes) const;

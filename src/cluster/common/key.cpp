@@ -45,12 +45,14 @@ void Key::add(const DramModel& dram) {
 }
 
 void Key::add(const CoreModel& core) {
-  const auto& [count, matrix_rate, shapes, registers, register_rate, scratchpad, scratchpad_rate,
-               scratchpad_latency, matrix_latency, barrier, port_rate, vector_rate,
-               comparison_share, special_rate] = core;
+  // The type of f32's products is only named.
+  const auto& [count, matrix_rate, other_rates, type_of_f32, shapes, registers, register_rate,
+               scratchpad, scratchpad_rate, scratchpad_latency, matrix_latency, barrier, port_rate,
+               vector_rate, comparison_share, special_rate] = core;
   numbers(std::array{count, registers, scratchpad, scratchpad_latency, matrix_latency, barrier});
   reals(std::array{matrix_rate, register_rate, scratchpad_rate, port_rate, vector_rate,
                    comparison_share, special_rate});
+  reals(other_rates);
   for (const MatrixShape& shape : shapes) {
     const auto& [rows, columns, depth, share] = shape;
     numbers(std::array{rows, columns, depth});

@@ -15,8 +15,8 @@ namespace fuseflow::cluster {
 namespace {
 
 /// Keys of cores that nothing divides by, by a part of their names.
-constexpr std::array<std::string_view, 4> kMayBeZero{"latency", "barrier", "operations_per_cycle",
-                                                     "matrix_shapes"};
+constexpr std::array<std::string_view, 5> kMayBeZero{"latency", "barrier", "operations_per_cycle",
+                                                     "matrix_shapes", "of_bytes"};
 
 bool is_zero(const MachineKey& key) {
   const auto* const* whole = std::get_if<int64_t*>(&key.field);

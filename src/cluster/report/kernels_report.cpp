@@ -74,6 +74,24 @@ void report_divided(const Program& program, const std::vector<DividedProduct>& p
   }
 }
 
+void report_matrix_type(const Program& program, const Machine& machine) {
+  const std::string& type = machine.core.matrix_type_of_f32;
+  const auto multiplies_f32 = [](const Region& region) {
+    if (!region.graph || !region.graph->tiles || region.graph->tiles->element_bytes != 4)
+      return false;
+    const std::vector<Node>& nodes = region.graph->nodes;
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [](const Node& node) { return node.kind == NodeKind::tile_multiply; });
+  };
+  const auto regions =
+      std::count_if(program.regions.begin(), program.regions.end(), multiplies_f32);
+  if (type.empty() || regions == 0) return;
+  report(Severity::note,
+         fmt::format("products of f32 take the time of {} on machine {}, which rounds what is "
+                     "multiplied; their values here are of f32 (core.matrix_type_of_f32)",
+                     type, machine.name));
+}
+
 void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes) {
   for (const FoldOutcome& o : outcomes) {
     const std::string& name = program.tensors[static_cast<size_t>(o.result)].name;

@@ -20,6 +20,8 @@ void report_lost_tiles(const Program& program, const Machine& machine,
                        const std::vector<UnprovedProduct>& unproved);
 /// Products whose operands are kernels of their own now.
 void report_divided(const Program& program, const std::vector<DividedProduct>& products);
+/// That products of f32 run at the rate of another type, where a plan has such products.
+void report_matrix_type(const Program& program, const Machine& machine);
 void report_folded(const Program& program, const std::vector<FoldOutcome>& outcomes);
 void report_second_products(const Program& program,
                             const std::vector<SecondProductOutcome>& outcomes);
