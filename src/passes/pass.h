@@ -33,13 +33,11 @@ class PassArguments {
   const std::vector<std::string>& all(std::string_view name) const;
   /// Makes what every `auto` goes by; none: expected stream lengths (lower/flops.h).
   CostModelMaker costs;
+  /// The machine, for fuse; none: that of the options `machine` and `machine-set`.
+  std::optional<Machine> machine;
 
  private:
   std::map<std::string, std::vector<std::string>> values_;
-
- public:
-  /// The machine, for fuse; none: that of the options `machine` and `machine-set`.
-  std::optional<Machine> machine;
 };
 
 /// What a pass did, in lines for standard error, and what its option `list` asked for.
