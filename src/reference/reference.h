@@ -17,7 +17,7 @@
 
 namespace fuseflow {
 
-struct DecidedSelection;
+struct SelectedElements;
 
 /// A tensor's value: all elements in row-major order, or a sparse storage where few of them differ
 /// from its fill.
@@ -35,7 +35,7 @@ struct Value {
   /// That the values were rounded to when they were stored; f32: none narrower.
   ElementType type = ElementType::f32;
   /// With ReferenceOptions::bounds: of a maximum or minimum, whether it is one element for sure.
-  std::shared_ptr<const DecidedSelection> selection = nullptr;
+  std::shared_ptr<const SelectedElements> selection = nullptr;
 
   int64_t elements() const;
   float at(std::span<const int64_t> coords) const;

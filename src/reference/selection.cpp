@@ -51,7 +51,7 @@ std::optional<std::vector<int>> kept_dimensions(const Statement& statement) {
 
 }  // namespace
 
-std::shared_ptr<const DecidedSelection> selection_of(const Statement& statement,
+std::shared_ptr<const SelectedElements> selection_of(const Statement& statement,
                                                      const std::vector<Value>& values,
                                                      const Value& result) {
   const auto kept = kept_dimensions(statement);
@@ -80,9 +80,9 @@ std::shared_ptr<const DecidedSelection> selection_of(const Statement& statement,
     }
     races[static_cast<size_t>(at)].add(sign * (*source.dense)[i], (*source.bounds)[i]);
   }
-  DecidedSelection selection{tensor, *kept, {}};
+  SelectedElements selection{tensor, *kept, {}};
   for (const Race& race : races) selection.certain.push_back(race.decided() ? 1 : 0);
-  return std::make_shared<const DecidedSelection>(std::move(selection));
+  return std::make_shared<const SelectedElements>(std::move(selection));
 }
 
 Selected selected_of(const Statement& statement, const std::vector<int32_t>& operands,
@@ -92,7 +92,7 @@ Selected selected_of(const Statement& statement, const std::vector<int32_t>& ope
     const Expr& one = statement.nodes[static_cast<size_t>(operands[o])];
     const Expr& other = statement.nodes[static_cast<size_t>(operands[1 - o])];
     if (one.kind != Expr::Kind::access || other.kind != Expr::Kind::access) return {};
-    const DecidedSelection* selection = values[static_cast<size_t>(one.tensor)].selection.get();
+    const SelectedElements* selection = values[static_cast<size_t>(one.tensor)].selection.get();
     if (selection == nullptr || selection->source != other.tensor) continue;
     bool same = true;
     for (size_t d = 0; d < one.subscripts.size(); ++d) {

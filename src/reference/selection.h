@@ -12,7 +12,7 @@
 namespace fuseflow {
 
 /// Of a tensor whose statement is a maximum or minimum of elements of another.
-struct DecidedSelection {
+struct SelectedElements {
   TensorId source = -1;
   std::vector<int> dimensions;  ///< of the source, one for each of the tensor's
   std::vector<uint8_t>
@@ -23,14 +23,14 @@ namespace reference {
 
 /// What the statement selects; null: it selects nothing, or nothing moves. `source`, what it reads,
 /// and `result` are dense.
-std::shared_ptr<const DecidedSelection> selection_of(const Statement& statement,
+std::shared_ptr<const SelectedElements> selection_of(const Statement& statement,
                                                      const std::vector<Value>& values,
                                                      const Value& result);
 
 /// Of two accesses of a statement, the selection by which one of them is what the other selects
 /// from at the same place, and which of the two that one is. Null: none.
 struct Selected {
-  const DecidedSelection* selection = nullptr;
+  const SelectedElements* selection = nullptr;
   size_t operand = 0;
 };
 Selected selected_of(const Statement& statement, const std::vector<int32_t>& operands,

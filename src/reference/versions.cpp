@@ -91,7 +91,8 @@ Value Versions::as_stored(const Value& value, const Tensor& tensor, bool either)
   result.type = type;
   // Of what may also be as it was computed, only what storing does not change is known.
   if (either) result.fixed = value.fixed && std::equal(given.begin(), given.end(), values->begin());
-  if (bounds_ && (value.bounds || either)) {
+  const bool rounds = bounds_ && !holds_f32(type);
+  if (rounds && (value.bounds || either)) {
     const auto bounds = watch_.tensor(static_cast<int64_t>(size));
     for (size_t i = 0; i < size; ++i) {
       const float bound = value.bounds ? (*value.bounds)[i] : 0.0F;
@@ -106,7 +107,7 @@ Value Versions::as_stored(const Value& value, const Tensor& tensor, bool either)
   auto storage = std::make_shared<Storage>(*value.sparse);
   storage->values = Buffer<float>(std::span<const float>(*values), values);
   storage->fill = held(value.sparse->fill, tensor);
-  if (bounds_) {
+  if (rounds) {
     result.fill_bound = stored_bound(value.sparse->fill, value.fill_bound, type, either);
   }
   result.sparse = storage;
