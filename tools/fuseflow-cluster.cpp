@@ -210,8 +210,7 @@ void drop_chains(Given& given, const Program& unchained, const Machine& machine,
   }
 }
 
-/// Statements of several reductions, of which a kernel has one, and products whose operands are
-/// faster computed before them, as several statements.
+/// Statements of several reductions, of which a kernel has one, as several statements.
 void divide(Program& program, const Machine& machine, const KernelOptions& options) {
   for (const DividedStatement& divided : divide_statements(program, machine, options)) {
     report(Severity::note,
@@ -219,7 +218,6 @@ void divide(Program& program, const Machine& machine, const KernelOptions& optio
                        quote_if_needed(program.tensors[static_cast<size_t>(divided.result)].name),
                        divided.reductions));
   }
-  report_divided(program, divide_products(program, machine, options));
 }
 
 /// Every statement as a kernel of tiles; regions that have no such form are named.
