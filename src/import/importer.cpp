@@ -525,7 +525,7 @@ void Importer::go_on_with(const OnnxGraph& graph, const std::vector<std::string>
   const std::vector<int> kernels = find_kernels(branch);
   const auto count = static_cast<int>(branch.nodes.size());
   const int after = groups_[at_];
-  // Groups have the order of their last nodes: those behind make room.
+  // Groups have the order of their last nodes: those after make room.
   for (int& group : groups_) group += group > after ? count : 0;
   for (DraftStatement& made : draft_.statements) made.group += made.group > after ? count : 0;
   std::vector<int> fresh;

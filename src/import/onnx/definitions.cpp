@@ -85,7 +85,7 @@ class Row {
   }
 
  private:
-  /// The name before the colon and what stands behind it.
+  /// The name before the colon and what stands after it.
   std::pair<std::string_view, std::string_view> halves(std::string_view word) const {
     const size_t colon = word.find_first_of(":=");
     if (colon == std::string_view::npos) malformed(row_);
