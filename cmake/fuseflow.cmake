@@ -103,7 +103,7 @@ function(fuseflow_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/${name}_test.cpp
        ${CMAKE_CURRENT_SOURCE_DIR}/unit/${name}_*_test.cpp)
   add_executable(${name}_test ${sources})
-  target_link_libraries(${name}_test PRIVATE ${ARG_LIBS} fuseflow_source_dir GTest::gtest_main)
+  target_link_libraries(${name}_test PRIVATE ${ARG_LIBS} fuseflow_source_dir fmt::fmt GTest::gtest_main)
   fuseflow_build_quickly(${name}_test)
   fuseflow_use_precompiled(${name}_test fuseflow_test_headers)
   if(ARG_TABLE)
