@@ -230,8 +230,8 @@ std::string check(uint64_t seed, Seen& seen) {
 int property_main(int argc, char** argv) {
   uint64_t count = 200, seed = 1;
   CommandLine app("Random kernels of rows against the reference.", "rows_property");
-  app.add_option("--count", count);
-  app.add_option("--seed", seed);
+  app.add_option("--count", count, "How many (default: 200)");
+  app.add_option("--seed", seed, "The first program (default: 1)");
   if (const auto ended = read_arguments(argc, argv, app)) return *ended;
   Seen seen;
   for (uint64_t i = 0; i < count; ++i) {

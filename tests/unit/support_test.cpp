@@ -164,33 +164,33 @@ int deep(int calls) {
   return calls == 0 ? 0 : deep(calls - 1) + (own[0] == static_cast<char>(calls) ? 1 : 0);
 }
 
+[[noreturn]] void exit_from_a_small_stack() {
+  const rlimit small{256 << 10, 256 << 10};
+  ::setrlimit(RLIMIT_STACK, &small);
+  std::exit(on_enough_stack(
+      7, nullptr, [](int argc, char**) { return argc == 7 && deep(1000) == 1000 ? 0 : 1; }));
+}
+
 TEST(Stack, IsDeepEnoughWhateverTheLimitIs) {
-  EXPECT_EXIT(
-      {
-        const rlimit small{256 << 10, 256 << 10};
-        ::setrlimit(RLIMIT_STACK, &small);
-        std::exit(on_enough_stack(
-            7, nullptr, [](int argc, char**) { return argc == 7 && deep(1000) == 1000 ? 0 : 1; }));
-      },
-      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(exit_from_a_small_stack(), testing::ExitedWithCode(0), "");
+}
+
+[[noreturn]] void exit_without_threads() {
+  // No limit of processes holds for the superuser.
+  if (::getuid() == 0 && ::setuid(65534) != 0) std::exit(2);
+  const rlimit none{1, 1};
+  ::setrlimit(RLIMIT_NPROC, &none);
+  std::atomic<int> next = 0;
+  on_threads(4, [&] {
+    while (next++ < 100) continue;
+  });
+  std::atomic<int> done = 0;
+  parallel_for(0, 100, [&](int) { ++done; });
+  std::exit(next >= 100 && done == 100 ? 0 : 1);
 }
 
 TEST(Threads, ThatCannotStartAreDoneWithout) {
-  EXPECT_EXIT(
-      {
-        // No limit of processes holds for the superuser.
-        if (::getuid() == 0 && ::setuid(65534) != 0) std::exit(2);
-        const rlimit none{1, 1};
-        ::setrlimit(RLIMIT_NPROC, &none);
-        std::atomic<int> next = 0;
-        on_threads(4, [&] {
-          while (next++ < 100) continue;
-        });
-        std::atomic<int> done = 0;
-        parallel_for(0, 100, [&](int) { ++done; });
-        std::exit(next >= 100 && done == 100 ? 0 : 1);
-      },
-      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(exit_without_threads(), testing::ExitedWithCode(0), "");
 }
 
 TEST(MappedFile, MadeShorterWhileItIsReadEndsWithAMessage) {
