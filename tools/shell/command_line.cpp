@@ -150,6 +150,9 @@ template Option& CommandLine::add_option(const std::string&, std::vector<int64_t
 template Option& CommandLine::add_option(const std::string&, std::vector<uint64_t>&,
                                          const std::string&);
 
+template Option& CommandLine::add_option(const std::string&, std::set<std::string>&,
+                                         const std::string&);
+
 Option& CommandLine::add_flag(const std::string& names, bool& value,
                               const std::string& description) {
   return keep(app_->add_flag(names, value, description));

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,8 +77,8 @@ class CommandLine {
   const std::string& tool() const { return tool_; }
 
   /// The value given for an option of `names` (`-o,--output`; `input` is positional) goes to
-  /// `value`: a string, an int, int64_t, uint64_t or double, or a vector of strings or whole
-  /// numbers.
+  /// `value`: a string, an int, int64_t, uint64_t or double, a vector of strings or whole numbers,
+  /// or a set of strings.
   template <typename Value>
   Option& add_option(const std::string& names, Value& value, const std::string& description);
   Option& add_flag(const std::string& names, bool& value, const std::string& description);
