@@ -204,6 +204,7 @@ TEST(Key, MachinesOfOtherCoresDiffer) {
     const MachinePart part = fuseflow::part_of(key.name.substr(0, key.name.rfind('.')));
     const bool memory = key.name.starts_with("dram.");
     if (part != MachinePart::cores && part != MachinePart::around_cores && !memory) continue;
+    if (key.name == "core.matrix_type_of_f32") continue;  // only named
     if (auto* const* whole = std::get_if<int64_t*>(&key.field)) **whole += 3;
     if (auto* const* real = std::get_if<double*>(&key.field)) **real += 3;
     if (auto* const* yes = std::get_if<bool*>(&key.field)) **yes = !**yes;
