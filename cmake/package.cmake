@@ -46,7 +46,7 @@ foreach(tool IN LISTS tools)
   list(APPEND pages ${page})
 endforeach()
 add_custom_target(man ALL DEPENDS ${pages})
-add_dependencies(tools man)  # `scripts/build release tools` is enough to install
+add_dependencies(tools man)  # `scripts/build any tools` is enough to install
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
 set(CPACK_GENERATOR DEB)

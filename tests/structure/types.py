@@ -21,27 +21,29 @@ TYPE = re.compile(r"(?:struct|class|union|enum(?: class)?)\s+(?:alignas\([^)]*\)
 OWN = re.compile(r"(?:using\s+(\w+)\s*=|(?:inline |static )*constexpr\s+[\w:<>\s,]+?[\s*&](\w+)\s*(?:=|\{|\[))")
 
 
-def own_names(path):
-    """Types and constants of a file's own unnamed namespace."""
+def declarations(path):
+    """The lines of a file that stand in namespaces, each with the names of these; unnamed: ""."""
     spaces = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if opened := OPENED.match(line):
             spaces.append(opened[1])
         elif CLOSED.match(line):
             spaces.pop()
-        elif spaces and spaces[-1] == "" and (found := TYPE.match(line) or OWN.match(line)):
+        elif spaces:
+            yield spaces, line
+
+
+def own_names(path):
+    """Types and constants of a file's own unnamed namespace."""
+    for spaces, line in declarations(path):
+        if spaces[-1] == "" and (found := TYPE.match(line) or OWN.match(line)):
             yield "::".join([*spaces[:-1], next(name for name in found.groups() if name)])
 
 
 def types_of(path):
     """Qualified names of the types that a file defines at the level of a namespace that has a name."""
-    spaces = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if opened := OPENED.match(line):
-            spaces.append(opened[1])
-        elif CLOSED.match(line):
-            spaces.pop()
-        elif spaces and "" not in spaces and (found := TYPE.match(line)):
+    for spaces, line in declarations(path):
+        if "" not in spaces and (found := TYPE.match(line)):
             yield "::".join([*spaces, found[1]])
 
 
