@@ -8,6 +8,9 @@
 
 namespace fuseflow {
 
+FUSEFLOW_DEFINE_VALUE_TYPE(Node);
+FUSEFLOW_DEFINE_VALUE_TYPE(Graph);
+
 std::string_view stream_kind_name(StreamKind kind) {
   return kind == StreamKind::crd ? "crd" : kind == StreamKind::ref ? "ref" : "val";
 }

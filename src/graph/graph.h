@@ -13,6 +13,7 @@
 #include "graph/tile_fields.h"
 #include "ops/op.h"
 #include "support/ceil_div.h"
+#include "support/value_type.h"
 
 namespace fuseflow {
 
@@ -93,6 +94,7 @@ struct Input {
 /// Which kinds use a field: NodeFields of their rules (nodes/rule.h). A new field does not compile
 /// until graph/fingerprint, graph/collapse, lower/graph_builder and cluster/common/key name it.
 struct Node {
+  FUSEFLOW_VALUE_TYPE(Node);
   NodeKind kind = NodeKind::root;
   std::vector<Input> inputs;
   std::vector<StreamId> outputs;
@@ -147,6 +149,7 @@ void for_tensors(NodeType& node, Visit&& visit) {
 }
 
 struct Graph {
+  FUSEFLOW_VALUE_TYPE(Graph);
   std::vector<GraphIndex> indices;
   std::vector<Stream> streams;
   std::vector<Node>

@@ -9,6 +9,13 @@
 
 namespace fuseflow {
 
+FUSEFLOW_DEFINE_VALUE_TYPE(Tensor);
+FUSEFLOW_DEFINE_VALUE_TYPE(Expr);
+FUSEFLOW_DEFINE_VALUE_TYPE(Statement);
+FUSEFLOW_DEFINE_VALUE_TYPE(Schedule);
+FUSEFLOW_DEFINE_VALUE_TYPE(Region);
+FUSEFLOW_DEFINE_VALUE_TYPE(Program);
+
 TensorId find_tensor(const Program& program, std::string_view name) {
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     if (program.tensors[t].name == name) return static_cast<TensorId>(t);

@@ -13,6 +13,7 @@
 #include "graph/spaces.h"
 #include "ops/op.h"
 #include "support/error.h"
+#include "support/value_type.h"
 #include "tensor/format.h"
 #include "tensor/source.h"
 
@@ -36,6 +37,7 @@ constexpr bool is_given(Role role) {
 enum class Placement : uint8_t { stream, recompute, scratchpad, memory };
 
 struct Tensor {
+  FUSEFLOW_VALUE_TYPE(Tensor);
   std::string name;  ///< as in the ONNX model; any characters
   ElementType type = ElementType::f32;
   std::vector<Extent> shape;
@@ -83,6 +85,7 @@ struct Subscript {
 
 /// One node of an expression tree. Children are positions in Statement::nodes.
 struct Expr {
+  FUSEFLOW_VALUE_TYPE(Expr);
   enum class Kind : uint8_t { access, constant, apply, reduce, coordinate } kind = Kind::constant;
   TensorId tensor = -1;                  ///< access
   std::vector<Subscript> subscripts;     ///< access: one per dimension of the tensor
@@ -106,6 +109,7 @@ struct ModelNode {
 /// result[indices] = expression. Defines `result`, which no other statement defines; a statement is
 /// named by its result. Indices are local to the statement.
 struct Statement {
+  FUSEFLOW_VALUE_TYPE(Statement);
   TensorId result = -1;
   std::vector<Index> indices;  ///< result indices first, then reduction indices, by first use
   std::vector<IndexId> result_indices;  ///< one per dimension of the result, all different
@@ -143,6 +147,7 @@ struct Join {
 };
 
 struct Schedule {
+  FUSEFLOW_VALUE_TYPE(Schedule);
   std::vector<std::string> order;  ///< region indices, outermost first; empty: the default order
   std::vector<UsePlacement> placements;
   std::vector<Parallel> parallel;
@@ -151,6 +156,7 @@ struct Schedule {
 };
 
 struct Region {
+  FUSEFLOW_VALUE_TYPE(Region);
   std::string name;
   std::vector<Statement> statements;  ///< producers before consumers
   Schedule schedule;
@@ -168,6 +174,7 @@ struct Reference {
 };
 
 struct Program {
+  FUSEFLOW_VALUE_TYPE(Program);
   std::string name;
   std::string strategy;  ///< how its regions were chosen, as fuseflow-fuse says; empty: not said
   std::vector<Tensor> tensors;

@@ -65,7 +65,10 @@ class Notes {
     result.name = program.name;
     result.tensors = program.tensors;
     for (const Region& region : program.regions) {
-      result.regions.push_back({region.name, region.statements, region.schedule, {}, {}, {}});
+      Region& copy = result.regions.emplace_back();
+      copy.name = region.name;
+      copy.statements = region.statements;
+      copy.schedule = region.schedule;
     }
     return result;
   }

@@ -9,6 +9,8 @@
 
 namespace fuseflow {
 
+FUSEFLOW_DEFINE_VALUE_TYPE(Machine);
+
 std::string_view unit_class_name(UnitClass unit) {
   static constexpr auto kNames = std::to_array<std::string_view>(
       {"root", "scan", "locate", "repeat", "join", "array", "alu", "reduce", "accumulate", "filter",

@@ -10,6 +10,7 @@
 
 #include "machine/energy_model.h"
 #include "machine/unit_class.h"
+#include "support/value_type.h"
 
 namespace fuseflow {
 
@@ -161,6 +162,7 @@ struct GlobalModel {
 };
 
 struct Machine {
+  FUSEFLOW_VALUE_TYPE(Machine);
   std::string name = "ideal";
   std::string description;
   /// What the machine has at all, by the sections of its description (load.h): units for streams,

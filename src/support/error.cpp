@@ -12,6 +12,10 @@ Error::Error(ExitCode code, Location where, std::string message)
 Error::Error(ExitCode code, std::vector<Diagnostic> diagnostics)
     : code_(code), diagnostics_(std::move(diagnostics)) {}
 
+Error::Error(const Error&) = default;
+Error& Error::operator=(const Error&) = default;
+Error::~Error() = default;
+
 const char* Error::what() const noexcept {
   return diagnostics_.empty() ? "error" : diagnostics_.front().message.c_str();
 }

@@ -47,6 +47,9 @@ class Error : public std::exception {
   Error(ExitCode code, std::string message);
   Error(ExitCode code, Location where, std::string message);
   Error(ExitCode code, std::vector<Diagnostic> diagnostics);
+  Error(const Error&);
+  Error& operator=(const Error&);
+  ~Error() override;
 
   ExitCode code() const { return code_; }
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }

@@ -12,6 +12,8 @@
 
 namespace fuseflow {
 
+FUSEFLOW_DEFINE_VALUE_TYPE(Source);
+
 namespace {
 
 constexpr std::string_view kExample =

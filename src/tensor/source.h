@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "support/value_type.h"
 #include "tensor/storage.h"
 
 namespace fuseflow {
@@ -24,6 +25,7 @@ namespace fuseflow {
 /// All take an optional last argument nnz=N: the number of present entries (those of the file, or
 /// the elements unlike the fill of a dense source), checked on load.
 struct Source {
+  FUSEFLOW_VALUE_TYPE(Source);
   enum class Kind { none, file, onnx, generator, inline_values };
   Kind kind = Kind::none;
   std::string path;                                         ///< file, onnx
