@@ -438,16 +438,22 @@ class EdgeBuilder {
         kinds_(region_.schedule),
         result_(result) {}
 
-  /// All edges but those of the schedule's order.
-  void run() {
+  /// The edges of how tensors are stored.
+  void add_stored() {
     for (size_t i = 0; i < result_.instances.size(); ++i) access_edges(static_cast<int>(i));
     for (const int root : result_.roots) result_edges(root);
-    const Expressions expressions = build_expressions(program_, region_, result_);
+  }
+
+  /// After them all others, but those of the schedule's order. Gives the expressions, which decide
+  /// some.
+  Expressions add_others() {
+    Expressions expressions = build_expressions(program_, region_, result_);
     for (const OrderEdge& edge : mask_preferences(program_, expressions)) add(edge);
     for (size_t i = 0; i < result_.instances.size(); ++i) {
       stream_edges(static_cast<int>(i), expressions);
     }
     dense_edges();
+    return expressions;
   }
 
  private:
@@ -598,11 +604,15 @@ class EdgeBuilder {
 
 /// Loops are shared as far as that leaves an order. Which loops there are does not depend on the
 /// order that the schedule gives: its names are those of the loops as they are shared then.
-RegionIndices region_indices(const Program& program, size_t region, size_t max_instances) {
-  RegionIndices result;
+AnalysedRegion analysed_region(const Program& program, size_t region, size_t max_instances) {
+  AnalysedRegion analysed;
+  RegionIndices& result = analysed.indices;
   for (const Sharing sharing : {Sharing::all, Sharing::intermediates, Sharing::none}) {
     result = InstanceBuilder(program, region, max_instances, sharing).run();
-    EdgeBuilder(program, region, result).run();
+    EdgeBuilder builder(program, region, result);
+    builder.add_stored();
+    if (sharing != Sharing::none && !find_cycle(result).empty()) continue;
+    analysed.expressions = builder.add_others();
     if (find_cycle(result).empty()) break;
   }
   const std::vector<int> order = result.find(program.regions[region].schedule.order);
@@ -612,7 +622,11 @@ RegionIndices region_indices(const Program& program, size_t region, size_t max_i
         {order[i - 1], order[i], EdgeKind::user, "the order that the schedule gives", -1, -1, -1});
   }
   result.edges.insert(result.edges.begin(), edges.begin(), edges.end());
-  return result;
+  return analysed;
+}
+
+RegionIndices region_indices(const Program& program, size_t region, size_t max_instances) {
+  return analysed_region(program, region, max_instances).indices;
 }
 
 }  // namespace fuseflow
