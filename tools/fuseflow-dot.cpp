@@ -1,4 +1,5 @@
 // fuseflow-dot: Graphviz of a program or of its graphs.
+#include "import/import.h"
 #include "ir/dot.h"
 #include "program_tool.h"
 #include "support/outputs.h"
@@ -19,6 +20,7 @@ int run(int argc, char** argv) {
   app.add_flag("--expand", options.expand, "Draw every parallel copy (default: one for all)");
   bool bare = false;
   app.add_flag("--no-legend", bare, "Leave the legend out");
+  register_onnx_sources();  // which files hold weights
   return run_tool(argc, argv, app, [&] {
     options.legend = !bare;
     check_outputs({{"-o", filter.output}});

@@ -9,6 +9,7 @@
 #include "ir/verify.h"
 #include "shell/tool.h"
 #include "support/outputs.h"
+#include "support/stop.h"
 
 namespace {
 
@@ -47,6 +48,7 @@ struct ImportArguments {
   std::string name;
   std::string type;
   std::vector<std::string> binds, formats, dims;
+  double max_seconds = 0, max_memory_mib = 0;  ///< 0: any
 };
 
 void add_options(fuseflow::CommandLine& app, ImportArguments& o) {
@@ -80,6 +82,13 @@ void add_options(fuseflow::CommandLine& app, ImportArguments& o) {
       .default_str("text")
       .among({"text", "json"})
       .option_text("[text|json]");
+  app.add_option("--max-seconds", o.max_seconds, "End with status 4 after S seconds")
+      .option_text("S")
+      .number_above(0);
+  app.add_option("--max-memory", o.max_memory_mib,
+                 "End with status 4 where one array takes more than N MiB")
+      .option_text("N")
+      .number_above(0);
   app.add_option("-o,--output", o.output, "Write to FILE instead of standard output")
       .option_text("FILE");
 }
@@ -92,6 +101,8 @@ ExitCode import_main(const ImportArguments& o, bool inspecting) {
   fuseflow::collect(o.dims, "--dim", options.dims, extent);
   fuseflow::check_outputs({{"-o", o.output}});
   fuseflow::register_onnx_sources();
+  const fuseflow::StopScope limits("the model was not imported", o.max_seconds,
+                                   static_cast<int64_t>(o.max_memory_mib * 1048576.0));
   if (inspecting) {
     const bool json = o.inspect == "json";
     fuseflow::write_output(o.output,

@@ -276,7 +276,7 @@ bool report_undecided(const Program& program, const Checks& checks) {
 /// Says what the checks found; the simulation's rows are out already.
 ExitCode report_checks(const Program& program, const Checks& checks, bool strict) {
   const bool undecided = report_undecided(program, checks);
-  ExitCode status = undecided && strict ? kUndecided : ExitCode::ok;
+  ExitCode status = undecided && strict ? ExitCode::undecided : ExitCode::ok;
   for (const CheckedTensor& one : checks.tensors) {
     if (one.passes) continue;
     report(Severity::error, describe_failure(program, one));

@@ -10,6 +10,7 @@
 #include "estimate/guessed.h"
 #include "ir/copies.h"
 #include "ir/slice_regions.h"
+#include "lower/completed_region.h"
 #include "lower/lower.h"
 #include "resources/resources.h"
 #include "sim/program_run.h"
@@ -17,6 +18,65 @@
 #include "support/stop.h"
 
 namespace fuseflow {
+
+/// Regions of a program that is not copied for each of them: what lowering makes of a region is
+/// kept beside it, and the program is copied once where lowering, or reading tuples as nested
+/// lists, changes more.
+class LoweredBeside {
+ public:
+  explicit LoweredBeside(const Program& given) : given_(given) {
+    const auto has_tuples = [](const Tensor& tensor) {
+      const auto& levels = tensor.format.levels;
+      return std::find(levels.begin(), levels.end(), LevelKind::singleton) != levels.end();
+    };
+    if (std::any_of(given.tensors.begin(), given.tensors.end(), has_tuples)) {
+      changed_ = given;
+      nest_tuples(*changed_);
+    }
+  }
+
+  const Program& program() const { return changed_ ? *changed_ : given_; }
+
+  /// The region with its graph, lowered as whatever runs it would do, until another one is lowered;
+  /// null where that is refused.
+  const Region* lower(size_t region) {
+    if (at(region).graph) return &at(region);
+    try {
+      return &lowered_.emplace(region, made(region)).first->second;
+    } catch (const Error&) {
+      return nullptr;
+    }
+  }
+
+  /// The copies that a region, which is lowered, reads and no region before it. Of regions that are
+  /// not lowered yet, lowering may find more.
+  std::vector<TensorId> first_read_copies(size_t region) const {
+    std::vector<TensorId> copies = copies_read(program(), at(region));
+    std::set<TensorId> before;
+    for (size_t r = 0; r < region && !copies.empty(); ++r) {
+      for (const TensorId copy : copies_read(program(), at(r))) before.insert(copy);
+    }
+    std::erase_if(copies, [&](TensorId copy) { return before.contains(copy); });
+    return copies;
+  }
+
+ private:
+  const Region& at(size_t region) const {
+    const auto found = lowered_.find(region);
+    return found == lowered_.end() ? program().regions[region] : found->second;
+  }
+
+  Region made(size_t region) {
+    const CompletedRegion completed(program(), region);
+    Region result = completed.region();
+    if (&completed.program() != &program()) changed_ = completed.program();
+    return result;
+  }
+
+  const Program& given_;
+  std::optional<Program> changed_;
+  std::map<size_t, Region> lowered_;
+};
 
 namespace {
 
@@ -38,18 +98,6 @@ void add(Cost& sum, Cost more) {
   sum.tokens += more.tokens;
   sum.guessed = sum.guessed || more.guessed;
   if (sum.doubt.empty()) sum.doubt = std::move(more.doubt);
-}
-
-/// The copies that a region reads and no region before it. Of regions that are not lowered yet,
-/// lowering may find more.
-std::vector<TensorId> first_read_copies(const Program& program, size_t region) {
-  std::vector<TensorId> copies = copies_read(program, program.regions[region]);
-  std::set<TensorId> made;
-  for (size_t r = 0; r < region && !copies.empty(); ++r) {
-    for (const TensorId copy : copies_read(program, program.regions[r])) made.insert(copy);
-  }
-  std::erase_if(copies, [&](TensorId copy) { return made.contains(copy); });
-  return copies;
 }
 
 /// What choices go by.
@@ -205,20 +253,6 @@ Cost EstimatedCosts::from_statistics(const Program& program, const Region& regio
   return cost;
 }
 
-/// Lowers the region as whatever runs it would; false where that is refused.
-bool EstimatedCosts::lower_in(Program& program, size_t region) {
-  std::vector<std::string> notes;
-  try {
-    if (!program.regions[region].graph) {
-      program.regions[region].graph = complete_and_lower(program, region, notes);
-    }
-  } catch (const Error&) {
-    return false;
-  }
-  effort_ += static_cast<double>(program.regions[region].graph->nodes.size());
-  return true;
-}
-
 /// Of a region with a graph; keeps the patterns that it writes. The region is looked at alone: what
 /// that takes does not grow with the program.
 Cost EstimatedCosts::estimate_into(const Program& program, const Region& region, Known& known) {
@@ -256,10 +290,18 @@ Cost EstimatedCosts::estimate_alone(const Program& program, const Region& region
   return cost;
 }
 
+/// Lowers the region as whatever runs it would; null where that is refused.
+const Region* EstimatedCosts::lower_in(LoweredBeside& lowered, size_t region) {
+  const Region* const next = lowered.lower(region);
+  if (next != nullptr) effort_ += static_cast<double>(next->graph->nodes.size());
+  return next;
+}
+
 /// What it takes to make the copies that a region is the first to read.
-Cost EstimatedCosts::copies_before(const Program& program, size_t region, Known& known) {
+Cost EstimatedCosts::copies_before(const LoweredBeside& lowered, size_t region, Known& known) {
   Cost sum;
-  for (const TensorId copy : first_read_copies(program, region)) {
+  const Program& program = lowered.program();
+  for (const TensorId copy : lowered.first_read_copies(region)) {
     add(sum, estimate_into(program, copy_region(program, copy), known));
     sum.cycles += pause();
   }
@@ -273,14 +315,14 @@ std::optional<Cost> EstimatedCosts::run(const Program& given, Known& known) {
 }
 
 std::optional<Cost> EstimatedCosts::run_regions(const Program& given, Known& known) {
-  Program program = given;
-  nest_tuples(program);
+  LoweredBeside lowered(given);
   Cost total;
   try {
-    for (size_t r = 0; r < program.regions.size(); ++r) {
-      if (!lower_in(program, r)) return Cost{kNever, kNever, ""};
-      add(total, copies_before(program, r, known));
-      add(total, estimate_into(program, program.regions[r], known));
+    for (size_t r = 0; r < given.regions.size(); ++r) {
+      const Region* const region = lower_in(lowered, r);
+      if (region == nullptr) return Cost{kNever, kNever, ""};
+      add(total, copies_before(lowered, r, known));
+      add(total, estimate_into(lowered.program(), *region, known));
       if (r > 0) total.cycles += pause();
     }
   } catch (const Error& problem) {
@@ -335,15 +377,16 @@ std::optional<Cost> EstimatedCosts::of_slice(const Program& slice,
   return of_regions(slice, regions, std::move(known));
 }
 
-std::optional<Cost> EstimatedCosts::of_regions(Program program, const std::vector<size_t>& regions,
-                                               Known known) {
-  nest_tuples(program);
+std::optional<Cost> EstimatedCosts::of_regions(const Program& given,
+                                               const std::vector<size_t>& regions, Known known) {
+  LoweredBeside lowered(given);
   Cost sum;
   try {
     for (const size_t r : regions) {
-      if (!lower_in(program, r)) return Cost{kNever, kNever, ""};
-      add(sum, copies_before(program, r, known));
-      add(sum, estimate_into(program, program.regions[r], known));
+      const Region* const region = lower_in(lowered, r);
+      if (region == nullptr) return Cost{kNever, kNever, ""};
+      add(sum, copies_before(lowered, r, known));
+      add(sum, estimate_into(lowered.program(), *region, known));
     }
   } catch (const Error&) {
     return std::nullopt;  // too large to be counted, or not followed
@@ -377,19 +420,20 @@ Cost EstimatedCosts::guess(const Program& program, const Region& region,
 std::optional<Cost> EstimatedCosts::guess_of_regions(const Program& given,
                                                      const std::vector<size_t>& regions) {
   if (!without_data_.empty()) return std::nullopt;
-  Program program = given;
-  nest_tuples(program);
-  std::vector<estimate::TensorStatistics> known(program.tensors.size());
+  LoweredBeside lowered(given);
+  std::vector<estimate::TensorStatistics> known(given.tensors.size());
   Cost sum;
   try {
     for (const size_t r : regions) {
-      if (!lower_in(program, r)) return std::nullopt;
+      const Region* const region = lower_in(lowered, r);
+      if (region == nullptr) return std::nullopt;
+      const Program& program = lowered.program();
       known.resize(program.tensors.size());  // lowering may have made copies
-      for (const TensorId copy : first_read_copies(program, r)) {
+      for (const TensorId copy : lowered.first_read_copies(r)) {
         add(sum, guess(program, copy_region(program, copy), known));
         sum.cycles += pause();
       }
-      add(sum, guess(program, program.regions[r], known));
+      add(sum, guess(program, *region, known));
     }
   } catch (const Error&) {
     return std::nullopt;

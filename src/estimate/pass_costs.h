@@ -32,6 +32,8 @@ class StatisticsCache {
   std::map<std::shared_ptr<const Storage>, estimate::TensorStatistics> known_;
 };
 
+class LoweredBeside;
+
 class EstimatedCosts final : public CostModel {
  public:
   explicit EstimatedCosts(const Machine& machine) : machine_(machine) {}
@@ -60,12 +62,13 @@ class EstimatedCosts final : public CostModel {
 
   void resize(Known& known, size_t tensors) const;
   void add_inputs(const Program& program, const std::vector<TensorId>& touched, Known& known);
-  std::optional<Cost> of_regions(Program program, const std::vector<size_t>& regions, Known known);
+  std::optional<Cost> of_regions(const Program& program, const std::vector<size_t>& regions,
+                                 Known known);
   std::optional<Cost> run(const Program& program, Known& known);
   std::optional<Cost> run_regions(const Program& program, Known& known);
-  bool lower_in(Program& program, size_t region);
+  const Region* lower_in(LoweredBeside& lowered, size_t region);
   Cost estimate_into(const Program& program, const Region& region, Known& known);
-  Cost copies_before(const Program& program, size_t region, Known& known);
+  Cost copies_before(const LoweredBeside& lowered, size_t region, Known& known);
   Cost counted(const Program& program, const Region& region, KnownPatterns& known);
   CountedRegion count(const Program& program, const Region& region, const KnownPatterns& known);
   size_t most_rows(const KnownPatterns& known) const;

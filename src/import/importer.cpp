@@ -16,6 +16,7 @@
 #include "import/values/indices.h"
 #include "support/diagnostics.h"
 #include "support/error.h"
+#include "support/stop.h"
 #include "support/text.h"
 #include "tensor/extents.h"
 
@@ -490,6 +491,7 @@ void Importer::check_ranks(const char* what, const std::vector<std::string>& nam
 
 void Importer::convert_nodes() {
   for (at_ = 0; at_ < model_.nodes.size(); ++at_) {
+    stop_if_asked();
     // A copy: the nodes of a branch come in between.
     const OnnxNode node = model_.nodes[at_];
     const size_t before = model_.nodes.size();

@@ -57,6 +57,8 @@ class Importer {
   View define(const std::string& name, View value, int group);
   /// Appends a statement without folding.
   View append(const std::string& name, View value, int group);
+  /// As far as it is known by now.
+  const Tensor& tensor(TensorId id) const { return draft_.tensors[static_cast<size_t>(id)].tensor; }
   int64_t tensor_extent(TensorId tensor, size_t dim) const {
     return draft_.tensors[static_cast<size_t>(tensor)].shape[dim];
   }

@@ -12,6 +12,7 @@
 #include "import/finish/finalize.h"
 #include "import/finish/infer.h"
 #include "import/importer.h"
+#include "import/onnx/weights_files.h"
 #include "support/error.h"
 #include "tensor/derived.h"
 
@@ -178,7 +179,7 @@ void register_onnx_sources() {
   const std::lock_guard lock(cache().mutex);
   cache().models.clear();
   cache().drafts.clear();
-  register_onnx_loader(load_constant);
+  register_onnx_loader(load_constant, weights_files);
 }
 
 }  // namespace fuseflow

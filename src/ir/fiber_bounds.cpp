@@ -92,6 +92,11 @@ float FiberBounds::apply(const Frame& frame, const Expr& node, const Over& over)
     case Op::relu:
     case Op::abs:
       return bound(0);
+    case Op::f16:
+    case Op::bf16: {
+      const float most = bound(0);
+      return evaluate(node.op, {&most, 1});
+    }
     case Op::sqrt:
       return std::sqrt(std::max(bound(0), 0.0F));
     case Op::exp:  // of the library, which may be wrong by a few units in the last place

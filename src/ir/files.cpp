@@ -108,10 +108,18 @@ Diagnostic only_in_current_folder(const Tensor& tensor, const std::string& path,
       ""};
 }
 
-/// Data of a program are inputs of the tool, whether it reads them or not.
-void note_data_file(const std::string& path) {
+/// Data of a program are inputs of the tool, whether it reads them or not. `model`: the path is
+/// that of a model, whose weights may be in other files.
+void note_data_file(const std::string& path, bool model) {
   const auto files = is_csf_path(path) ? csf_files(path) : std::vector{split_member(path).first};
   for (const std::string& file : files) note_input(file);
+  if (!model) return;
+  for (const std::string& file : weights_files_of(path)) note_input(file);
+}
+
+/// Whether the path `given` of a tensor's source is that of a model.
+bool names_model(const Tensor& tensor, const std::string& given) {
+  return tensor.source.kind == Source::Kind::onnx && tensor.source.path == given;
 }
 
 }  // namespace
@@ -129,7 +137,7 @@ Program read_program(const std::string& path, const std::string& directory) {
                     "relative paths of a program on standard input start at the current folder: "
                     "give -C DIR to start at DIR");
     }
-    note_data_file(found);
+    note_data_file(found, names_model(tensor, given));
     if (directory.empty() && found != given && !is_there(found) && is_there(given)) {
       misplaced.push_back(only_in_current_folder(tensor, given, folder));
     }
@@ -140,8 +148,8 @@ Program read_program(const std::string& path, const std::string& directory) {
 }
 
 void write_program(const std::string& path, Program program) {
-  replace_paths(program, [](const std::string& given, const Tensor&) {
-    note_data_file(given);
+  replace_paths(program, [](const std::string& given, const Tensor& tensor) {
+    note_data_file(given, names_model(tensor, given));
     return given;
   });
   const std::string folder = folder_of(path);

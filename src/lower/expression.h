@@ -49,6 +49,13 @@ struct Expressions {
 Expressions build_expressions(const Program& program, const Region& region,
                               const RegionIndices& indices);
 
+/// What region_indices() gives, with the expressions that it looks at.
+struct AnalysedRegion {
+  RegionIndices indices;
+  Expressions expressions;
+};
+AnalysedRegion analysed_region(const Program& program, size_t region, size_t max_instances = 4096);
+
 /// Preferences that let a sparse operand (a mask) filter before a reduction is computed: the
 /// indices of its compressed levels before the reduction's own.
 std::vector<OrderEdge> mask_preferences(const Program& program, const Expressions& expressions);

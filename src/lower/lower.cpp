@@ -160,8 +160,8 @@ class RegionLowering {
 };
 
 /// Of the only region of a program.
-RegionIndices indices_of(const Program& program, const LowerOptions& options) {
-  return region_indices(program, 0, most_instances(options, program.regions[0].statements.size()));
+AnalysedRegion analysed(const Program& program, const LowerOptions& options) {
+  return analysed_region(program, 0, most_instances(options, program.regions[0].statements.size()));
 }
 
 /// Lowers a region by itself.
@@ -174,10 +174,8 @@ LoweredRegion lower_slice(const Program& program, size_t region,
   }
   const RegionSlice slice = slice_region(program, region, read_later);
   try {
-    const RegionIndices indices = indices_of(slice.program, options);
-    const Region& alone = slice.program.regions[0];
-    const std::vector<int> order = chosen_order(indices, alone.schedule);
-    const Expressions expressions = build_expressions(slice.program, alone, indices);
+    const auto [indices, expressions] = analysed(slice.program, options);
+    const std::vector<int> order = chosen_order(indices, slice.program.regions[0].schedule);
     LoweredRegion lowered =
         RegionLowering(slice.program, indices, expressions, order, options).run();
     to_whole(slice, lowered.graph);
@@ -215,10 +213,11 @@ RegionSlice slice_without_order(const Program& program, size_t region) {
 }  // namespace
 
 OrderedLowering::OrderedLowering(const Program& program, size_t region, const LowerOptions& options)
-    : options_(options),
-      slice_(slice_without_order(program, region)),
-      indices_(indices_of(slice_.program, options)),
-      expressions_(build_expressions(slice_.program, slice_.program.regions[0], indices_)) {}
+    : options_(options), slice_(slice_without_order(program, region)) {
+  AnalysedRegion made = analysed(slice_.program, options);
+  indices_ = std::move(made.indices);
+  expressions_ = std::move(made.expressions);
+}
 
 Graph OrderedLowering::lower(const std::vector<int>& order) const {
   Graph graph = RegionLowering(slice_.program, indices_, expressions_, order, options_).run().graph;

@@ -71,12 +71,12 @@ class PlacementSearch {
 
   bool has_inlined() {
     const Region& region = choice_.program.regions[region_];
+    const UseKinds kinds(region.schedule);
     std::set<TensorId> produced;
     for (const Statement& statement : region.statements) {
       for (const Expr& node : statement.nodes) {
         if (node.kind != Expr::Kind::access || produced.count(node.tensor) == 0) continue;
-        if (!is_stored(use_kind(choice_.program, region, node.tensor, statement.result)))
-          return true;
+        if (!is_stored(kinds.of(node.tensor, statement.result))) return true;
       }
       produced.insert(statement.result);
     }
@@ -393,8 +393,8 @@ PlacementChoice choose_placements(Program program, size_t region, const Placemen
   try {
     return PlacementSearch(std::move(program), region, options).run();
   } catch (const LoweringConflict& conflict) {  // there is nothing left to store or to copy
-    throw Error(ExitCode::rejected, where,
-                fmt::format("region @{}: {}", name, conflict.diagnostics()[0].message));
+    throw UnresolvedConflict(
+        where, fmt::format("region @{}: {}", name, conflict.diagnostics()[0].message));
   }
 }
 

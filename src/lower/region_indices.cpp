@@ -6,7 +6,6 @@
 
 #include "ir/slice.h"
 #include "lower/expression.h"
-#include "support/text.h"
 
 namespace fuseflow {
 
@@ -38,15 +37,21 @@ std::vector<int> RegionIndices::find(const std::vector<std::string>& names) cons
   return result;
 }
 
-UseKind use_kind(const Program& program, const Region& region, TensorId tensor, TensorId consumer) {
-  UseKind found = UseKind::automatic;
-  for (const UsePlacement& use : region.schedule.placements) {
-    if (use.tensor != tensor || (use.consumer >= 0 && use.consumer != consumer)) continue;
-    found = static_cast<UseKind>(static_cast<int>(use.placement) + 1);
-    if (use.consumer == consumer) break;
+UseKinds::UseKinds(const Schedule& schedule) {
+  for (const UsePlacement& use : schedule.placements) {
+    const auto kind = static_cast<UseKind>(static_cast<int>(use.placement) + 1);
+    const std::pair key(use.tensor, std::max(use.consumer, TensorId{-1}));
+    if (use.consumer < 0)
+      kinds_.insert_or_assign(key, kind);
+    else
+      kinds_.emplace(key, kind);
   }
-  (void)program;
-  return found;
+}
+
+UseKind UseKinds::of(TensorId tensor, TensorId consumer) const {
+  auto found = kinds_.find({tensor, consumer});
+  if (found == kinds_.end()) found = kinds_.find({tensor, TensorId{-1}});
+  return found == kinds_.end() ? UseKind::automatic : found->second;
 }
 
 std::string access_text(const Program& program, const RegionIndices& indices, TensorId tensor,
@@ -73,17 +78,36 @@ std::string access_text(const Program& program, const RegionIndices& indices, Te
 
 namespace {
 
-/// Makes the instances of one region, phase by phase, consumers first, so that every instance of a
-/// statement is known when its producers are asked for.
+/// Names of indices, each given once: the wanted one, else the first of it with a number from 2 on
+/// that is free. Of one wanted by many, those that are taken are not tried again.
+class IndexNames {
+ public:
+  std::string unused(const std::string& wanted) {
+    int& number = next_.try_emplace(wanted, 1).first->second;
+    while (true) {
+      std::string name = number == 1 ? wanted : wanted + std::to_string(number);
+      ++number;
+      if (taken_.insert(name).second) return name;
+    }
+  }
+
+ private:
+  std::set<std::string> taken_;
+  std::map<std::string, int> next_;  ///< by the wanted name: the number to try; 1: none
+};
+
 /// Which accesses make instances share loops.
 enum class Sharing : uint8_t { all, intermediates, none };
 
+/// Makes the instances of one region, phase by phase, consumers first, so that every instance of a
+/// statement is known when its producers are asked for.
 class InstanceBuilder {
  public:
   InstanceBuilder(const Program& program, size_t region, size_t limit, Sharing sharing)
       : program_(program),
         region_number_(region),
         region_(program.regions[region]),
+        kinds_(region_.schedule),
         limit_(limit),
         sharing_(sharing) {}
 
@@ -128,7 +152,7 @@ class InstanceBuilder {
         if (node.kind != Expr::Kind::access || producer_[node.tensor] < 0) continue;
         const int producer = producer_[node.tensor];
         used[producer] = true;
-        const bool stored = is_stored(use_kind(program_, region_, node.tensor, statement.result));
+        const bool stored = is_stored(kinds_.of(node.tensor, statement.result));
         if (stored) is_root_[producer] = true;
         phase_[s] = std::max(phase_[s], phase_[producer] + (stored ? 1 : 0));
       }
@@ -284,9 +308,7 @@ class InstanceBuilder {
       auto& seen = seen_[node.tensor];
       if (std::find(seen.begin(), seen.end(), subscripts) == seen.end()) seen.push_back(subscripts);
       const int producer = producer_[node.tensor];
-      if (producer < 0 || is_stored(use_kind(program_, region_, node.tensor, statement.result))) {
-        continue;
-      }
+      if (producer < 0 || is_stored(kinds_.of(node.tensor, statement.result))) continue;
       check_inside(node, subscripts);
       requests_.push_back({position, n, static_cast<size_t>(producer), want(producer, subscripts)});
     }
@@ -369,12 +391,10 @@ class InstanceBuilder {
              std::pair(!opened_[b].of_root, opened_[b].statement);
     });
     std::vector<int> position(order.size());
-    std::set<std::string> taken;
+    IndexNames names;
     for (size_t i = 0; i < order.size(); ++i) {
       position[order[i]] = static_cast<int>(i);
-      const auto is_taken = [&](const std::string& name) { return !taken.insert(name).second; };
-      result_.indices.push_back(
-          {unused_name(opened_[order[i]].name, "", 2, is_taken), extents_[order[i]]});
+      result_.indices.push_back({names.unused(opened_[order[i]].name), extents_[order[i]]});
     }
     for (Instance& instance : result_.instances) {
       for (Affine& affine : instance.map) {
@@ -394,6 +414,7 @@ class InstanceBuilder {
   const Program& program_;
   const size_t region_number_;
   const Region& region_;
+  const UseKinds kinds_;
   const size_t limit_;
   const Sharing sharing_;
   std::vector<int> producer_;  // by tensor: its statement, or -1
@@ -412,18 +433,27 @@ class InstanceBuilder {
 class EdgeBuilder {
  public:
   EdgeBuilder(const Program& program, size_t region, RegionIndices& result)
-      : program_(program), region_(program.regions[region]), result_(result) {}
+      : program_(program),
+        region_(program.regions[region]),
+        kinds_(region_.schedule),
+        result_(result) {}
 
-  /// All edges but those of the schedule's order.
-  void run() {
+  /// The edges of how tensors are stored.
+  void add_stored() {
     for (size_t i = 0; i < result_.instances.size(); ++i) access_edges(static_cast<int>(i));
     for (const int root : result_.roots) result_edges(root);
-    const Expressions expressions = build_expressions(program_, region_, result_);
+  }
+
+  /// After them all others, but those of the schedule's order. Gives the expressions, which decide
+  /// some.
+  Expressions add_others() {
+    Expressions expressions = build_expressions(program_, region_, result_);
     for (const OrderEdge& edge : mask_preferences(program_, expressions)) add(edge);
     for (size_t i = 0; i < result_.instances.size(); ++i) {
       stream_edges(static_cast<int>(i), expressions);
     }
     dense_edges();
+    return expressions;
   }
 
  private:
@@ -517,7 +547,7 @@ class EdgeBuilder {
       const int producer = instance.producers[n];
       if (producer < 0) continue;
       const TensorId tensor = statement.nodes[n].tensor;
-      const UseKind kind = use_kind(program_, region_, tensor, statement.result);
+      const UseKind kind = kinds_.of(tensor, statement.result);
       const ExprNode& value = expressions.nodes[expressions.of_instance[producer]];
       const bool required = kind == UseKind::stream;
       if (!required && (kind == UseKind::recompute || !value.has_reduce)) continue;
@@ -564,6 +594,7 @@ class EdgeBuilder {
 
   const Program& program_;
   const Region& region_;
+  const UseKinds kinds_;
   RegionIndices& result_;
   std::vector<OrderEdge> dense_;
   int group_ = 1 << 20;  // above the groups of mask_preferences
@@ -573,11 +604,15 @@ class EdgeBuilder {
 
 /// Loops are shared as far as that leaves an order. Which loops there are does not depend on the
 /// order that the schedule gives: its names are those of the loops as they are shared then.
-RegionIndices region_indices(const Program& program, size_t region, size_t max_instances) {
-  RegionIndices result;
+AnalysedRegion analysed_region(const Program& program, size_t region, size_t max_instances) {
+  AnalysedRegion analysed;
+  RegionIndices& result = analysed.indices;
   for (const Sharing sharing : {Sharing::all, Sharing::intermediates, Sharing::none}) {
     result = InstanceBuilder(program, region, max_instances, sharing).run();
-    EdgeBuilder(program, region, result).run();
+    EdgeBuilder builder(program, region, result);
+    builder.add_stored();
+    if (sharing != Sharing::none && !find_cycle(result).empty()) continue;
+    analysed.expressions = builder.add_others();
     if (find_cycle(result).empty()) break;
   }
   const std::vector<int> order = result.find(program.regions[region].schedule.order);
@@ -587,7 +622,11 @@ RegionIndices region_indices(const Program& program, size_t region, size_t max_i
         {order[i - 1], order[i], EdgeKind::user, "the order that the schedule gives", -1, -1, -1});
   }
   result.edges.insert(result.edges.begin(), edges.begin(), edges.end());
-  return result;
+  return analysed;
+}
+
+RegionIndices region_indices(const Program& program, size_t region, size_t max_instances) {
+  return analysed_region(program, region, max_instances).indices;
 }
 
 }  // namespace fuseflow

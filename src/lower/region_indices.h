@@ -64,8 +64,19 @@ struct RegionIndices {
 /// recomputed.
 enum class UseKind : uint8_t { automatic, stream, recompute, scratchpad, memory };
 
-/// What the schedule says of the use of `tensor` in the statement that defines `consumer`.
-UseKind use_kind(const Program& program, const Region& region, TensorId tensor, TensorId consumer);
+/// What a schedule says of uses. A region may place as many tensors as it has statements, so they
+/// are looked up.
+class UseKinds {
+ public:
+  explicit UseKinds(const Schedule& schedule);
+  /// Of `tensor` in the statement that defines `consumer`: the line for this use, else the last one
+  /// for all uses.
+  UseKind of(TensorId tensor, TensorId consumer) const;
+
+ private:
+  std::map<std::pair<TensorId, TensorId>, UseKind> kinds_;  ///< by tensor and consumer; -1: all
+};
+
 inline bool is_stored(UseKind kind) {
   return kind == UseKind::scratchpad || kind == UseKind::memory;
 }
@@ -79,6 +90,14 @@ class LoweringConflict : public Error {
 
  private:
   TensorId tensor_;
+};
+
+/// A conflict that no placement and no copy resolves: there is no way to lower the region as its
+/// schedule stands. It has the region's place and name.
+class UnresolvedConflict : public Error {
+ public:
+  UnresolvedConflict(Location where, std::string message)
+      : Error(ExitCode::rejected, std::move(where), std::move(message)) {}
 };
 
 /// Throws LoweringConflict if an intermediate cannot be inlined (a subscript that may leave its

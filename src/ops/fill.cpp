@@ -180,6 +180,9 @@ Facts unary_facts(Op op, const Facts& x) {
     case Op::ceil:
     case Op::round:
       return {x.finite, x.no_nan, x.nonnegative, false, x.below_inf};
+    case Op::f16:
+    case Op::bf16:  // the range says whether it may overflow, or become 0
+      return {false, x.no_nan, x.nonnegative, false, false};
     default:
       return result;
   }

@@ -27,6 +27,7 @@ constexpr std::array<OpInfo, static_cast<size_t>(Op::count_)> kOps = {{
     {"le", "<=", 2, 1},       {"gt", ">", 2, 1},        {"ge", ">=", 2, 1},
     {"and", "", 2, 1},        {"or", "", 2, 1},         {"xor", "", 2, 1},
     {"leaky_relu", "", 2, 2}, {"elu", "", 2, 3},        {"where", "", 3, 1},
+    {"f16", "", 1, 1},        {"bf16", "", 1, 1},
 }};
 
 /// Calls `f` with the scalar function of `op` as a type, so that loops over it are compiled once

@@ -62,6 +62,9 @@ enum class Op : uint8_t {
   elu,
   // ternary: where(condition, if non-zero, else)
   where,
+  // unary: rounded to that type, and still an f32
+  f16,
+  bf16,
   count_  // number of operators
 };
 

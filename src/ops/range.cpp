@@ -111,6 +111,15 @@ Range power(const Range& x, const Range& y) {
   return x.least > 0 || (constant && x.least >= 0) ? Range{0, kInf} : Range{};
 }
 
+/// Rounding keeps the order of values.
+Range rounded_ends(Op op, const Range& x) {
+  const auto at = [&](double value) {
+    const auto end = static_cast<float>(value);
+    return static_cast<double>(evaluate(op, {&end, 1}));
+  };
+  return {at(x.least), at(x.largest)};
+}
+
 /// Between 0 and x for x >= 0.
 Range shrinking(const Range& x) {
   return x.least >= 0 ? Range{0, x.largest} : Range{};
@@ -159,6 +168,9 @@ Range unary(Op op, const Range& x) {
       return {-1, 1};
     case Op::sigmoid:
       return {0, 1};
+    case Op::f16:
+    case Op::bf16:
+      return rounded_ends(op, x);
     default:
       return {};
   }

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "ops/binary_float.h"
+
 namespace fuseflow::scalar {
 
 // Written as selects, so that loops vectorise; a NaN operand wins, as in PyTorch.
@@ -55,6 +57,8 @@ FUSEFLOW_UNARY(isnan, truth(x != x))
 FUSEFLOW_UNARY(isinf, truth(std::isinf(x)))
 FUSEFLOW_UNARY(sin, std::sin(x))
 FUSEFLOW_UNARY(cos, std::cos(x))
+FUSEFLOW_UNARY(f16, rounded_to(x, kF16))
+FUSEFLOW_UNARY(bf16, rounded_to(x, kBf16))
 
 FUSEFLOW_BINARY(add, x + y)
 FUSEFLOW_BINARY(sub, x - y)
@@ -92,7 +96,7 @@ struct where {
       F(softplus) F(gelu) F(gelu_tanh) F(silu) F(hardswish) F(floor) F(ceil) F(round)              \
           F(logical_not) F(isnan) F(isinf) F(sin) F(cos) F(add) F(sub) F(mul) F(div) F(pow) F(min) \
               F(max) F(mod) F(eq) F(ne) F(lt) F(le) F(gt) F(ge) F(logical_and) F(logical_or)       \
-                  F(logical_xor) F(leaky_relu) F(elu) F(where)
+                  F(logical_xor) F(leaky_relu) F(elu) F(where) F(f16) F(bf16)
 // clang-format on
 
 }  // namespace fuseflow::scalar

@@ -64,6 +64,8 @@ Sign SignedFacts::sign_of_result(Op op, int number, std::span<const int> of,
     case Op::sign:
     case Op::tanh:
     case Op::erf:
+    case Op::f16:
+    case Op::bf16:
       return sign(0, false);
     case Op::pow:
       if (!is_whole_constant(facts[1])) break;

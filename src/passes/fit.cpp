@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ir/names.h"
-#include "lower/lower.h"
+#include "lower/completed_region.h"
 #include "resources/resources.h"
 #include "resources/shallower_buffers.h"
 
@@ -25,14 +25,25 @@ struct Fit {
   std::string shallower;  ///< what it has less room for than there could be; empty if none
 };
 
-Fit fit_of(Program program, size_t region, bool barriers, const Machine& machine) {
-  program.regions[region].schedule.barriers = barriers;
-  std::vector<std::string> notes;
-  Graph graph = complete_and_lower(program, region, notes);
-  Region& lowered = program.regions[region];
-  lowered.graph = std::move(graph);
-  return {why_too_large(program, lowered, *lowered.graph, machine),
-          shallower_buffers_note(program, lowered, machine)};
+/// Of a region as it would be lowered.
+Fit fit_of(const Program& program, size_t region, const Machine& machine) {
+  const CompletedRegion lowered(program, region);
+  return {why_too_large(lowered.program(), lowered.region(), lowered.graph(), machine),
+          shallower_buffers_note(lowered.program(), lowered.region(), machine)};
+}
+
+/// The same with the region's phases in turn.
+Fit fit_in_turn(Program& program, size_t region, const Machine& machine) {
+  bool& barriers = program.regions[region].schedule.barriers;
+  barriers = true;
+  try {
+    Fit fit = fit_of(program, region, machine);
+    barriers = false;
+    return fit;
+  } catch (...) {
+    barriers = false;
+    throw;
+  }
 }
 
 }  // namespace
@@ -40,10 +51,10 @@ Fit fit_of(Program program, size_t region, bool barriers, const Machine& machine
 void make_fit(Program& program, size_t region, const Machine& machine, PassLog& log) {
   Region& r = program.regions[region];
   if (r.statements.empty()) return;
-  Fit fit = fit_of(program, region, r.schedule.barriers, machine);
+  Fit fit = fit_of(program, region, machine);
   if (!fit.too_large.empty() && !r.schedule.barriers) {
     const std::string why = fit.too_large;
-    fit = fit_of(program, region, true, machine);
+    fit = fit_in_turn(program, region, machine);
     if (!fit.too_large.empty()) return;
     r.schedule.barriers = true;
     log.note(fmt::format("@{}: its phases take turns: {}", quote_if_needed(r.name), why));
@@ -59,7 +70,7 @@ void note_too_large(const Program& program, const Machine& machine, PassLog& log
     const Region& region = program.regions[r];
     if (region.statements.empty() || region.graph) continue;
     try {
-      const Fit fit = fit_of(program, r, region.schedule.barriers, machine);
+      const Fit fit = fit_of(program, r, machine);
       more += !fit.too_large.empty() && !first.empty() ? 1 : 0;
       if (first.empty()) first = fit.too_large;
     } catch (const Error& error) {  // lowering it reports why

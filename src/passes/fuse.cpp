@@ -22,6 +22,7 @@
 #include "passes/possible_schedule.h"
 #include "passes/regroup.h"
 #include "passes/reused_inputs.h"
+#include "passes/runs_alone.h"
 #include "passes/storage_choice.h"
 #include "resources/resources.h"
 
@@ -238,71 +239,69 @@ Program place_intermediates(const Program& given, Program program, const FuseReq
 class Splitter {
  public:
   Splitter(const Program& program, const FuseRequest& request)
-      : program_(program), request_(request) {}
+      : request_(request), kernels_(present_groups(program)), runs_(program) {}
 
   /// The groups, and why the first one that was cut does not fit as a whole.
   std::vector<Group> run(std::string& why) {
-    const std::vector<Group> kernels = present_groups(program_);
+    const size_t all = kernels_.size();
+    why = too_large(0, all);
+    if (why.empty() || all == 1) return {merged(0, all)};
     std::vector<Group> groups;
-    size_t first = 0;
-    while (first < kernels.size()) {
-      size_t fits = 1;  // a kernel alone is refused by what runs it
-      const size_t all = kernels.size() - first;
-      const std::string whole = too_large(merged(kernels, first, all));
-      if (whole.empty()) fits = all;
-      if (why.empty()) why = whole;
-      for (size_t step = all / 2; fits < all && step > 0; step /= 2) {
-        while (fits + step < all && too_large(merged(kernels, first, fits + step)).empty())
-          fits += step;
-      }
-      groups.push_back(merged(kernels, first, fits));
-      if (fits < kernels.size()) groups.back().name = fmt::format("part{}", groups.size());
-      first += fits;
+    for (size_t first = 0; first < all;) {
+      const size_t end = end_of(first);
+      groups.push_back(merged(first, end));
+      groups.back().name = fmt::format("part{}", groups.size());
+      first = end;
     }
     return groups;
   }
 
  private:
-  static Group merged(const std::vector<Group>& kernels, size_t first, size_t count) {
+  /// After the last kernel that fits together with those from `first` on. Twice as many are tried
+  /// until they do not fit, so that this takes time in proportion to those that do.
+  size_t end_of(size_t first) const {
+    const size_t all = kernels_.size();
+    size_t fits = first + 1;  // a kernel alone is refused by what runs it
+    size_t step = 1;
+    for (; fits + step <= all && too_large(first, fits + step).empty(); step *= 2) fits += step;
+    for (; step > 0; step /= 2) {
+      if (fits + step <= all && too_large(first, fits + step).empty()) fits += step;
+    }
+    return fits;
+  }
+
+  Group merged(size_t first, size_t end) const {
     Group group{"full", {}};
-    for (size_t k = first; k < first + count; ++k) {
-      group.statements.insert(group.statements.end(), kernels[k].statements.begin(),
-                              kernels[k].statements.end());
+    for (size_t k = first; k < end; ++k) {
+      group.statements.insert(group.statements.end(), kernels_[k].statements.begin(),
+                              kernels_[k].statements.end());
     }
     return group;
   }
 
-  /// Why a region of these statements does not fit, even with its phases in turn.
-  std::string too_large(const Group& group) const {
+  /// Why a region of these kernels does not fit, even with its phases in turn.
+  std::string too_large(size_t first, size_t end) const {
     try {
-      return too_large_as_placed(group);
+      return too_large_as_placed(first, end);
     } catch (const Error& error) {  // no placement makes it one region
       if (error.code() != ExitCode::rejected) throw;
       return error.diagnostics()[0].message;
     }
   }
 
-  std::string too_large_as_placed(const Group& group) const {
+  std::string too_large_as_placed(size_t first, size_t end) const {
     PassLog quiet;
-    std::vector<Group> groups{group};
-    std::vector<Group> rest = present_groups(program_);
-    for (Group& present : rest) {
-      const auto& taken = group.statements;
-      const bool inside =
-          std::find(taken.begin(), taken.end(), present.statements[0]) != taken.end();
-      if (!inside) groups.push_back(std::move(present));
-    }
-    Program program = regroup(program_, std::move(groups), quiet);
-    size_t r = 0;
-    while (program.regions[r].name != group.name) ++r;
-    program = choose_placements(std::move(program), r, request_.placement).program;
-    make_fit(program, r, request_.machine, quiet);
-    const Region& region = program.regions[r];
-    return why_too_large(program, region, lower_region(program, r), request_.machine);
+    RunAlone run = runs_.make(first, end - 1, "full");
+    Program program =
+        choose_placements(std::move(run.slice.program), run.region, request_.placement).program;
+    make_fit(program, run.region, request_.machine, quiet);
+    return why_too_large(program, program.regions[run.region], lower_region(program, run.region),
+                         request_.machine);
   }
 
-  const Program& program_;
   const FuseRequest& request_;
+  const std::vector<Group> kernels_;
+  const RunsAlone runs_;
 };
 
 std::vector<Group> auto_groups(const Program& program, const FuseRequest& request, PassLog& log) {

@@ -22,15 +22,41 @@ namespace {
 /// By region; null where it is not known.
 using Costs = std::vector<std::optional<Cost>>;
 
-std::optional<Cost> sum_of(const Costs& costs, const Resident& over) {
+/// Of the regions from `first` to before `end`.
+std::optional<Cost> sum_of(const Costs& costs, size_t first, size_t end) {
   Cost sum;
-  for (size_t r = over.written; r <= over.last; ++r) {
+  for (size_t r = first; r < end; ++r) {
     if (!costs[r]) return std::nullopt;
     sum.cycles += costs[r]->cycles;
     sum.dram_bytes += costs[r]->dram_bytes;
   }
   return sum;
 }
+
+template <typename Regions>
+auto region_at(Regions& regions, size_t r) {
+  return regions.begin() + static_cast<std::ptrdiff_t>(r);
+}
+
+/// What make_resident() changes, to be put back.
+class BeforeResident {
+ public:
+  BeforeResident(const Program& program, const Resident& passed)
+      : passed_(passed),
+        placement_(program.tensors[static_cast<size_t>(passed.tensor)].placement),
+        regions_(region_at(program.regions, passed.written),
+                 region_at(program.regions, passed.last + 1)) {}
+
+  void restore(Program& program) const {
+    program.tensors[static_cast<size_t>(passed_.tensor)].placement = placement_;
+    std::copy(regions_.begin(), regions_.end(), region_at(program.regions, passed_.written));
+  }
+
+ private:
+  const Resident passed_;
+  const Placement placement_;
+  const std::vector<Region> regions_;
+};
 
 /// Bytes written once and read by each region that reads it: what staying can save.
 double traffic_of(const Program& program, const Resident& passed) {
@@ -82,16 +108,19 @@ Program pass_on_chip(Program program, const Machine& machine, CostModel& costs, 
       asked[r] = true;
       known[r] = costs.of_region(program, r);
     }
-    const std::optional<Cost> before = sum_of(known, passed);
+    const std::optional<Cost> before = sum_of(known, passed.written, passed.last + 1);
     if (!before || !std::isfinite(before->cycles)) continue;
-    Program other = program;
-    make_resident(other, passed);
-    Costs now = known;
-    for (size_t r = passed.written; r <= passed.last; ++r) now[r] = costs.of_region(other, r);
-    const std::optional<Cost> after = sum_of(now, passed);
-    if (!better(after, before)) continue;
-    program = std::move(other);
-    known = std::move(now);
+    const BeforeResident given(program, passed);
+    make_resident(program, passed);
+    Costs now;
+    for (size_t r = passed.written; r <= passed.last; ++r)
+      now.push_back(costs.of_region(program, r));
+    const std::optional<Cost> after = sum_of(now, 0, now.size());
+    if (!better(after, before)) {
+      given.restore(program);
+      continue;
+    }
+    std::move(now.begin(), now.end(), known.begin() + static_cast<std::ptrdiff_t>(passed.written));
     log.note(
         fmt::format("%{} stays in the scratchpad from @{} to @{}: these take {}, {:.0f} bytes of "
                     "memory instead of {:.0f}",

@@ -10,6 +10,7 @@
 
 #include "ir/names.h"
 #include "ir/residency.h"
+#include "lower/completed_region.h"
 #include "lower/flops.h"
 #include "lower/lower.h"
 #include "lower/placements.h"
@@ -119,9 +120,8 @@ class Placer {
       else
         outside.push_back(d_.nodes[user].region);
     }
-    if (!inside && !outside.empty() && request.placement == Placement::scratchpad) {
-      return stay(request);
-    }
+    if (!outside.empty() && request.placement == Placement::scratchpad)
+      return stay(request, region, inside);
     for (const Resident& resident : residents(p_)) {
       if (resident.tensor == request.tensor) return_to_memory(p_, resident);
     }
@@ -135,6 +135,7 @@ class Placer {
                              : fmt::format("memory or scratchpad, or to fuse @{} and @{} first",
                                            p_.regions[region].name, p_.regions[outside[0]].name));
     }
+    if (request.placement == Placement::scratchpad) refuse_written(request, region);
     std::vector<UsePlacement>& list = p_.regions[region].schedule.placements;
     std::erase_if(list, [&](const UsePlacement& use) { return use.tensor == request.tensor; });
     list.push_back({request.tensor, -1, request.placement});
@@ -147,11 +148,18 @@ class Placer {
     for (size_t r = 0; r < p_.regions.size(); ++r) {
       double bytes = 0;
       std::vector<std::string> parts;
-      Program lowered = p_;  // maybe with copies of tensors
-      for (const TensorId tensor : on_chip(lowered, r)) {
-        const double size = estimated_bytes(lowered.tensors[tensor]);
-        bytes += size;
-        parts.push_back(fmt::format("{} {:.0f}", tensor_text(lowered, tensor), size));
+      const auto add = [&](const Program& program, const std::vector<TensorId>& on_chip) {
+        for (const TensorId tensor : on_chip) {
+          const double size = estimated_bytes(program.tensors[tensor]);
+          bytes += size;
+          parts.push_back(fmt::format("{} {:.0f}", tensor_text(program, tensor), size));
+        }
+      };
+      if (!p_.regions[r].statements.empty()) {
+        const CompletedRegion lowered(p_, r);  // maybe with copies of tensors
+        add(lowered.program(), lowered.graph().scratchpad);
+      } else if (p_.regions[r].graph) {
+        add(p_, p_.regions[r].graph->scratchpad);
       }
       if (bytes > static_cast<double>(machine_.scratchpad.bytes)) {
         throw Error(
@@ -241,14 +249,33 @@ class Placer {
     return fmt::format("@{}: ", quote_if_needed(p_.regions[region].name));
   }
 
-  /// From its region to the last one that reads it.
-  void stay(const PlaceRequest& request) {
+  /// What is written to memory, for its region is not the only one that needs it, is read from
+  /// there: a line that says otherwise would have no effect.
+  void refuse_written(const PlaceRequest& request, size_t region) const {
+    if (stays(p_.tensors[request.tensor]) || is_internal(p_, region, request.tensor)) return;
+    if (p_.tensors[request.tensor].role != Role::temporary)
+      refuse(request, "it is a result, which is written", "memory, stream or recompute");
+    refuse(request, "other regions read it, too",
+           fmt::format("memory, stream or recompute, or --place {}=scratchpad for all uses",
+                       quote_if_needed(p_.tensors[request.tensor].name)));
+  }
+
+  /// From its region to the last one that reads it. `inside`: its own region reads it, too, and
+  /// then from the scratchpad, as is asked for all uses.
+  void stay(const PlaceRequest& request, size_t region, bool inside) {
     const std::vector<Resident> passed = passed_on(p_);
     const auto found = std::find_if(passed.begin(), passed.end(), [&](const Resident& resident) {
       return resident.tensor == request.tensor;
     });
-    if (found == passed.end()) refuse(request, "it is a result, which is written", "memory");
+    if (found == passed.end()) {
+      refuse(request, "it is a result, which is written",
+             inside ? "memory, stream or recompute" : "memory");
+    }
     make_resident(p_, *found);
+    if (inside) {
+      p_.regions[region].schedule.placements.push_back({request.tensor, -1, request.placement});
+      if (const std::string why = failure(region); !why.empty()) refuse(request, why, "memory");
+    }
     log_.note(fmt::format("{} stays in the scratchpad from region @{} to @{}",
                           tensor_text(p_, request.tensor), p_.regions[found->written].name,
                           p_.regions[found->last].name));
@@ -306,6 +333,8 @@ class Placer {
                                        p_.regions[d_.nodes[definer].region].name,
                                        p_.regions[node.region].name));
     }
+    if (internal && request.placement == Placement::scratchpad)
+      refuse_written(request, node.region);
     std::vector<UsePlacement>& list = p_.regions[node.region].schedule.placements;
     std::erase_if(list, [&](const UsePlacement& use) {
       return use.tensor == request.tensor && use.consumer == request.consumer;
@@ -358,14 +387,6 @@ class Placer {
     } catch (const Error& wrong) {
       return wrong.what();
     }
-  }
-
-  /// Tensors that the region's graph keeps in the scratchpad.
-  static std::vector<TensorId> on_chip(Program& program, size_t region) {
-    const Region& r = program.regions[region];
-    if (r.statements.empty()) return r.graph ? r.graph->scratchpad : std::vector<TensorId>{};
-    std::vector<std::string> notes;
-    return complete_and_lower(program, region, notes).scratchpad;
   }
 
   Program p_;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ir/names.h"
+#include "lower/completed_region.h"
 #include "lower/flops.h"
-#include "lower/lower.h"
 #include "lower/placements.h"
 #include "passes/choose.h"
 
@@ -77,43 +77,39 @@ void place_on_chip(Region& region, TensorId tensor) {
 /// Keeps inputs of one region, those first that save most reads.
 class InputKeeper {
  public:
-  InputKeeper(const Program& program, size_t region, const Machine& machine)
+  /// `program`: its region is what keep() changes.
+  InputKeeper(Program& program, size_t region, const Machine& machine)
       : program_(program), region_(region), machine_(machine) {
-    Program lowered = program;  // maybe with copies of tensors
-    std::vector<std::string> notes;
-    const Graph graph = complete_and_lower(lowered, region, notes);
-    for (const TensorId tensor : graph.scratchpad) {
-      taken_ += estimated_bytes(lowered.tensors[static_cast<size_t>(tensor)]);
+    const CompletedRegion lowered(program, region);  // maybe with copies of tensors
+    for (const TensorId tensor : lowered.graph().scratchpad) {
+      taken_ += estimated_bytes(lowered.program().tensors[static_cast<size_t>(tensor)]);
     }
-    inputs_ = reused_inputs(lowered, graph, program.regions[region]);
+    inputs_ = reused_inputs(lowered.program(), lowered.graph(), program.regions[region]);
   }
 
   bool empty() const { return inputs_.empty(); }
 
   /// All that fit; with `costs` only those that pay, each beside those before it. Updates `cost`.
-  Program keep(CostModel* costs, std::optional<Cost>& cost, PassLog& log) const {
-    Program result = program_;
+  void keep(CostModel* costs, std::optional<Cost>& cost, PassLog& log) {
     double taken = taken_;
     for (const Reused& input : inputs_) {
       const double bytes = estimated_bytes(program_.tensors[static_cast<size_t>(input.tensor)]);
       const bool fits = machine_.scratchpad.bytes == 0 ||
                         taken + bytes <= static_cast<double>(machine_.scratchpad.bytes);
-      if (!fits || !keep_one(result, input.tensor, costs, cost)) continue;
+      if (!fits || !keep_one(input.tensor, costs, cost)) continue;
       taken += bytes;
       log.note(text_of(input, bytes));
     }
-    return result;
   }
 
  private:
   /// False, and nothing changed, where it does not pay.
-  bool keep_one(Program& program, TensorId tensor, CostModel* costs,
-                std::optional<Cost>& cost) const {
-    Region& region = program.regions[region_];
+  bool keep_one(TensorId tensor, CostModel* costs, std::optional<Cost>& cost) {
+    Region& region = program_.regions[region_];
     const Region before = region;
     place_on_chip(region, tensor);
     if (costs == nullptr) return true;
-    std::optional<Cost> now = costs->of_region(program, region_);
+    std::optional<Cost> now = costs->of_region(program_, region_);
     if (better(now, cost)) {
       cost = std::move(now);
       return true;
@@ -131,7 +127,7 @@ class InputKeeper {
         input.reads / std::max(1.0, input.entries), bytes);
   }
 
-  const Program& program_;
+  Program& program_;
   const size_t region_;
   const Machine& machine_;
   double taken_ = 0;  ///< bytes of the scratchpad
@@ -142,23 +138,25 @@ class InputKeeper {
 
 void keep_reused_inputs(Program& program, size_t region, const Machine& machine, CostModel* costs,
                         std::optional<Cost>& cost, PassLog& log) {
-  const InputKeeper keeper(program, region, machine);
+  InputKeeper keeper(program, region, machine);
   if (keeper.empty()) return;
+  const Region given = program.regions[region];
   PassLog notes;
-  Program best = keeper.keep(costs, cost, notes);
+  keeper.keep(costs, cost, notes);
   if (costs != nullptr) {  // two ports may only pay together, where each waits for the other
+    Region best = std::exchange(program.regions[region], given);
     PassLog notes_of_all;
     std::optional<Cost> unused;
-    Program all = keeper.keep(nullptr, unused, notes_of_all);
-    std::optional<Cost> cost_of_all = costs->of_region(all, region);
+    keeper.keep(nullptr, unused, notes_of_all);
+    std::optional<Cost> cost_of_all = costs->of_region(program, region);
     if (better(cost_of_all, cost)) {
-      best = std::move(all);
       cost = std::move(cost_of_all);
       notes = std::move(notes_of_all);
+    } else {
+      program.regions[region] = std::move(best);
     }
   }
   for (const std::string& line : notes.lines()) log.note(line);
-  program = std::move(best);
 }
 
 Program keep_reused_inputs(Program program, const Machine& machine, CostModel& costs,

@@ -26,7 +26,8 @@ float distance(float a, float b) {
   return std::isinf(a) || std::isinf(b) ? kInfinity : std::fabs(a - b);
 }
 
-/// Operators whose result is one of few values, or that of an operand: they do not round.
+/// Operators whose result is one of few values, or that of an operand: they do not round. f16 and
+/// bf16 give the same to everybody.
 bool rounds(Op op) {
   switch (op) {
     case Op::neg:
@@ -35,6 +36,8 @@ bool rounds(Op op) {
     case Op::min:
     case Op::max:
     case Op::where:
+    case Op::f16:
+    case Op::bf16:
       return false;
     default:
       return !has_steps(op);

@@ -14,6 +14,8 @@ Counts counts_of(Op op) {
     case Op::floor:
     case Op::ceil:
     case Op::round:
+    case Op::f16:
+    case Op::bf16:
       return {.add = 1};
     case Op::mul:
       return {.mul = 1};

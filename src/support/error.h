@@ -17,6 +17,7 @@ enum class ExitCode : int {
   io = 3,          ///< a file could not be read or written
   unfinished = 4,  ///< deadlock, limit, or a check found a wrong result
   worse = 5,       ///< what was compared is worse than it may be (fuseflow-diff)
+  undecided = 6,   ///< a check leaves something open (fuseflow-sim --strict)
   internal = 70,
 };
 

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "ops/binary_float.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -19,7 +19,6 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kLargestFloat = std::numeric_limits<float>::max();
-constexpr int kF32Mantissa = 23;
 
 /// What becomes of a value.
 enum class Rounding : uint8_t { none, binary, integer, truth };
@@ -28,26 +27,25 @@ struct TypeInfo {
   std::string_view name;
   int64_t bytes;
   Rounding rounding;
-  float least, largest;  ///< of the finite values
-  // of binary floating point:
-  int mantissa_bits = 0;   ///< that are stored
-  int least_exponent = 0;  ///< of a normal value
-  bool infinities = false;
+  float least, largest;     ///< of the finite values
+  BinaryFloat binary = {};  ///< where it is rounded so
 };
 
 /// By ElementType. The bounds of wide integers are those that an f32 can have.
-constexpr std::array<TypeInfo, 11> kTypeInfos = {{
+constexpr std::array<TypeInfo, 13> kTypeInfos = {{
     {"f32", 4, Rounding::none, -kLargestFloat, kLargestFloat},
     {"f64", 8, Rounding::none, -kLargestFloat, kLargestFloat},
-    {"f16", 2, Rounding::binary, -65504, 65504, 10, -14, true},
-    {"bf16", 2, Rounding::binary, -0x1.FEp127F, 0x1.FEp127F, 7, -126, true},
+    {"f16", 2, Rounding::binary, -kF16.largest, kF16.largest, kF16},
+    {"bf16", 2, Rounding::binary, -kBf16.largest, kBf16.largest, kBf16},
     {"i32", 4, Rounding::integer, -0x1p31F, 0x1.FFFFFEp30F},
     {"i64", 8, Rounding::integer, -0x1p63F, 0x1.FFFFFEp62F},
     {"u8", 1, Rounding::integer, 0, 255},
     {"bool", 1, Rounding::truth, 0, 1},
     {"i8", 1, Rounding::integer, -128, 127},
-    {"f8e4m3", 1, Rounding::binary, -448, 448, 3, -6, false},
-    {"f8e5m2", 1, Rounding::binary, -57344, 57344, 2, -14, true},
+    {"f8e4m3", 1, Rounding::binary, -kF8e4m3.largest, kF8e4m3.largest, kF8e4m3},
+    {"f8e5m2", 1, Rounding::binary, -kF8e5m2.largest, kF8e5m2.largest, kF8e5m2},
+    {"i16", 2, Rounding::integer, -32768, 32767},
+    {"u16", 2, Rounding::integer, 0, 65535},
 }};
 
 const TypeInfo& info(ElementType type) {
@@ -61,41 +59,18 @@ std::vector<std::string> type_names() {
   return names;
 }
 
-/// To the type's mantissa, as if its exponents had no largest. `value` is finite.
-float round_mantissa(float value, const TypeInfo& type) {
-  const int dropped = kF32Mantissa - type.mantissa_bits;
-  const float magnitude = std::fabs(value);
-  if (magnitude < std::ldexp(1.0F, type.least_exponent)) {
-    // A sum with this has the type's least step as its own: adding it rounds to that, to even.
-    const float step = std::ldexp(1.0F, type.least_exponent + dropped);
-    return std::copysign((magnitude + step) - step, value);
-  }
-  const auto bits = std::bit_cast<uint32_t>(magnitude);
-  const uint32_t last = bits >> dropped & 1U;
-  const uint32_t below_half = (1U << (dropped - 1)) - 1;
-  const uint32_t result = (bits + below_half + last) >> dropped << dropped;
-  return std::copysign(std::bit_cast<float>(result), value);
-}
-
-float round_binary(float value, const TypeInfo& type) {
-  if (std::isnan(value)) return value;
-  const float result = std::isinf(value) ? value : round_mantissa(value, type);
-  if (std::fabs(result) <= type.largest) return result;
-  return std::copysign(type.infinities ? kInfinity : type.largest, value);
-}
-
 float round_integer(float value, const TypeInfo& type) {
   if (std::isnan(value)) return 0;
   // + 0: an integer has no negative zero.
   return std::clamp(std::nearbyint(value), type.least, type.largest) + 0.0F;
 }
 
-float rounded_to(float value, const TypeInfo& type) {
+float as_stored(float value, const TypeInfo& type) {
   switch (type.rounding) {
     case Rounding::none:
       return value;
     case Rounding::binary:
-      return round_binary(value, type);
+      return rounded_to(value, type.binary);
     case Rounding::integer:
       return round_integer(value, type);
     case Rounding::truth:
@@ -135,13 +110,13 @@ bool holds_f32(ElementType type) {
 }
 
 float rounded(float value, ElementType type) {
-  return rounded_to(value, info(type));
+  return as_stored(value, info(type));
 }
 
 void round_all(std::span<float> values, ElementType type) {
   if (holds_f32(type)) return;
   const TypeInfo& to = info(type);
-  for (float& value : values) value = rounded_to(value, to);
+  for (float& value : values) value = as_stored(value, to);
 }
 
 bool holds(ElementType type, float value) {

@@ -24,6 +24,8 @@ enum class ElementType : uint8_t {
   i8,
   f8e4m3,  ///< OCP E4M3: no infinities, the largest value is 448
   f8e5m2,  ///< OCP E5M2: infinities, the largest finite value is 57344
+  i16,
+  u16,
 };
 
 /// As in the text of a program: "f32", "bool", ..

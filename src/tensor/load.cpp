@@ -27,6 +27,11 @@ OnnxLoader& onnx_loader() {
   return loader;
 }
 
+OnnxFiles& onnx_files() {
+  static OnnxFiles files;
+  return files;
+}
+
 using DeclaredShape = std::optional<std::vector<int64_t>>;
 
 std::string resolve(const std::string& path, const LoadOptions& options) {
@@ -170,8 +175,13 @@ double RawTensor::density(float fill) const {
   return density_of(present(fill), shape);
 }
 
-void register_onnx_loader(OnnxLoader loader) {
+void register_onnx_loader(OnnxLoader loader, OnnxFiles files) {
   onnx_loader() = std::move(loader);
+  onnx_files() = std::move(files);
+}
+
+std::vector<std::string> weights_files_of(const std::string& path) {
+  return onnx_files() ? onnx_files()(path) : std::vector<std::string>();
 }
 
 RawTensor read_raw(const Source& source, const DeclaredShape& shape, const LoadOptions& options) {

@@ -103,6 +103,11 @@ std::shared_ptr<const Storage> load_shared(const Source& source,
 /// `derived` start at the base directory of `options`. Registered by the importer.
 using OnnxLoader = std::function<RawTensor(const Source& source, const std::string& path,
                                            const LoadOptions& options)>;
-void register_onnx_loader(OnnxLoader loader);
+/// The files beside the ONNX file at `path` that hold its weights; none where it cannot be read.
+using OnnxFiles = std::function<std::vector<std::string>(const std::string& path)>;
+void register_onnx_loader(OnnxLoader loader, OnnxFiles files);
+
+/// By what is registered; none without.
+std::vector<std::string> weights_files_of(const std::string& path);
 
 }  // namespace fuseflow

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "import_program.h"
+#include "ir/print.h"
 
 namespace fuseflow {
 namespace {
@@ -204,6 +205,71 @@ TEST(ImportCast, SixteenBitsRoundAndAreDeclared) {
       of_opset(18, "(float[3] x) => (float16[3] y) { s = Softmax(x) y = Cast<to = 10>(s) }"), x);
   EXPECT_EQ(result_tensor(half).type, ElementType::f16);
   EXPECT_EQ(half.regions.size(), 1U);  // the Cast belongs to the kernel whose result it rounds
+}
+
+/// The operator rounds: nothing depends on whether the tensor of 16 bits is stored.
+TEST(ImportCast, SixteenBitsRoundInsideOfAKernel) {
+  const auto printed = [](const std::string& nodes, int type) {
+    const std::string graph = "(float[3] x, float16[3] z) => (float[3] y) { ";
+    const Binds x = {{"x", "values(0.1, 70000, 1)"}, {"z", "values(1, 2, 3)"}};
+    return print_program(imported(of_opset(18, graph + nodes + " }"), x))
+               .find(type == 10 ? " = f16(%" : " = bf16(%") != std::string::npos;
+  };
+  EXPECT_TRUE(printed("h = Cast<to = 10>(x) g = Cast<to = 1>(h) y = Sub(x, g)", 10));
+  EXPECT_TRUE(printed("h = Cast<to = 16>(x) g = Cast<to = 1>(h) y = Sub(x, g)", 16));
+  EXPECT_TRUE(printed("h = CastLike(x, z) g = Cast<to = 1>(h) y = Sub(x, g)", 10));
+  EXPECT_TRUE(printed("h = Cast<to = 16>(z) y = Cast<to = 1>(h)", 16));
+  EXPECT_FALSE(printed("h = Cast<to = 1>(z) y = Sub(x, h)", 10));  // f32 holds every f16
+}
+
+/// Of data: what is constant is computed in integers.
+TEST(ImportIntegers, ArithmeticOfFewBitsWraps) {
+  const Binds x = {{"x", "values(100, -128, 7, -5)"}};
+  const auto run = [&](int type, const std::string& nodes) {
+    return values_of(18,
+                     "(float[4] x) => (float[4] y) { i = Cast<to = " + std::to_string(type) +
+                         ">(x) " + nodes + " y = Cast<to = 1>(r) }",
+                     x);
+  };
+  EXPECT_EQ(run(3, "r = Add(i, i)"), (Floats{-56, 0, 14, -10}));
+  EXPECT_EQ(run(3, "r = Mul(i, i)"), (Floats{16, 0, 49, 25}));
+  EXPECT_EQ(run(3, "r = Neg(i)"), (Floats{-100, -128, -7, 5}));
+  EXPECT_EQ(run(3, "r = Abs(i)"), (Floats{100, -128, 7, 5}));
+  EXPECT_EQ(run(3, "m = Neg(i) d = Sign(m) r = Div(i, d)"), (Floats{-100, -128, -7, -5}));
+  EXPECT_EQ(run(3, "s = Add(i, i) r = Max(s, i)"), (Floats{100, 0, 14, -5}));
+  EXPECT_EQ(values_of(18,
+                      "(float[4] x) => (float[4] y) { i = Cast<to = 5>(x) r = Add(i, i) "
+                      "y = Cast<to = 1>(r) }",
+                      {{"x", "values(20000, -32768, 7, -5)"}}),
+            (Floats{-25536, 0, 14, -10}));
+  const Program in_range =
+      imported(of_opset(18,
+                        "(float[4] x) => (float[4] y) { i = Cast<to = 3>(x) r = Max(i, i) "
+                        "y = Cast<to = 1>(r) }"),
+               x);
+  EXPECT_EQ(print_program(in_range).find("256"), std::string::npos);  // nothing to wrap
+}
+
+TEST(ImportIntegers, UnsignedArithmeticOfFewBitsWraps) {
+  const Binds x = {{"x", "values(3, 200, 5)"}, {"z", "values(5, 100, 5)"}};
+  const auto run = [&](int type, const std::string& node) {
+    const std::string to = "Cast<to = " + std::to_string(type) + ">";
+    return values_of(18,
+                     "(float[3] x, float[3] z) => (float[3] y) { i = " + to + "(x) j = " + to +
+                         "(z) r = " + node + " y = Cast<to = 1>(r) }",
+                     x);
+  };
+  EXPECT_EQ(run(2, "Sub(i, j)"), (Floats{254, 100, 0}));
+  EXPECT_EQ(run(2, "Add(i, j)"), (Floats{8, 44, 10}));
+  EXPECT_EQ(run(4, "Sub(i, j)"), (Floats{65534, 100, 0}));
+  EXPECT_EQ(run(4, "Mod(i, j)"), (Floats{3, 0, 0}));
+}
+
+TEST(ImportIntegers, WhatF32DoesNotHoldIsRefused) {
+  expect_fault(18,
+               "(float[3] x) => (float[3] y) { i = Cast<to = 5>(x) r = Mul(i, i) "
+               "y = Cast<to = 1>(r) }",
+               kX, "results of type i16 may be beyond 2^24 before they wrap");
 }
 
 TEST(ImportIndices, TuplesGatherBlocks) {

@@ -90,6 +90,26 @@ void check(Op op, std::vector<Operand> operands) {
   visit(visit, 0);
 }
 
+TEST(Rounding, NearestAndTiesToEven) {
+  const auto round = [](Op op, float value) { return evaluate(op, {&value, 1}); };
+  EXPECT_EQ(round(Op::f16, 0.1F), 0.0999755859375F);
+  EXPECT_EQ(round(Op::f16, 2049), 2048);  // half way: to the even one
+  EXPECT_EQ(round(Op::f16, 2051), 2052);
+  EXPECT_EQ(round(Op::f16, 65519.996F), 65504);
+  EXPECT_EQ(round(Op::f16, -65520), -kInf);
+  EXPECT_EQ(round(Op::f16, 0x1p-25F), 0);  // half of the least one
+  EXPECT_EQ(round(Op::f16, 0x1.8p-25F), 0x1p-24F);
+  EXPECT_EQ(round(Op::bf16, 257), 256);
+  EXPECT_EQ(round(Op::bf16, 259), 260);
+  EXPECT_EQ(round(Op::bf16, 3.4e38F), kInf);
+  EXPECT_EQ(round(Op::bf16, 1e-45F), 0);
+  for (const Op op : {Op::f16, Op::bf16}) {
+    EXPECT_TRUE(std::isnan(round(op, std::nanf(""))));
+    EXPECT_EQ(round(op, -kInf), -kInf);
+    EXPECT_TRUE(std::signbit(round(op, -1e-45F)));
+  }
+}
+
 TEST(FillCalculus, ClaimsHoldForAllAdmissibleValues) {
   for (const std::string& name : op_names()) {
     check(*find_op(name), {});

@@ -21,8 +21,8 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(ElementType, NamesAndBytes) {
   const std::vector<std::pair<const char*, int64_t>> types = {
-      {"f32", 4}, {"f64", 8},  {"f16", 2}, {"bf16", 2},   {"i32", 4},   {"i64", 8},
-      {"u8", 1},  {"bool", 1}, {"i8", 1},  {"f8e4m3", 1}, {"f8e5m2", 1}};
+      {"f32", 4},  {"f64", 8}, {"f16", 2},    {"bf16", 2},   {"i32", 4}, {"i64", 8}, {"u8", 1},
+      {"bool", 1}, {"i8", 1},  {"f8e4m3", 1}, {"f8e5m2", 1}, {"i16", 2}, {"u16", 2}};
   for (const auto& [name, bytes] : types) {
     const ElementType type = parse_element_type(name);
     EXPECT_EQ(element_name(type), name);
@@ -91,6 +91,8 @@ TEST(ElementType, BeyondTheLargest) {
   EXPECT_EQ(rounded(0x1.FFp127F, ElementType::bf16), kInf);
   EXPECT_EQ(rounded(61439, ElementType::f8e5m2), 57344);
   EXPECT_EQ(rounded(61440, ElementType::f8e5m2), kInf);
+  EXPECT_EQ(rounded(40000, ElementType::i16), 32767);
+  EXPECT_EQ(rounded(-1, ElementType::u16), 0);
   for (const float large : {464.0F, 465.0F, 480.0F, 1e30F, kInf}) {
     EXPECT_EQ(rounded(large, ElementType::f8e4m3), 448);
     EXPECT_EQ(rounded(-large, ElementType::f8e4m3), -448);
@@ -144,7 +146,7 @@ TEST(ElementType, WideTypesLeaveValuesAlone) {
 TEST(ElementType, HeldFactsAreTrue) {
   const std::vector<float> values = {0,   -0.0F, 1e-45F, -1e-9F, 0.25F, -0.5F,  1,    3.5F,  -77,
                                      300, 460,   -1e5F,  65520,  3e38F, -3e38F, kInf, -kInf, kNan};
-  for (int t = 0; t <= static_cast<int>(ElementType::f8e5m2); ++t) {
+  for (int t = 0; t <= static_cast<int>(ElementType::u16); ++t) {
     const auto type = static_cast<ElementType>(t);
     for (const float a : values) {
       for (const float b : values) {

@@ -148,7 +148,7 @@ TEST_F(Loading, OnnxComesFromTheRegisteredLoader) {
   });
   EXPECT_EQ(load_text("onnx(\"m.onnx\", \"abc\")", {{3}}, "dense").stored(), 3);
   expect_contains(fault("onnx(\"m.onnx\", \"abc\")", {{4}}), "expected [4]");
-  register_onnx_loader({});
+  register_onnx_loader({}, {});
 }
 
 }  // namespace

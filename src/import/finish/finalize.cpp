@@ -17,6 +17,7 @@
 #include "import/values/evaluate.h"
 #include "import/values/indices.h"
 #include "support/error.h"
+#include "support/stop.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -147,6 +148,7 @@ void drop_unused_tensors(DraftProgram& draft) {
 void straighten_constants(DraftProgram& draft) {
   std::map<std::string, TensorId> views;
   for (DraftStatement& made : draft.statements) {
+    stop_if_asked();
     Statement& s = made.statement;
     for (Expr& node : s.nodes) {
       if (node.kind != Expr::Kind::access) continue;
@@ -325,6 +327,7 @@ Program finalize(DraftProgram draft, const OnnxModel& model, const ImportOptions
   apply_formats(program, draft, options);
   expect_given_facts(program, draft);
   for (size_t s = 0; s < draft.statements.size(); ++s) {
+    stop_if_asked();
     if (widen_finite_mask(draft, s) || guard_fully_masked_rows(program, draft, s))
       add_new_tensors(program, draft, model, options);
     infer_statement(program, draft, draft.statements[s].statement, options);

@@ -59,6 +59,8 @@ bool finite_up_to_overflow(Op op, const std::vector<Facts>& x) {
     case Op::softplus:
     case Op::elu:
     case Op::leaky_relu:
+    case Op::f16:
+    case Op::bf16:
       return true;
     case Op::div:
       return x[1].nonzero;

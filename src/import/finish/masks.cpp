@@ -67,6 +67,8 @@ bool keeps_finite(Op op) {
     case Op::tanh:
     case Op::sigmoid:
     case Op::exp:
+    case Op::f16:
+    case Op::bf16:
       return true;
     default:
       return false;

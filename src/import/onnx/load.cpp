@@ -17,6 +17,7 @@
 #include "support/error.h"
 #include "support/input_kind.h"
 #include "support/io.h"
+#include "support/stop.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -227,6 +228,7 @@ class Loader {
 
   /// Bounds what functions that call functions may expand to.
   void count(const onnx::NodeProto& proto, const Scope& scope) {
+    stop_if_asked();
     if (++nodes_ > kMaxNodes) fail(fmt::format("the model has more than {} nodes", kMaxNodes));
     names_ += scope.prefix.size() * static_cast<size_t>(1 + proto.output_size());
     if (names_ > kMaxNames) fail("names of inlined functions are too long");

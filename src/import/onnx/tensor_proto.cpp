@@ -14,6 +14,7 @@
 #include "import/onnx/onnx.pb.h"
 #include "support/error.h"
 #include "support/io.h"
+#include "support/stop.h"
 #include "support/text.h"
 #include "tensor/limits.h"
 #include "tensor/storage.h"
@@ -227,6 +228,7 @@ int64_t checked_count(const TensorProto& proto, const TensorContext& context) {
            fmt::format("tensor '{}' claims {} elements, more than the {} that can be stored",
                        shown(proto.name()), count, kMaxStored));
   }
+  stop_if_larger(saturating_product(count, sizeof(float)));
   return static_cast<int64_t>(count);
 }
 
@@ -279,7 +281,9 @@ ElementType element_type_of(int code, const std::string& what) {
     case TensorProto::INT8:
       return ElementType::i8;
     case TensorProto::INT16:
+      return ElementType::i16;
     case TensorProto::UINT16:
+      return ElementType::u16;
     case TensorProto::INT32:
       return ElementType::i32;
     case TensorProto::UINT32:

@@ -1,76 +1,28 @@
 // Casts. One to a type that holds every value of the other changes the view; the others compute:
-// integers wrap, numbers with a fraction are cut, and what is stored in 16 bits is rounded.
+// integers wrap, numbers with a fraction are cut, and floating types of 16 bits round.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <optional>
 
 #include "import/importer.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
+#include "import/operators/wrapping.h"
 
 namespace fuseflow {
 
 namespace {
 
-/// Whole numbers of so many bits.
-struct Integers {
-  int bits = 0;
-  bool is_signed = false;
-
-  bool hold(const Integers& other) const {
-    if (bits == 64) return true;  // of u64 as much as i64 has
-    return other.is_signed ? is_signed && bits >= other.bits
-                           : bits > other.bits || (bits == other.bits && !is_signed);
-  }
-};
-
-std::optional<Integers> integers_of(ElementType type) {
-  switch (type) {
-    case ElementType::boolean:
-      return Integers{1, false};
-    case ElementType::u8:
-      return Integers{8, false};
-    case ElementType::i8:
-      return Integers{8, true};
-    case ElementType::i32:
-      return Integers{32, true};
-    case ElementType::i64:
-      return Integers{64, true};
-    default:
-      return std::nullopt;
-  }
-}
-
 /// The integers of an ONNX type, which may have less bits than the type that stores them here.
 std::optional<Integers> integers_of_code(int64_t code, ElementType type) {
-  constexpr int64_t kUint16 = 4, kInt16 = 5, kUint32 = 12;
-  if (code == kUint16) return Integers{16, false};
-  if (code == kInt16) return Integers{16, true};
-  if (code == kUint32) return Integers{32, false};
-  return integers_of(type);
+  constexpr int64_t kUint32 = 12;
+  return code == kUint32 ? Integers{32, false} : integers_of(type);
 }
 
-/// Integer to fewer bits: the lowest ones. What folds is computed in integers. What is computed in
-/// f32 stays exact as long as it is: factors are powers of two, and the difference has no more
-/// digits than the value.
-int32_t wrapped(Kernel& k, int32_t value, const Integers& to, bool folds) {
-  const float all = std::ldexp(1.0F, to.bits);
-  const float half = std::ldexp(1.0F, to.bits - 1);
-  if (folds) {
-    if (!to.is_signed) return k.apply(Op::mod, {value, k.constant(all)});
-    const int32_t moved = k.apply(Op::add, {value, k.constant(half)});
-    return k.apply(Op::sub, {k.apply(Op::mod, {moved, k.constant(all)}), k.constant(half)});
-  }
-  int32_t times = -1;  // that the range fits below the value
-  if (to.is_signed) {
-    const int32_t halves = k.apply(Op::floor, {k.apply(Op::mul, {value, k.constant(1 / half)})});
-    const int32_t above = k.apply(Op::add, {halves, k.constant(1)});
-    times = k.apply(Op::floor, {k.apply(Op::mul, {above, k.constant(0.5F)})});
-  } else {
-    times = k.apply(Op::floor, {k.apply(Op::mul, {value, k.constant(1 / all)})});
-  }
-  return k.apply(Op::sub, {value, k.apply(Op::mul, {times, k.constant(all)})});
+/// The operator that rounds to a type of 16 bits. Streams carry f32, so that a Cast that is fused
+/// with what reads it would round nothing without one.
+Op rounding_to(ElementType type) {
+  return type == ElementType::f16 ? Op::f16 : Op::bf16;
 }
 
 enum class Change { none, truth, cut, wrap, round };
@@ -98,7 +50,8 @@ void cast_to(NodeImport& node, ElementType type, const std::optional<Integers>& 
   int32_t root = k.use(x);
   if (change == Change::truth) root = k.apply(Op::ne, {root, k.constant(0)});
   if (change == Change::cut) root = cut_towards_zero(k, root);
-  if (change == Change::wrap) root = wrapped(k, root, *to, folds);
+  if (change == Change::wrap) root = lowest_bits(k, root, *to, folds);
+  if (change == Change::round) root = k.apply(rounding_to(type), {root});
   node.define(0, k.result(all_labels(view.rank()), root, type));
 }
 

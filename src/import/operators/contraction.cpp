@@ -9,6 +9,7 @@
 #include "import/importer.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
+#include "import/operators/wrapping.h"
 
 namespace fuseflow {
 
@@ -62,7 +63,7 @@ void matmul(NodeImport& node) {
       operand_pairs(node, k, a, a.rank() - 1, product_labels(a.rank(), batch, true), b,
                     b.rank() == 1 ? 0 : b.rank() - 2, product_labels(b.rank(), batch, false));
   const int32_t sum = product(node, k, pairs);
-  node.define(0, k.result(result_labels(a, b, batch), sum, a.type));
+  define_computed(node, k, result_labels(a, b, batch), sum, a.type);
 }
 
 /// The parts of a matrix, transposed along with it.
@@ -118,7 +119,7 @@ void gemm(NodeImport& node) {
     }
     root = k.apply(Op::add, {root, added});
   }
-  node.define(0, k.result({kRow, kColumn}, root, a.type));
+  define_computed(node, k, {kRow, kColumn}, root, a.type);
 }
 
 /// One term of an Einsum equation as labels; "..." stands for `ellipsis` labels from -1 downwards.
@@ -215,7 +216,7 @@ void einsum(NodeImport& node) {
       node.reject("the result of the equation has a letter that no operand has");
   }
   if (!summed.empty()) root = k.reduce(Reduction::sum, positive(summed), root);
-  node.define(0, k.result(positive(output), root, node.input(0).type));
+  define_computed(node, k, positive(output), root, node.input(0).type);
 }
 
 constexpr OperatorRow kContractionRows[] = {

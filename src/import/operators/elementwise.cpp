@@ -9,6 +9,7 @@
 #include "import/onnx/definitions.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
+#include "import/operators/wrapping.h"
 #include "tensor/storage.h"
 
 namespace fuseflow {
@@ -93,15 +94,15 @@ template <Op op>
 void unary(NodeImport& node) {
   Broadcast b = broadcast_inputs(node, 1);
   const int32_t root = b.kernel.apply(op, {b.operands[0]});
-  node.define(0, b.kernel.result(b.labels, root, node.input(0).type));
+  define_computed(node, b.kernel, b.labels, root, node.input(0).type);
 }
 
 template <Op op, bool boolean = false>
 void binary(NodeImport& node) {
   Broadcast b = broadcast_inputs(node, 2);
   const int32_t root = b.kernel.apply(op, {b.operands[0], b.operands[1]});
-  node.define(0,
-              b.kernel.result(b.labels, root, boolean ? ElementType::boolean : node.input(0).type));
+  const ElementType type = boolean ? ElementType::boolean : node.input(0).type;
+  define_computed(node, b.kernel, b.labels, root, type);
 }
 
 /// Sum, Mean, Max, Min of any number of operands.
@@ -117,7 +118,7 @@ void variadic(NodeImport& node) {
         b.kernel.apply(Op::div, {root, b.kernel.constant(static_cast<float>(b.operands.size()))});
     if (is_cut(node)) root = cut_towards_zero(b.kernel, root);
   }
-  node.define(0, b.kernel.result(b.labels, root, node.input(0).type));
+  define_computed(node, b.kernel, b.labels, root, node.input(0).type);
 }
 
 void divide(NodeImport& node) {
@@ -125,7 +126,7 @@ void divide(NodeImport& node) {
   Kernel& k = b.kernel;
   int32_t root = k.apply(Op::div, {b.operands[0], b.operands[1]});
   if (is_cut(node)) root = cut_towards_zero(k, root);
-  node.define(0, k.result(b.labels, root, node.input(0).type));
+  define_computed(node, k, b.labels, root, node.input(0).type);
 }
 
 /// Products remember that they weight a selection (see Selection in view.h).
@@ -260,7 +261,7 @@ void modulo(NodeImport& node) {
         k.apply(Op::mod, {k.apply(Op::abs, {b.operands[0]}), k.apply(Op::abs, {b.operands[1]})});
     root = k.apply(Op::where, {negative, k.apply(Op::neg, {size}), size});
   }
-  node.define(0, k.result(b.labels, root, node.input(0).type));
+  define_computed(node, k, b.labels, root, node.input(0).type);
 }
 
 /// The part of the last two dimensions above (or below) a diagonal: a selection by a 0/1 matrix.

@@ -7,6 +7,7 @@
 #include "import/importer.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
+#include "import/operators/wrapping.h"
 
 namespace fuseflow {
 
@@ -161,7 +162,7 @@ bool scatter_ranked(NodeImport& node, bool add) {
   const int32_t before = old ? k.constant(*old) : k.use(d);
   int32_t value = fresh ? k.use(f) : k.constant(*number);
   if (add) value = k.apply(Op::add, {value, old ? k.constant(*old) : k.use(d)});
-  node.define(0, k.result(labels, k.apply(Op::where, {here, value, before}), data.type));
+  define_computed(node, k, labels, k.apply(Op::where, {here, value, before}), data.type);
   if (zero) node.importer().mark_thinned(node.importer().value(node.output_name(0)));
   return true;
 }

@@ -5,6 +5,7 @@
 #include "import/importer.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
+#include "import/operators/wrapping.h"
 
 namespace fuseflow {
 
@@ -64,7 +65,7 @@ void reduce(NodeImport& node) {
   if (after != Op::count_) root = k.apply(after, {root});
   const std::vector<int> labels = result_labels(x.rank(), a);
   if (reduction != Reduction::mean || !is_cut(node)) {
-    node.define(0, k.result(labels, root, x.type));
+    define_computed(node, k, labels, root, x.type);
     return;
   }
   const View mean = node.helper("mean", k.result(labels, root, ElementType::f32));

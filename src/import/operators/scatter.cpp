@@ -11,6 +11,7 @@
 #include "import/importer.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
+#include "import/operators/wrapping.h"
 #include "support/error.h"
 #include "support/text.h"
 #include "tensor/limits.h"
@@ -225,7 +226,7 @@ void scatter_selection(NodeImport& node, const View& data, const Selection& s,
     const int32_t old = k.use(c);
     root = k.apply(Op::add, {old, root});
   }
-  node.define(0, k.result(all_labels(x.rank()), root, data.type));
+  define_computed(node, k, all_labels(x.rank()), root, data.type);
 }
 
 /// The general form: data + sum over updates (or instead of data where one arrives).
@@ -257,7 +258,8 @@ void scatter_product(NodeImport& node, const View& data, const View& updates, co
   for (int dim = 0; dim < data.rank(); ++dim) {
     if (data.extent(dim) == 1) labels[static_cast<size_t>(dim)] = -1;
   }
-  node.define(0, k.result(labels, root, data.type));
+  if (scatter.update == Update::replace) return node.define(0, k.result(labels, root, data.type));
+  define_computed(node, k, labels, root, data.type);
 }
 
 /// Without a reduction the last update wins: earlier ones to the same place are dropped.

@@ -98,6 +98,10 @@ int64_t narrowed(int64_t value, ElementType type) {
       return static_cast<uint8_t>(value);
     case ElementType::i8:
       return static_cast<int8_t>(value);
+    case ElementType::u16:
+      return static_cast<uint16_t>(value);
+    case ElementType::i16:
+      return static_cast<int16_t>(value);
     case ElementType::i32:
       return static_cast<int32_t>(value);
     default:

@@ -80,7 +80,8 @@ using ConstantPtr = std::shared_ptr<const ConstantTensor>;
 /// extreme, NaN becomes 0 (ONNX leaves both open).
 int64_t integer_of(float value);
 
-/// `value` as an element of an integer type or bool: non-zero is true, and i32, i8 and u8 wrap.
+/// `value` as an element of an integer type or bool: non-zero is true, and integers of up to 32
+/// bits wrap.
 int64_t narrowed(int64_t value, ElementType type);
 
 ConstantPtr constant_ints(std::vector<int64_t> values, std::vector<int64_t> shape,

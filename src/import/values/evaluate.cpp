@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "support/error.h"
+#include "support/stop.h"
 #include "tensor/limits.h"
 
 namespace fuseflow {
@@ -144,6 +145,7 @@ class Evaluator {
   }
 
   std::vector<T> run() {
+    stop_if_larger(saturating_product(static_cast<uint64_t>(value_.size()), sizeof(T)));
     std::vector<T> out(static_cast<size_t>(value_.size()));
     if (out.empty()) return out;
     int64_t at = 0;
@@ -151,11 +153,21 @@ class Evaluator {
       const std::vector<T>& row = eval(static_cast<int32_t>(value_.nodes.size()) - 1);
       std::copy(row.begin(), row.end(), out.begin() + at);
       at += width_;
+      count_row();
       if (!advance(outer_)) return out;
     }
   }
 
  private:
+  /// Lets the work be given up every now and then.
+  void count_row() {
+    constexpr int64_t kOften = 1 << 16;
+    row_steps_ += width_ + 1;
+    if (row_steps_ < kOften) return;
+    row_steps_ = 0;
+    stop_if_asked();
+  }
+
   /// Steps the odometer over `atoms`; false after the last, with all back at 0.
   bool advance(const std::vector<IndexId>& atoms) {
     for (size_t k = atoms.size(); k-- > 0;) {
@@ -270,6 +282,7 @@ class Evaluator {
           row[i] = combine(node.reduction, row[i], body[i]);
       }
       ++count;
+      count_row();
       if (!advance(node.over)) break;
     }
     if (node.reduction == Reduction::mean) {
@@ -283,6 +296,7 @@ class Evaluator {
   std::vector<IndexId> outer_;
   IndexId inner_ = -1;
   int64_t width_ = 1;
+  int64_t row_steps_ = 0;  // since count_row() asked last
   std::vector<std::vector<T>> rows_;
 };
 

@@ -12,9 +12,6 @@
 
 namespace fuseflow {
 
-/// The status of fuseflow-sim --strict where a check leaves something open.
-inline constexpr ExitCode kUndecided{6};
-
 struct CheckedTensor {
   TensorId tensor = -1;
   Comparison comparison;
