@@ -48,8 +48,9 @@ class Importer {
   bool from_input(const View& view) const;
   bool is_activation(const View& view) const;
   /// The nodes of `graph`, a branch of the node that is being converted, come next; its results are
-  /// `outputs`.
-  void go_on_with(const OnnxGraph& graph, const std::vector<std::string>& outputs);
+  /// `outputs`. `one_kernel`: all of them are one kernel.
+  void go_on_with(const OnnxGraph& graph, const std::vector<std::string>& outputs,
+                  bool one_kernel = false);
   /// Marks the (new) constant that `view` accesses as data: what is computed from it is not folded,
   /// or a bound token sequence would fold the whole model away.
   void mark_activation(const View& view);
@@ -170,6 +171,8 @@ class NodeImport {
   int64_t tensor_extent(TensorId tensor, size_t dim) const {
     return importer_.tensor_extent(tensor, dim);
   }
+  /// After define(): output i is of ONNX's element type `code`, which its own type only stores.
+  void mark_code(int i, int code);
   /// The element type of ONNX data type `code`.
   ElementType onnx_type(int64_t code) const;
   /// A row-major regrouping as a product with a 0/1 matrix: the last resort.

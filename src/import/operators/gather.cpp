@@ -193,6 +193,17 @@ View select_elements(NodeImport& node, const View& data, const std::vector<int64
   return node.helper("rows", chosen_sum(node, matrix, {axis, kSource}, data, axis));
 }
 
+View gathered_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
+                       int axis) {
+  if (const auto affine = progression(indices)) {
+    const auto count = static_cast<int64_t>(indices.size());
+    return node.sliced(data, axis, affine->first, affine->second, count);
+  }
+  if (const auto digits = digits_of(indices))
+    return picked(node.single_axis(data, axis), axis, indices[0], *digits);
+  return select_elements(node, data, indices, axis);
+}
+
 std::span<const OperatorRow> gather_operators() {
   return kGatherRows;
 }
