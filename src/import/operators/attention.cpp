@@ -367,8 +367,8 @@ void rotary_embedding(NodeImport& node) {
 }
 
 constexpr OperatorRow kAttentionRows[] = {
-    {"Attention", attention, "numbers of keys that are not constant"},
-    {"RotaryEmbedding", rotary_embedding, "places that are not constant"},
+    {"Attention", attention, "numbers of keys that are not constant", Reading::body},
+    {"RotaryEmbedding", rotary_embedding, "places that are not constant", Reading::body},
 };
 
 }  // namespace

@@ -129,12 +129,12 @@ void non_zero(NodeImport& node) {
 }
 
 constexpr OperatorRow kConstantsRows[] = {
-    {"Constant", constant, "string values"},
-    {"ConstantOfShape", constant_of_shape},
+    {"Constant", constant, "string values", Reading::constant},
+    {"ConstantOfShape", constant_of_shape, "", Reading::constant},
     {"NonZero", non_zero, "of a tensor that is not constant: its shape depends on values"},
-    {"Range", range, "bounds that are not constant"},
-    {"Shape", shape},
-    {"Size", size},
+    {"Range", range, "bounds that are not constant", Reading::constant},
+    {"Shape", shape, "", Reading::constant},
+    {"Size", size, "", Reading::constant},
 };
 
 }  // namespace

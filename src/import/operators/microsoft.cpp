@@ -342,16 +342,17 @@ void microsoft_rotary_embedding(NodeImport& node) {
 }
 
 constexpr OperatorRow kMicrosoftRows[] = {
-    {"com.microsoft.FusedMatMul", fused_matmul},
+    {"com.microsoft.FusedMatMul", fused_matmul, "", Reading::body},
     {"com.microsoft.GroupQueryAttention", group_query_attention,
      "packed inputs; batches of different lengths; sinks; a quantised cache; places and lengths "
-     "that are not constant"},
+     "that are not constant",
+     Reading::body},
     {"com.microsoft.MatMulNBits", matmul_n_bits,
-     "weights that are not constant; g_idx; zero points with a fraction"},
+     "weights that are not constant; g_idx; zero points with a fraction", Reading::body},
     {"com.microsoft.MultiHeadAttention", multi_head_attention,
-     "packed inputs; a cache in place; a mask of keys that is not constant"},
+     "packed inputs; a cache in place; a mask of keys that is not constant", Reading::body},
     {"com.microsoft.RotaryEmbedding", microsoft_rotary_embedding,
-     "packed batches; places that are not constant"},
+     "packed batches; places that are not constant", Reading::body},
 };
 
 }  // namespace

@@ -132,7 +132,7 @@ constexpr OperatorRow kNormalizationKinRows[] = {
     {"LpNormalization", lp_normalization},
     {"MeanVarianceNormalization", mean_variance_normalization},
     {"RMSNormalization", rms_normalization},
-    {"SimplifiedLayerNormalization", rms_normalization},
+    {"SimplifiedLayerNormalization", rms_normalization, "onnxruntime writes it without a domain"},
     {"com.microsoft.SimplifiedLayerNormalization", rms_normalization},
     {"com.microsoft.SkipLayerNormalization", skip_layer_normalization},
     {"com.microsoft.SkipSimplifiedLayerNormalization", skip_rms_normalization},
