@@ -12,7 +12,11 @@ const std::vector<OperatorRow>& operator_table() {
          {elementwise_operators(), contraction_operators(), movement_operators(), cast_operators(),
           constant_operators(), reduction_operators(), normalization_operators(),
           concat_operators(), gather_operators(), scatter_operators(), window_operators(),
-          quantisation_operators(), ranking_operators(), control_operators()}) {
+          quantisation_operators(), ranking_operators(), control_operators(),
+          bits_operators(), extremes_operators(), loop_operators(), ngrams_operators(),
+          one_hot_operators(), places_operators(), recurrent_operators(),
+          roi_align_operators(), sequence_operators(), spectrum_operators(),
+          value_shapes_operators()}) {
       rows.insert(rows.end(), family.begin(), family.end());
     }
     std::sort(rows.begin(), rows.end(),

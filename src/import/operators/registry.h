@@ -29,6 +29,17 @@ std::span<const OperatorRow> scatter_operators();
 std::span<const OperatorRow> window_operators();
 std::span<const OperatorRow> ranking_operators();
 std::span<const OperatorRow> control_operators();
+std::span<const OperatorRow> bits_operators();
+std::span<const OperatorRow> extremes_operators();
+std::span<const OperatorRow> loop_operators();
+std::span<const OperatorRow> ngrams_operators();
+std::span<const OperatorRow> one_hot_operators();
+std::span<const OperatorRow> places_operators();
+std::span<const OperatorRow> recurrent_operators();
+std::span<const OperatorRow> roi_align_operators();
+std::span<const OperatorRow> sequence_operators();
+std::span<const OperatorRow> spectrum_operators();
+std::span<const OperatorRow> value_shapes_operators();
 std::span<const OperatorRow> quantisation_operators();
 
 /// All rows, sorted by name.
