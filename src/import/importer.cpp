@@ -182,7 +182,10 @@ View Importer::add_constant(const std::string& name, ConstantPtr data,
   draft.data = std::move(data);
   draft_.tensors.push_back(std::move(draft));
   const auto id = static_cast<TensorId>(draft_.tensors.size()) - 1;
-  return whole_tensor(id, draft_.tensors.back().tensor.type, draft_.tensors.back().shape);
+  const Draft& made = draft_.tensors.back();
+  View view = whole_tensor(id, made.tensor.type, made.shape);
+  view.code = made.data->code;
+  return view;
 }
 
 bool Importer::from_input(const View& view) const {
@@ -398,7 +401,9 @@ void Importer::bind_input(const OnnxPort& port) {
   draft.from_input = draft.data != nullptr;
   draft_.inputs.push_back({port.name, draft.tensor.source, draft.shape, draft.data != nullptr});
   const auto id = static_cast<TensorId>(draft_.tensors.size());
-  values_[port.name] = whole_tensor(id, port.type, draft.shape);
+  View& value = values_[port.name];
+  value = whole_tensor(id, port.type, draft.shape);
+  value.code = port.code;
   draft_.tensors.push_back(std::move(draft));
 }
 
@@ -482,7 +487,7 @@ void Importer::bind_inputs() {
       values_[name] = add_constant(name, data, name);
       continue;
     }
-    OnnxPort port{name, data->type, std::vector<OnnxDim>{}};
+    OnnxPort port{name, data->type, std::vector<OnnxDim>{}, data->code};
     for (const int64_t extent : data->shape) port.shape->push_back({extent, ""});
     bind_input(port);
   }
@@ -491,7 +496,7 @@ void Importer::bind_inputs() {
 void Importer::check_operators(const std::vector<OnnxNode>& nodes) const {
   std::vector<Diagnostic> wrong;
   for (const OnnxNode& node : nodes) {
-    if (node.domain.empty() && find_operator(node.op) != nullptr) continue;
+    if (find_operator(node.full_name()) != nullptr) continue;
     std::string message = node.domain.empty()
                               ? fmt::format("operator {} (node '{}') is not supported",
                                             shown(node.op), shown(node.name))
@@ -543,7 +548,7 @@ void Importer::convert_node(const OnnxNode& node, int group) {
         signature_fault(node, [this](const std::string& name) { return value(name).type; });
     if (!fault.empty()) throw Error(ExitCode::rejected, fault);
     check_ranks("input", node.inputs);
-    find_operator(node.op)->convert(view);
+    find_operator(node.full_name())->convert(view);
     if (const std::string left = view.unread(); !left.empty())
       throw Error(ExitCode::rejected, left);
   });
@@ -709,11 +714,11 @@ std::optional<double> Importer::density(const std::string& name, float fill) con
 
 Program import_onnx_bytes(std::string_view bytes, const std::string& path,
                           const ImportOptions& options) {
-  return Importer(parse_onnx(bytes, path), options).run();
+  return Importer(parse_onnx(bytes, path, options.follow_links), options).run();
 }
 
 Program import_onnx(const std::string& path, const ImportOptions& options) {
-  return Importer(load_onnx(path), options).run();
+  return Importer(load_onnx(path, options.follow_links), options).run();
 }
 
 }  // namespace fuseflow

@@ -204,6 +204,8 @@ class NodeImport {
   int64_t tensor_extent(TensorId tensor, size_t dim) const {
     return importer_.tensor_extent(tensor, dim);
   }
+  /// After define(): output i is of ONNX's element type `code`, which its own type only stores.
+  void mark_code(int i, int code);
   /// The element type of ONNX data type `code`.
   ElementType onnx_type(int64_t code) const;
   /// A row-major regrouping as a product with a 0/1 matrix: the last resort.

@@ -105,7 +105,7 @@ std::string NodeImport::unread() const {
   }
   for (int i = 0; i < input_count(); ++i) {
     if (node_.inputs[static_cast<size_t>(i)].empty() || asked_inputs_.contains(i)) continue;
-    const OperatorDefinition* definition = definition_at(node_.op, node_.opset);
+    const OperatorDefinition* definition = definition_at(node_.full_name(), node_.opset);
     const auto at = static_cast<size_t>(i);
     const bool named = definition != nullptr && at < definition->inputs.size();
     return fmt::format("input {}{} is not supported", i,
@@ -192,6 +192,13 @@ void NodeImport::rank_output(int i, Ranking ranking) {
   const std::string& name = output_name(i);
   View view = importer_.value(name);
   view.ranking = std::make_shared<const Ranking>(std::move(ranking));
+  importer_.set_value(name, std::move(view));
+}
+
+void NodeImport::mark_code(int i, int code) {
+  const std::string& name = output_name(i);
+  View view = importer_.value(name);
+  view.code = code;
   importer_.set_value(name, std::move(view));
 }
 

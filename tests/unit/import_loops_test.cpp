@@ -1,5 +1,6 @@
-// Loops, scans, sequences and recurrent operators: what they give when they are unrolled, and what is
-// refused. Results are worked out by hand; those of LSTM, GRU and RNN by the equations of ONNX's text.
+// Loops, scans, sequences and recurrent operators: what they give when they are unrolled, and what
+// is refused. Results are worked out by hand; those of LSTM, GRU and RNN by the equations of ONNX's
+// text.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,8 +13,7 @@ namespace {
 using Floats = std::vector<float>;
 
 Floats values_of(const std::string& graph, const std::string& x = "values(1, 2, 3, 4, 5, 6)") {
-  const onnx::ModelProto model =
-      onnx_of("<ir_version: 10, opset_import: [\"\" : 18]> g " + graph);
+  const onnx::ModelProto model = onnx_of("<ir_version: 10, opset_import: [\"\" : 18]> g " + graph);
   ImportOptions options;
   options.bindings["x"] = parse_binding(x);
   return result_of(import_by_file(model, options));
@@ -71,10 +71,11 @@ TEST(ImportLoop, Refused) {
   expect_fault(loop("3", "m = ReduceMax<keepdims = 0>(e) d = Cast<to = 9>(m)"),
                "goes on after iteration 0 depends on values that the program computes");
   expect_fault(loop("1099511627776", "d = Identity(c)"), "too many nodes");
-  expect_fault("(float[2,3] x) => (float[2,3] y) { m = ReduceMax<keepdims = 0>(x) "
-               "n = Cast<to = 7>(m) y = Loop<body = b (int64 i, bool c, float[2,3] a) => "
-               "(bool d, float[2,3] e) { d = Identity(c) e = Identity(a) }>(n, \"\", x) }",
-               "the number of iterations");
+  expect_fault(
+      "(float[2,3] x) => (float[2,3] y) { m = ReduceMax<keepdims = 0>(x) "
+      "n = Cast<to = 7>(m) y = Loop<body = b (int64 i, bool c, float[2,3] a) => "
+      "(bool d, float[2,3] e) { d = Identity(c) e = Identity(a) }>(n, \"\", x) }",
+      "the number of iterations");
 }
 
 TEST(ImportScan, GoesAlongAnAxis) {
@@ -96,8 +97,9 @@ TEST(ImportScan, GoesAlongAnAxis) {
 }
 
 TEST(ImportSequences, AreListsOfValues) {
-  const std::string split = "(float[2,3] x) => (float y) <int64 one = {1}, int64 last = {-1}> { "
-                            "q = SplitToSequence<axis = 1, keepdims = 0>(x) ";
+  const std::string split =
+      "(float[2,3] x) => (float y) <int64 one = {1}, int64 last = {-1}> { "
+      "q = SplitToSequence<axis = 1, keepdims = 0>(x) ";
   EXPECT_EQ(values_of(split + "y = SequenceAt(q, one) }"), (Floats{2, 5}));
   EXPECT_EQ(values_of(split + "r = SequenceErase(q, one) y = SequenceAt(r, last) }"),
             (Floats{3, 6}));
@@ -142,10 +144,11 @@ TEST(ImportRecurrent, Rnn) {
       values_of(weights + "y, e = RNN<direction = \"reverse\">(x, w, r, b, \"\", h) }", kSteps),
       {static_cast<float>(to_front), static_cast<float>(from_end)});
   const auto affine = [](double v) { return 0.5 * v + 0.25; };
-  expect_near(values_of(weights + "y, e = RNN<activations = [\"Affine\"], activation_alpha = [0.5], "
-                                  "activation_beta = [0.25]>(x, w, r) }",
-                        kSteps),
-              {static_cast<float>(affine(1)), static_cast<float>(affine(-2 + 3 * affine(1)))});
+  expect_near(
+      values_of(weights + "y, e = RNN<activations = [\"Affine\"], activation_alpha = [0.5], "
+                          "activation_beta = [0.25]>(x, w, r) }",
+                kSteps),
+      {static_cast<float>(affine(1)), static_cast<float>(affine(-2 + 3 * affine(1)))});
 }
 
 TEST(ImportRecurrent, GruResetsBeforeOrAfterTheProduct) {
@@ -200,8 +203,9 @@ TEST(ImportRecurrent, Lstm) {
 }
 
 TEST(ImportRecurrent, Refused) {
-  const std::string weights = "(float[2,3] x) => (float y) <float[1,1,1] w = {2}> { "
-                              "s = Constant<value_ints = [6, 1, 1]>() t = Reshape(x, s) ";
+  const std::string weights =
+      "(float[2,3] x) => (float y) <float[1,1,1] w = {2}> { "
+      "s = Constant<value_ints = [6, 1, 1]>() t = Reshape(x, s) ";
   expect_fault(weights + "y = RNN<activations = [\"Sine\"]>(t, w, w) }",
                "activation 'sine' is unknown, expected one of affine");
   expect_fault(weights + "y = RNN<direction = \"both\">(t, w, w) }", "direction 'both' is unknown");

@@ -13,8 +13,7 @@ namespace {
 using Values = std::vector<float>;
 
 Program selected(const std::string& graph, const std::map<std::string, std::string>& binds) {
-  const onnx::ModelProto model =
-      onnx_of("<ir_version: 10, opset_import: [\"\" : 26]> g " + graph);
+  const onnx::ModelProto model = onnx_of("<ir_version: 10, opset_import: [\"\" : 26]> g " + graph);
   ImportOptions options;
   for (const auto& [name, source] : binds) options.bindings[name] = parse_binding(source);
   return import_by_file(model, options);
@@ -68,10 +67,10 @@ TEST(ImportCumProd, AllFour) {
 
 TEST(ImportValueShapes, OfBoundData) {
   // What decides a shape becomes constant; the rest of the program computes as ever.
-  const Program program =
-      selected("(float[2,3] x, bool[3] c) => (float[2,2] y) { z = Compress<axis = 1>(x, c) "
-               "y = Neg(z) }",
-               {{"x", "values(3, 1, 3, -2, -2, -5)"}, {"c", "values(1, 0, 1)"}});
+  const Program program = selected(
+      "(float[2,3] x, bool[3] c) => (float[2,2] y) { z = Compress<axis = 1>(x, c) "
+      "y = Neg(z) }",
+      {{"x", "values(3, 1, 3, -2, -2, -5)"}, {"c", "values(1, 0, 1)"}});
   EXPECT_EQ(result_of(program), (Values{-3, -3, 2, 5}));
   EXPECT_LT(find_tensor(program, "c"), 0);
   EXPECT_EQ(chosen("(float[2,3] x) => (float y) { y, i, j, k = Unique(x) }"),
@@ -89,9 +88,9 @@ TEST(ImportValueShapes, OfBoundData) {
 TEST(ImportBits, ConstantsAndComputedBytes) {
   const auto both = [](const std::string& op, const std::string& type, const std::string& a,
                        const std::string& b) {
-    return result_of(selected("(" + type + "[3] a, " + type + "[3] b) => (" + type +
-                                  "[3] y) { y = " + op + "(a, b) }",
-                              {{"a", a}, {"b", b}}));
+    return result_of(selected(
+        "(" + type + "[3] a, " + type + "[3] b) => (" + type + "[3] y) { y = " + op + "(a, b) }",
+        {{"a", a}, {"b", b}}));
   };
   for (const std::string type : {"int8", "int64"}) {  // computed; folded
     EXPECT_EQ(both("BitwiseAnd", type, "values(12, -1, 7)", "values(10, 5, -8)"),

@@ -30,8 +30,8 @@ constexpr size_t kMaxNames = size_t{1} << 28;  ///< characters of prefixes of in
 /// Builds the plain model out of the protobuf.
 class Loader {
  public:
-  Loader(std::shared_ptr<const onnx::ModelProto> proto, std::string path)
-      : proto_(std::move(proto)), tensors_{path, proto_} {
+  Loader(std::shared_ptr<const onnx::ModelProto> proto, std::string path, bool follow_links)
+      : proto_(std::move(proto)), tensors_{path, proto_, follow_links} {
     model_.path = std::move(path);
   }
 
@@ -153,6 +153,7 @@ class Loader {
     const auto& type = info.type().tensor_type();
     result.type = element_type_of(type.elem_type(), "'" + shown(info.name()) + "'");
     note_type(type.elem_type());
+    result.code = is_stored_wider(type.elem_type()) ? type.elem_type() : 0;
     if (!type.has_shape()) return result;
     result.shape.emplace();
     for (const auto& d : type.shape().dim()) {
@@ -454,7 +455,7 @@ class Loader {
 
 }  // namespace
 
-OnnxModel parse_onnx(std::string_view bytes, const std::string& path) {
+OnnxModel parse_onnx(std::string_view bytes, const std::string& path, bool follow_links) {
   auto proto = std::make_shared<onnx::ModelProto>();
   bool good =
       bytes.size() <= static_cast<size_t>(std::numeric_limits<int>::max()) && !bytes.empty();
@@ -471,12 +472,12 @@ OnnxModel parse_onnx(std::string_view bytes, const std::string& path) {
     if (why.empty()) why = "not an ONNX model: the protobuf is truncated or malformed";
     throw Error(ExitCode::rejected, Location{path}, std::move(why));
   }
-  return Loader(std::move(proto), path).load();
+  return Loader(std::move(proto), path, follow_links).load();
 }
 
-OnnxModel load_onnx(const std::string& path) {
+OnnxModel load_onnx(const std::string& path, bool follow_links) {
   const MappedFile file(path);
-  return parse_onnx(file.bytes(), path == "-" ? "<stdin>" : path);
+  return parse_onnx(file.bytes(), path == "-" ? "<stdin>" : path, follow_links);
 }
 
 }  // namespace fuseflow

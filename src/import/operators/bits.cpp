@@ -92,9 +92,9 @@ View byte_by_byte(NodeImport& node, Op op) {
   for (int place = 0; place < 8; ++place) {
     const int32_t left = bit(first, unsigned_byte(first, first.use(x)), place);
     const int32_t right = bit(first, unsigned_byte(first, first.use(y)), place);
-    const int32_t weighted = first.apply(
-        Op::where, {first.apply(op, {left, right}), first.constant(static_cast<float>(1 << place)),
-                    first.constant(0)});
+    const int32_t weighted =
+        first.apply(Op::where, {first.apply(op, {left, right}),
+                                first.constant(static_cast<float>(1 << place)), first.constant(0)});
     sum = sum < 0 ? weighted : first.apply(Op::add, {sum, weighted});
   }
   std::vector<int> labels;
@@ -165,9 +165,8 @@ View shifted_bytes(NodeImport& node, bool left) {
   const int x = k.broadcast(node.input(0), rank);
   const int y = k.broadcast(node.input(1), rank);
   const int32_t power = k.apply(Op::pow, {k.constant(2), k.use(y)});
-  const int32_t root =
-      left ? unsigned_byte(k, k.apply(Op::mul, {k.use(x), power}))
-           : k.apply(Op::floor, {k.apply(Op::div, {k.use(x), power})});
+  const int32_t root = left ? unsigned_byte(k, k.apply(Op::mul, {k.use(x), power}))
+                            : k.apply(Op::floor, {k.apply(Op::div, {k.use(x), power})});
   std::vector<int> labels;
   for (int d = 0; d < rank; ++d) labels.push_back(shape[static_cast<size_t>(d)] == 1 ? -1 : d);
   return k.result(labels, root, node.input(0).type);
@@ -185,7 +184,8 @@ void bit_shift(NodeImport& node) {
     const auto shift = [&](int64_t x, int64_t by) {
       if (by < 0) node.reject(fmt::format("a shift by {}, expected 0 or more", by));
       if (left) return shifted_left(node, x, by, type);
-      return by > 63 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(x) >> static_cast<uint64_t>(by));
+      return by > 63 ? 0
+                     : static_cast<int64_t>(static_cast<uint64_t>(x) >> static_cast<uint64_t>(by));
     };
     return node.output_constant(0, folded(node, *a, *b, shift));
   }
@@ -211,8 +211,9 @@ void bit_cast(NodeImport& node) {
   if (element_bytes(x.type) == 1 && element_bytes(type) == 1) return cast_bytes(node, type);
   const ConstantPtr data = node.try_constant(0);
   if (!data) {
-    node.reject("the bits of values that the program computes, or of data, cannot be told; "
-                "expected constants, an integer input of the model, or types of 8 bits");
+    node.reject(
+        "the bits of values that the program computes, or of data, cannot be told; "
+        "expected constants, an integer input of the model, or types of 8 bits");
   }
   const bool from_float = x.type == ElementType::f32;
   const bool known = to == kUint16 || to == kInt16 || to == kInt32 || to == kUint32 ||
@@ -241,8 +242,9 @@ constexpr OperatorRow kBitsRows[] = {
     {"BitCast", bit_cast, "floating-point values that are not constant; types of 64 bits"},
     {"BitShift", bit_shift, kWideNote},
     {"BitwiseAnd", bitwise<Op::logical_and>, kWideNote},
-    {"BitwiseNot", bitwise_not, "integers of more than 8 bits that the program computes; unsigned "
-                                "ones of more than 8 bits"},
+    {"BitwiseNot", bitwise_not,
+     "integers of more than 8 bits that the program computes; unsigned "
+     "ones of more than 8 bits"},
     {"BitwiseOr", bitwise<Op::logical_or>, kWideNote},
     {"BitwiseXor", bitwise<Op::logical_xor>, kWideNote},
 };

@@ -1,5 +1,5 @@
-// ArgMax, ArgMin and Hardmax: where the extreme is. The extreme first, then the first (or last) place
-// that equals it, by a comparison of coordinates.
+// ArgMax, ArgMin and Hardmax: where the extreme is. The extreme first, then the first (or last)
+// place that equals it, by a comparison of coordinates.
 #include <fmt/format.h>
 
 #include "import/importer.h"
@@ -45,8 +45,7 @@ void arg_extreme(NodeImport& node) {
 
 /// 1 where the first maximum along `axis` is, 0 elsewhere.
 View first_maximum(NodeImport& node, const View& x, int axis) {
-  const View place =
-      node.helper("place", extreme_place(node, x, axis, Reduction::max, false));
+  const View place = node.helper("place", extreme_place(node, x, axis, Reduction::max, false));
   const std::vector<int> labels = all_labels(x.rank());
   Kernel k = node.kernel();
   const int p = k.operand(place, labels);

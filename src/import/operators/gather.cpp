@@ -205,8 +205,9 @@ void reverse_sequence(NodeImport& node) {
   const int64_t steps = x.extent(time);
   const auto lengths = node.ints_input(1, "the lengths of the sequences");
   if (time == batch || static_cast<int64_t>(lengths.size()) != x.extent(batch)) {
-    node.reject(fmt::format("{} lengths of sequences along axis {} in a batch along axis {} of [{}]",
-                            lengths.size(), time, batch, fmt::join(x.shape(), ",")));
+    node.reject(
+        fmt::format("{} lengths of sequences along axis {} in a batch along axis {} of [{}]",
+                    lengths.size(), time, batch, fmt::join(x.shape(), ",")));
   }
   std::vector<int64_t> places;
   for (size_t b = 0; b < lengths.size(); ++b) {
@@ -228,10 +229,10 @@ void reverse_sequence(NodeImport& node) {
   std::vector<int64_t> shape = turned.shape();
   std::vector<int64_t> rows(shape.begin() + 2, shape.end());
   rows.insert(rows.begin(), shape[0] * shape[1]);
-  View result = node.reshaped(
-      select_elements(node, node.reshaped(turned, rows), places, 0), shape);
+  View result = node.reshaped(select_elements(node, node.reshaped(turned, rows), places, 0), shape);
   std::vector<int> back(order.size());
-  for (size_t d = 0; d < order.size(); ++d) back[static_cast<size_t>(order[d])] = static_cast<int>(d);
+  for (size_t d = 0; d < order.size(); ++d)
+    back[static_cast<size_t>(order[d])] = static_cast<int>(d);
   transpose(result, back);
   node.output(0, std::move(result));
 }
@@ -253,6 +254,17 @@ View select_elements(NodeImport& node, const View& data, const std::vector<int64
       node, "select",
       selection_matrix(indices, {static_cast<int64_t>(indices.size())}, data.extent(axis)));
   return node.helper("rows", chosen_sum(node, matrix, {axis, kSource}, data, axis));
+}
+
+View gathered_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
+                       int axis) {
+  if (const auto affine = progression(indices)) {
+    const auto count = static_cast<int64_t>(indices.size());
+    return node.sliced(data, axis, affine->first, affine->second, count);
+  }
+  if (const auto digits = digits_of(indices))
+    return picked(node.single_axis(data, axis), axis, indices[0], *digits);
+  return select_elements(node, data, indices, axis);
 }
 
 std::span<const OperatorRow> gather_operators() {

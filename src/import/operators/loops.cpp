@@ -1,5 +1,5 @@
-// Loop and Scan, unrolled: each iteration is the body's nodes once more, whose inputs are set to the
-// values of the iteration. How often a loop runs must be known at import.
+// Loop and Scan, unrolled: each iteration is the body's nodes once more, whose inputs are set to
+// the values of the iteration. How often a loop runs must be known at import.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,8 +32,7 @@ View with_dimension(View value, int at) {
 void output_stacked(NodeImport& node, int output, const std::vector<View>& each, int64_t axis) {
   if (!node.has_output(output)) return;
   if (each.empty()) {
-    node.reject(
-        fmt::format("output {} collects values of iterations, but there is none", output));
+    node.reject(fmt::format("output {} collects values of iterations, but there is none", output));
   }
   std::vector<View> parts;
   const int at = node.axis(axis, each[0].rank() + 1);
@@ -144,12 +143,12 @@ struct ScanState {
   int64_t steps = 0;
   std::vector<View> states;
   std::vector<View> inputs;
-  std::vector<int> axes;                      ///< by input
-  std::vector<bool> input_backwards;          ///< by input
-  std::vector<int64_t> output_axes;           ///< by collected result
-  std::vector<bool> output_backwards;         ///< by collected result
-  std::vector<std::vector<View>> collected;   ///< by result, by step
-  bool batched = false;                       ///< opset 8: a batch of one around everything
+  std::vector<int> axes;                     ///< by input
+  std::vector<bool> input_backwards;         ///< by input
+  std::vector<int64_t> output_axes;          ///< by collected result
+  std::vector<bool> output_backwards;        ///< by collected result
+  std::vector<std::vector<View>> collected;  ///< by result, by step
+  bool batched = false;                      ///< opset 8: a batch of one around everything
 };
 
 View element(NodeImport& node, const View& value, int axis, int64_t place) {
@@ -183,10 +182,8 @@ void scan_step(NodeImport& node, const std::shared_ptr<ScanState>& scan) {
   const size_t states = scan->states.size();
   for (size_t s = 0; s < states; ++s) importer.set_value(names[s], scan->states[s]);
   for (size_t i = 0; i < scan->inputs.size(); ++i) {
-    const int64_t place =
-        scan->input_backwards[i] ? scan->steps - 1 - scan->step : scan->step;
-    importer.set_value(names[states + i],
-                       element(node, scan->inputs[i], scan->axes[i], place));
+    const int64_t place = scan->input_backwards[i] ? scan->steps - 1 - scan->step : scan->step;
+    importer.set_value(names[states + i], element(node, scan->inputs[i], scan->axes[i], place));
   }
   importer.go_on_with(*scan->body, node.onnx(), [scan](NodeImport& later) {
     const auto& outputs = scan->body->outputs;
@@ -221,20 +218,19 @@ void read_scan(NodeImport& node, ScanState& scan) {
   const OnnxGraph& body = *scan.body;
   if (body.inputs.size() != states + scan.inputs.size() || body.outputs.size() < states ||
       static_cast<size_t>(node.output_count()) > body.outputs.size()) {
-    node.reject(
-        fmt::format("a body of {} inputs and {} outputs does not fit {} states, {} scanned inputs "
-                    "and {} results",
-                    body.inputs.size(), body.outputs.size(), states, scan.inputs.size(),
-                    node.output_count()));
+    node.reject(fmt::format(
+        "a body of {} inputs and {} outputs does not fit {} states, {} scanned inputs "
+        "and {} results",
+        body.inputs.size(), body.outputs.size(), states, scan.inputs.size(), node.output_count()));
   }
   const size_t results = body.outputs.size() - states;
   scan.collected.resize(results);
-  scan.input_backwards = backwards(node, scan.batched ? "directions" : "scan_input_directions",
-                                   scan.inputs.size());
+  scan.input_backwards =
+      backwards(node, scan.batched ? "directions" : "scan_input_directions", scan.inputs.size());
   scan.output_backwards = scan.batched ? std::vector<bool>(results, false)
                                        : backwards(node, "scan_output_directions", results);
-  scan.output_axes = scan.batched ? std::vector<int64_t>(results, 0)
-                                  : list_for(node, "scan_output_axes", results);
+  scan.output_axes =
+      scan.batched ? std::vector<int64_t>(results, 0) : list_for(node, "scan_output_axes", results);
   const auto axes = scan.batched ? std::vector<int64_t>(scan.inputs.size(), 0)
                                  : list_for(node, "scan_input_axes", scan.inputs.size());
   for (size_t i = 0; i < scan.inputs.size(); ++i) {
@@ -281,7 +277,7 @@ void scan_node(NodeImport& node) {
 struct MapState {
   std::shared_ptr<const OnnxGraph> body;
   size_t place = 0;
-  std::vector<View> inputs;              ///< sequences, or tensors that all elements share
+  std::vector<View> inputs;  ///< sequences, or tensors that all elements share
   size_t length = 0;
   std::vector<std::vector<View>> results;
 };

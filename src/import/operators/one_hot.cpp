@@ -1,4 +1,5 @@
-// OneHot: a comparison of indices, constant or computed, with the coordinate along the new dimension.
+// OneHot: a comparison of indices, constant or computed, with the coordinate along the new
+// dimension.
 #include <fmt/format.h>
 
 #include "import/importer.h"
@@ -35,8 +36,7 @@ void one_hot(NodeImport& node) {
   const int off = k.operand(others, {});
   const int on = k.operand(chosen, {});
   const int32_t negative = k.apply(Op::lt, {k.use(i), k.constant(0)});
-  const int32_t from_end =
-      k.apply(Op::add, {k.use(i), k.constant(static_cast<float>(depth))});
+  const int32_t from_end = k.apply(Op::add, {k.use(i), k.constant(static_cast<float>(depth))});
   const int32_t place = k.apply(Op::where, {negative, from_end, k.use(i)});
   const int32_t here = k.apply(Op::eq, {place, k.coordinate(axis)});
   const int32_t root = k.apply(Op::where, {here, k.use(on), k.use(off)});

@@ -20,9 +20,7 @@ constexpr int kBlock = 2000;
 struct Blocks {
   int64_t image = 0, block = 0, stride = 1, dilation = 1, begin = 0, end = 0;
 
-  int64_t count() const {
-    return (image + begin + end - dilation * (block - 1) - 1) / stride + 1;
-  }
+  int64_t count() const { return (image + begin + end - dilation * (block - 1) - 1) / stride + 1; }
 };
 
 std::vector<Blocks> blocks_of(const NodeImport& node) {
@@ -111,8 +109,7 @@ void col2im(NodeImport& node) {
   }
   const int o = k.operand(columns, from);
   int32_t value = k.use(o);
-  for (const int place : places)
-    value = k.apply(Op::where, {k.use(place), value, k.constant(0)});
+  for (const int place : places) value = k.apply(Op::where, {k.use(place), value, k.constant(0)});
   node.define(0, k.result(all_labels(2 + rank), k.reduce(Reduction::sum, summed, value), x.type));
 }
 
@@ -150,8 +147,8 @@ void max_unpool(NodeImport& node) {
   if (size > kMaxFoldedElements || node.input(1).shape() != x.shape())
     node.reject("the places do not fit the values, or the result is too large");
   Expansion body(node);
-  const auto zeros = body.constant(
-      constant_values(std::vector<float>(static_cast<size_t>(size)), {size}, x.type));
+  const auto zeros =
+      body.constant(constant_values(std::vector<float>(static_cast<size_t>(size)), {size}, x.type));
   const auto places = body.reshape(body.input(1), {x.size()});
   const auto values = body.reshape(body.input(0), {x.size()});
   const auto flat = body.add("ScatterElements", {zeros, places, values});

@@ -96,9 +96,9 @@ class Recurrence {
       : node_(node), body_(node), gates_(gates), type_(node.input(0).type) {
     const std::string direction = node.text("direction", "forward");
     if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
-      node.reject(fmt::format(
-          "direction '{}' is unknown, expected forward, reverse or bidirectional",
-          shown(direction)));
+      node.reject(
+          fmt::format("direction '{}' is unknown, expected forward, reverse or bidirectional",
+                      shown(direction)));
     }
     backwards_ = direction == "bidirectional" ? std::vector<bool>{false, true}
                                               : std::vector<bool>{direction == "reverse"};
@@ -134,7 +134,8 @@ class Recurrence {
     Name hidden, cell;  ///< [batch, hidden]; no cell: empty
   };
 
-  /// One step: `x` is the product of the step's input with W, plus W's bias ([batch, gates*hidden]).
+  /// One step: `x` is the product of the step's input with W, plus W's bias ([batch,
+  /// gates*hidden]).
   virtual State step(int64_t direction, const Name& x, const State& before) = 0;
   virtual bool has_cell() const { return false; }
 
@@ -188,8 +189,7 @@ class Recurrence {
   /// Gates `first` to `last` of R's bias (the second half of input B); empty if there is none.
   Name recurrent_bias(int64_t d, int64_t first, int64_t last) {
     const Name b = of_direction(3, d, {2 * gates_ * hidden_});
-    return b.empty() ? b
-                     : body_.slice(b, 0, (gates_ + first) * hidden_, (gates_ + last) * hidden_);
+    return b.empty() ? b : body_.slice(b, 0, (gates_ + first) * hidden_, (gates_ + last) * hidden_);
   }
 
   NodeImport& node_;
@@ -255,7 +255,8 @@ class Recurrence {
                          {batch_, hidden_});
   }
 
-  /// The products of all steps with W of the direction, with its bias: [steps, batch, gates*hidden].
+  /// The products of all steps with W of the direction, with its bias: [steps, batch,
+  /// gates*hidden].
   Name weighted_inputs(int64_t d) {
     const Name w = of_direction(1, d, {gates_ * hidden_, inputs_});
     const Name product = body_.add("MatMul", {x_, body_.transpose(w, {1, 0})});
@@ -269,8 +270,7 @@ class Recurrence {
     std::vector<Name> sequence(static_cast<size_t>(steps_));
     for (int64_t s = 0; s < steps_; ++s) {
       const int64_t t = backwards_[static_cast<size_t>(d)] ? steps_ - 1 - s : s;
-      const Name x =
-          body_.reshape(body_.slice(inputs, 0, t, t + 1), {batch_, gates_ * hidden_});
+      const Name x = body_.reshape(body_.slice(inputs, 0, t, t + 1), {batch_, gates_ * hidden_});
       Name& y = sequence[static_cast<size_t>(t)];
       y = guarded_step(d, t, x, state);
       y = body_.reshape(y, {1, batch_, hidden_});

@@ -50,11 +50,9 @@ View axis_weights(NodeImport& node, const View& regions, const RoiAxis& axis, co
     const int32_t step = k.apply(Op::div, {length, number(static_cast<double>(axis.bins))});
     const int32_t at = k.apply(Op::add, {scaled(begin), k.apply(Op::mul, {bin, step})});
     const auto most = static_cast<double>(axis.extent - 1);
-    const int32_t clamped =
-        k.apply(Op::min, {k.apply(Op::max, {at, number(0)}), number(most)});
+    const int32_t clamped = k.apply(Op::min, {k.apply(Op::max, {at, number(0)}), number(most)});
     const int32_t distance = k.apply(Op::abs, {k.apply(Op::sub, {clamped, k.coordinate(2)})});
-    const int32_t hat =
-        k.apply(Op::max, {k.apply(Op::sub, {number(1), distance}), number(0)});
+    const int32_t hat = k.apply(Op::max, {k.apply(Op::sub, {number(1), distance}), number(0)});
     const int32_t above = k.apply(Op::ge, {at, number(-1)});
     const int32_t below = k.apply(Op::le, {at, number(static_cast<double>(axis.extent))});
     const int32_t near = k.apply(Op::logical_and, {above, below});
@@ -69,23 +67,24 @@ void roi_align(NodeImport& node) {
   const View& x = node.input(0);
   const View& regions = node.input(1);
   if (x.rank() != 4 || regions.rank() != 2 || regions.extent(1) != 4)
-    node.reject(fmt::format("an image of shape [{}] and regions of shape [{}], expected 4 "
-                            "dimensions and [regions,4]",
-                            fmt::join(x.shape(), ","), fmt::join(regions.shape(), ",")));
+    node.reject(
+        fmt::format("an image of shape [{}] and regions of shape [{}], expected 4 "
+                    "dimensions and [regions,4]",
+                    fmt::join(x.shape(), ","), fmt::join(regions.shape(), ",")));
   if (node.text("mode", "avg") != "avg") node.reject("mode max is not supported, expected avg");
   RoiForm form;
-  const std::string coordinates =
-      node.text("coordinate_transformation_mode",
-                node.opset() < 16 ? "output_half_pixel" : "half_pixel");
+  const std::string coordinates = node.text("coordinate_transformation_mode",
+                                            node.opset() < 16 ? "output_half_pixel" : "half_pixel");
   if (coordinates != "half_pixel" && coordinates != "output_half_pixel")
     node.reject(fmt::format("coordinate_transformation_mode '{}' is unknown", shown(coordinates)));
   form.half_pixel = coordinates == "half_pixel";
   form.scale = node.real("spatial_scale", 1);
   form.samples = node.integer("sampling_ratio", 0);
   if (form.samples < 1 || form.samples > 64) {
-    node.reject(fmt::format("sampling_ratio {}, expected a number of samples from 1 to 64 (0 "
-                            "depends on the values of the regions)",
-                            form.samples));
+    node.reject(
+        fmt::format("sampling_ratio {}, expected a number of samples from 1 to 64 (0 "
+                    "depends on the values of the regions)",
+                    form.samples));
   }
   const RoiAxis rows{node.integer("output_height", 1), x.extent(2), 1, 3};
   const RoiAxis columns{node.integer("output_width", 1), x.extent(3), 0, 2};
@@ -103,10 +102,9 @@ void roi_align(NodeImport& node) {
   const int a = k.operand(images, {0, 1, kHeight, kWidth});
   const int b = k.operand(down, {0, 2, kHeight});
   const int c = k.operand(across, {0, 3, kWidth});
-  const int32_t product =
-      k.apply(Op::mul, {k.apply(Op::mul, {k.use(a), k.use(b)}), k.use(c)});
-  node.define(0, k.result({0, 1, 2, 3}, k.reduce(Reduction::sum, {kHeight, kWidth}, product),
-                          x.type));
+  const int32_t product = k.apply(Op::mul, {k.apply(Op::mul, {k.use(a), k.use(b)}), k.use(c)});
+  node.define(0,
+              k.result({0, 1, 2, 3}, k.reduce(Reduction::sum, {kHeight, kWidth}, product), x.type));
 }
 
 constexpr OperatorRow kRoiAlignRows[] = {

@@ -1,5 +1,5 @@
-// Sequences of tensors, whose lengths are always known: lists of values. Optionals that hold a value
-// are that value.
+// Sequences of tensors, whose lengths are always known: lists of values. Optionals that hold a
+// value are that value.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

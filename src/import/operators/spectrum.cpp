@@ -1,5 +1,5 @@
-// Fourier transforms as products with constant matrices, and the constants that go with them: window
-// functions and the weights of mel bands.
+// Fourier transforms as products with constant matrices, and the constants that go with them:
+// window functions and the weights of mel bands.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -64,9 +64,10 @@ void dft(NodeImport& node) {
   View x = node.input(0);
   const int rank = x.rank();
   if (rank < 2 || x.extent(rank - 1) < 1 || x.extent(rank - 1) > 2) {
-    node.reject(fmt::format("shape [{}], expected real numbers (1) or complex ones (2) in the last "
-                            "dimension",
-                            fmt::join(x.shape(), ",")));
+    node.reject(
+        fmt::format("shape [{}], expected real numbers (1) or complex ones (2) in the last "
+                    "dimension",
+                    fmt::join(x.shape(), ",")));
   }
   int64_t given = node.opset() < 20 ? node.integer("axis", 1) : -2;
   if (node.opset() >= 20 && node.has_input(2)) given = count_input(node, 2, "the axis");
@@ -103,9 +104,10 @@ void dft(NodeImport& node) {
 void stft(NodeImport& node) {
   const View x = node.simple(node.input(0), "whole");
   if (x.rank() != 3 || x.extent(2) < 1 || x.extent(2) > 2) {
-    node.reject(fmt::format("a signal of shape [{}], expected batch, samples, and real numbers (1) "
-                            "or complex ones (2)",
-                            fmt::join(x.shape(), ",")));
+    node.reject(
+        fmt::format("a signal of shape [{}], expected batch, samples, and real numbers (1) "
+                    "or complex ones (2)",
+                    fmt::join(x.shape(), ",")));
   }
   const int64_t step = count_input(node, 1, "the step");
   Transform t;
@@ -215,7 +217,8 @@ void mel_weight_matrix(NodeImport& node) {
           static_cast<float>(static_cast<double>(part) / static_cast<double>(of));
     };
     if (begin == peak) set(peak, 1, 1);
-    for (int64_t bin = begin; begin < peak && bin <= peak; ++bin) set(bin, bin - begin, peak - begin);
+    for (int64_t bin = begin; begin < peak && bin <= peak; ++bin)
+      set(bin, bin - begin, peak - begin);
     for (int64_t bin = peak; bin < end; ++bin) set(bin, end - bin, end - peak);
   }
   const ElementType type = node.onnx_type(node.integer("output_datatype", 1));

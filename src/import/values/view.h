@@ -48,6 +48,7 @@ inline constexpr int kMostDimensions = 64;
 
 struct View {
   ElementType type = ElementType::f32;
+  int code = 0;  ///< ONNX's number of the element type where `type` only stores it, else 0
   std::vector<std::vector<IndexId>> dims;  ///< the atoms of each dimension
   std::vector<int64_t> atoms;              ///< extent by atom
   std::vector<Expr> nodes;                 ///< children before parents, the root last; over atoms
