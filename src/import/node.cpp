@@ -39,9 +39,21 @@ const std::string& NodeImport::output_name(int i) const {
   reject(fmt::format("has {} outputs, expected at least {}", output_count(), i + 1));
 }
 
-const View& NodeImport::input(int i) const {
+const View& NodeImport::any_input(int i) const {
   if (!has_input(i)) reject(fmt::format("input {} is missing", i));
   return importer_.value(node_.inputs[static_cast<size_t>(i)]);
+}
+
+const View& NodeImport::input(int i) const {
+  const View& view = any_input(i);
+  if (view.sequence) reject(fmt::format("input {} is a sequence, expected a tensor", i));
+  return view;
+}
+
+const std::vector<View>& NodeImport::sequence_input(int i) const {
+  const View& view = any_input(i);
+  if (!view.sequence) reject(fmt::format("input {} is a tensor, expected a sequence", i));
+  return *view.sequence;
 }
 
 ConstantPtr NodeImport::try_constant(int i) const {
@@ -54,6 +66,17 @@ ConstantPtr NodeImport::constant_input(int i, const char* role) const {
     reject(fmt::format(
         "{} (input {}) must be constant; it depends on an input of the model: bind that input "
         "as an integer tensor, or export with constants folded",
+        role, i));
+  }
+  return data;
+}
+
+ConstantPtr NodeImport::deciding_input(int i, const char* role) const {
+  ConstantPtr data = importer_.bound_values(input(i));
+  if (!data) {
+    reject(fmt::format(
+        "the shape of the result depends on {} (input {}), which the program computes; expected a "
+        "constant, or an input of the model, whose values are known",
         role, i));
   }
   return data;
@@ -134,6 +157,12 @@ int NodeImport::axis(int64_t axis, int rank) const {
   if (axis < -rank || axis >= rank)
     reject(fmt::format("axis {} is outside a tensor of rank {}", axis, rank));
   return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+void NodeImport::output_sequence(int i, std::vector<View> tensors, ElementType type) {
+  View value = scalar_view(0, type);
+  value.sequence = std::make_shared<const std::vector<View>>(std::move(tensors));
+  importer_.set_value(output_name(i), std::move(value));
 }
 
 void NodeImport::output(int i, View value) {

@@ -127,13 +127,20 @@ class Loader {
       const bool fresh = model_.initializers.emplace(renamed(name, scope), std::move(data)).second;
       if (!fresh) fail(fmt::format("initializer '{}' is given twice", shown(name)));
     };
-    for (const auto& tensor : graph.initializer())
+    for (const auto& tensor : graph.initializer()) {
       add(tensor.name(), convert_tensor(tensor, tensors_));
+      note_type(tensor.data_type());
+    }
     for (const auto& tensor : graph.sparse_initializer())
       add(tensor.values().name(), convert_sparse(tensor, tensors_));
   }
 
-  OnnxPort port(const onnx::ValueInfoProto& info) const {
+  void note_type(int64_t code) {
+    using T = onnx::TensorProto;
+    model_.unsigned_words |= code == T::UINT16 || code == T::UINT32 || code == T::UINT64;
+  }
+
+  OnnxPort port(const onnx::ValueInfoProto& info) {
     OnnxPort result;
     result.name = info.name();
     if (!info.type().has_tensor_type()) {
@@ -145,6 +152,7 @@ class Loader {
     }
     const auto& type = info.type().tensor_type();
     result.type = element_type_of(type.elem_type(), "'" + shown(info.name()) + "'");
+    note_type(type.elem_type());
     result.code = is_stored_wider(type.elem_type()) ? type.elem_type() : 0;
     if (!type.has_shape()) return result;
     result.shape.emplace();
@@ -170,7 +178,7 @@ class Loader {
     return proto.strings_size() > 0 ? P::STRINGS : P::UNDEFINED;
   }
 
-  OnnxAttribute attribute(const onnx::AttributeProto& proto) const {
+  OnnxAttribute attribute(const onnx::AttributeProto& proto) {
     OnnxAttribute a;
     using P = onnx::AttributeProto;
     using K = OnnxAttribute::Kind;
@@ -178,6 +186,7 @@ class Loader {
       case P::INT:
         a.kind = K::integer;
         a.i = proto.i();
+        if (proto.name() == "to" || proto.name().ends_with("dtype")) note_type(a.i);
         break;
       case P::FLOAT:
         a.kind = K::real;
@@ -202,6 +211,7 @@ class Loader {
       case P::TENSOR:
         a.kind = proto.t().data_type() == onnx::TensorProto::STRING ? K::other : K::tensor;
         if (a.kind == K::tensor) a.tensor = convert_tensor(proto.t(), tensors_);
+        note_type(proto.t().data_type());
         break;
       case P::SPARSE_TENSOR:
         a.kind = K::sparse;

@@ -31,6 +31,7 @@ struct RefusedRow {
 
 // One function per family file.
 std::span<const OperatorRow> attention_operators();
+std::span<const OperatorRow> bits_operators();
 std::span<const OperatorRow> cast_operators();
 std::span<const OperatorRow> concat_operators();
 std::span<const OperatorRow> constant_operators();
@@ -39,21 +40,31 @@ std::span<const OperatorRow> control_operators();
 std::span<const OperatorRow> conv_transpose_operators();
 std::span<const OperatorRow> elementary_operators();
 std::span<const OperatorRow> elementwise_operators();
+std::span<const OperatorRow> extremes_operators();
 std::span<const OperatorRow> gather_operators();
 std::span<const OperatorRow> grid_operators();
+std::span<const OperatorRow> loop_operators();
 std::span<const OperatorRow> loss_operators();
 std::span<const OperatorRow> microsoft_operators();
 std::span<const OperatorRow> movement_operators();
-std::span<const OperatorRow> normalization_operators();
+std::span<const OperatorRow> ngrams_operators();
 std::span<const OperatorRow> normalization_kin_operators();
+std::span<const OperatorRow> normalization_operators();
+std::span<const OperatorRow> one_hot_operators();
 std::span<const OperatorRow> padding_operators();
+std::span<const OperatorRow> places_operators();
 std::span<const OperatorRow> pool_operators();
 std::span<const OperatorRow> quantisation_operators();
 std::span<const OperatorRow> ranking_operators();
+std::span<const OperatorRow> recurrent_operators();
 std::span<const OperatorRow> reduction_operators();
 std::span<const OperatorRow> resize_operators();
+std::span<const OperatorRow> roi_align_operators();
 std::span<const OperatorRow> scatter_operators();
+std::span<const OperatorRow> sequence_operators();
+std::span<const OperatorRow> spectrum_operators();
 std::span<const OperatorRow> state_operators();
+std::span<const OperatorRow> value_shapes_operators();
 std::span<const OperatorRow> window_operators();
 
 /// All rows, sorted by name.

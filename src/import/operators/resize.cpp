@@ -216,7 +216,7 @@ Method method_of(const NodeImport& node) {
 }
 
 std::vector<double> numbers_input(const NodeImport& node, int i, const char* role) {
-  const ConstantPtr data = node.constant_input(i, role);
+  const ConstantPtr data = node.deciding_input(i, role);
   std::vector<double> values;
   for (int64_t e = 0; e < data->size(); ++e) values.push_back(data->as_float(e));
   return values;

@@ -56,6 +56,8 @@ struct View {
   std::shared_ptr<const Selection> selection;  ///< of the value as it stands; views of it have none
   std::shared_ptr<const Parts> parts;
   std::shared_ptr<const Ranking> ranking;
+  /// A sequence of tensors of one type instead of a tensor: dims, atoms and nodes say nothing.
+  std::shared_ptr<const std::vector<View>> sequence;
 
   int rank() const { return static_cast<int>(dims.size()); }
   int64_t extent(int dim) const;
