@@ -204,7 +204,7 @@ int64_t earlier_keys(const NodeImport& node, int64_t queries) {
   return total[0] - queries;
 }
 
-/// Earlier keys (values), those of the node, and what a cache of more places holds behind them.
+/// Earlier keys (values), those of the node, and what a cache of more places holds after them.
 BodyValue with_past(NodeImport& node, Expansion& body, int past, const BodyValue& x,
                     int64_t earlier, BodyValue& present, int64_t queries) {
   const int64_t held = node.has_input(past) ? node.input(past).extent(2) : 0;

@@ -56,7 +56,7 @@ View limited(NodeImport& node, const View& x, const Limits& limits, bool saturat
   return r.result(value, type);
 }
 
-/// The nearest number with `mantissa` bits behind the first and an exponent of at least `least`, of
+/// The nearest number with `mantissa` bits after the first and an exponent of at least `least`, of
 /// two equally near the even one. A logarithm that misses a whole number by its rounding does no
 /// harm: the power of two that x is next to is a number of both exponents.
 View to_mantissa(NodeImport& node, const View& x, int mantissa, int least, ElementType type) {
