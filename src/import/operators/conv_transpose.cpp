@@ -64,6 +64,8 @@ std::vector<Spread> spreads_of(const NodeImport& node, const View& x,
     const int64_t all = s.stride * (s.input - 1) + added[d] + (s.kernel - 1) * s.dilation + 1;
     int64_t before = automatic == "NOTSET" ? pads[d] : 0;
     s.output = all - before - (automatic == "NOTSET" ? pads[n + d] : 0);
+    if (!wanted.empty() && (wanted[d] < 1 || wanted[d] > kMaxWindow))
+      node.reject(fmt::format("attribute 'output_shape' has the entry {}", wanted[d]));
     if (!wanted.empty() || same) {
       s.output = wanted.empty() ? s.input * s.stride : wanted[d];
       const int64_t total = std::max<int64_t>(0, all - s.output);
@@ -84,7 +86,12 @@ std::vector<Spread> spreads_of(const NodeImport& node, const View& x,
 }
 
 /// 1 where input i and weight k meet at o.
-ConstantPtr meeting_pairs(const Spread& s) {
+ConstantPtr meeting_pairs(const NodeImport& node, const Spread& s) {
+  constexpr int64_t kMostPairs = int64_t{1} << 24;
+  if (s.input > kMostPairs / s.kernel) {
+    node.reject(fmt::format("{} elements by {} weights along a dimension, expected at most {}",
+                            s.input, s.kernel, kMostPairs));
+  }
   std::vector<std::pair<int64_t, float>> entries;
   for (int64_t i = 0; i < s.input; ++i) {
     for (int64_t k = 0; k < s.kernel; ++k) {
@@ -191,7 +198,7 @@ void conv_transpose(NodeImport& node) {
     if (s.form != Spread::Form::pairs) continue;
     k.declare(kSourceAt + d, s.input);
     summed.push_back(kSourceAt + d);
-    const View pairs = derived_constant(node, fmt::format("pairs{}", d), meeting_pairs(s));
+    const View pairs = derived_constant(node, fmt::format("pairs{}", d), meeting_pairs(node, s));
     meetings.push_back(k.operand(pairs, {kOutput + d, kSourceAt + d, kKernel + d}));
   }
   const int w = k.operand(split, weight_labels);
@@ -227,13 +234,15 @@ void col2im(NodeImport& node) {
   int64_t elements = 1;
   int64_t places = 1;
   for (size_t d = 0; d < n; ++d) {
-    const int64_t room = image[d] + pads[d] + pads[n + d] - dilations[d] * (block[d] - 1) - 1;
-    if (block[d] < 1 || block[d] > kMaxWindow || image[d] < 1 || image[d] > kMaxWindow || room < 0)
-      node.reject(fmt::format("a block of {} in an image of {}", block[d], image[d]));
+    const bool fits =
+        block[d] >= 1 && block[d] <= kMaxWindow && image[d] >= 1 && image[d] <= kMaxWindow;
+    const int64_t room =
+        fits ? image[d] + pads[d] + pads[n + d] - dilations[d] * (block[d] - 1) - 1 : -1;
+    if (room < 0) node.reject(fmt::format("a block of {} in an image of {}", block[d], image[d]));
     spreads.push_back({room / strides[d] + 1, block[d], strides[d], dilations[d], pads[d], image[d],
                        Spread::Form::pairs});
-    elements *= block[d];
-    places *= spreads.back().input;
+    elements = element_count(std::vector<int64_t>{elements, block[d]});
+    places = element_count(std::vector<int64_t>{places, spreads.back().input});
   }
   if (x.extent(1) % elements != 0 || x.extent(2) != places) {
     node.reject(fmt::format("columns [{}], expected a multiple of {} channels and {} places",
@@ -256,7 +265,8 @@ void col2im(NodeImport& node) {
   std::vector<int> meetings;
   for (size_t i = 0; i < n; ++i) {
     const auto d = static_cast<int>(i);
-    const View pairs = derived_constant(node, fmt::format("pairs{}", d), meeting_pairs(spreads[i]));
+    const View pairs =
+        derived_constant(node, fmt::format("pairs{}", d), meeting_pairs(node, spreads[i]));
     meetings.push_back(k.operand(pairs, {kOutput + d, kSourceAt + d, kKernel + d}));
     result.push_back(kOutput + d);
     shape.push_back(spreads[i].output);

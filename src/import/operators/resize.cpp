@@ -17,7 +17,7 @@ namespace fuseflow {
 
 namespace {
 
-constexpr int64_t kMostPlaces = int64_t{1} << 24;  ///< of the result, along a dimension
+constexpr int64_t kMostPlaces = int64_t{1} << 20;  ///< of the result, along a dimension
 constexpr double kMostTaps = 1 << 16;              ///< weights of a place
 
 /// How one dimension changes.
@@ -271,6 +271,10 @@ void crop(const NodeImport& node, std::vector<Resampling>& dims, const std::vect
   if (!node.has_input(1)) node.reject("tf_crop_and_resize needs a region (input 1, 'roi')");
   const std::vector<double> region = numbers_input(node, 1, "the region");
   require_count(node, region.size(), 2 * axes.size(), "numbers of the region");
+  constexpr double kFar = 1e6;  // in extents of the input
+  for (const double end : region) {
+    if (!(std::abs(end) <= kFar)) node.reject(fmt::format("the region has an end at {}", end));
+  }
   for (size_t a = 0; a < axes.size(); ++a) {
     dims[static_cast<size_t>(axes[a])].crop_begin = region[a];
     dims[static_cast<size_t>(axes[a])].crop_end = region[axes.size() + a];

@@ -106,6 +106,11 @@ void linear_attention(NodeImport& node) {
   BodyValue state;
   if (node.has_input(3)) {
     state_type = node.input(3).type;
+    const std::vector<int64_t> shape = {in.batch, in.heads, in.size, in.v_size};
+    if (node.input(3).shape() != shape) {
+      node.reject(fmt::format("a state [{}], expected [{}]", fmt::join(node.input(3).shape(), ","),
+                              fmt::join(shape, ",")));
+    }
     state = state_type == kSteps ? body.input(3) : body.cast(body.input(3), kSteps);
   } else {
     state = body.add("Expand", {body.number(0, kSteps),
