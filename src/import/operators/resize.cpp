@@ -42,7 +42,7 @@ double source_place(const Method& method, const Resampling& r, double y) {
   if (method.coordinates == "align_corners") return width == 1 ? 0 : y * last / (width - 1);
   if (method.coordinates == "asymmetric") return y / r.scale;
   if (method.coordinates == "tf_half_pixel_for_nn") return (y + 0.5) / r.scale;
-  if (method.coordinates == "pytorch_half_pixel" && r.to == 1) return -0.5;
+  if (method.coordinates == "pytorch_half_pixel" && r.to == 1) return 0;
   if (method.coordinates == "tf_crop_and_resize") {
     const double part = (r.crop_end - r.crop_begin) * last;
     return r.crop_begin * last + (width == 1 ? part / 2 : y * part / (width - 1));
