@@ -42,6 +42,7 @@ const std::vector<OperatorRow>& operator_table() {
                               sequence_operators(),
                               spectrum_operators(),
                               state_operators(),
+                              tensor_scatter_operators(),
                               value_shapes_operators(),
                               window_operators()}) {
       rows.insert(rows.end(), family.begin(), family.end());

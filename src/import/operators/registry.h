@@ -50,6 +50,7 @@ std::span<const OperatorRow> scatter_operators();
 std::span<const OperatorRow> sequence_operators();
 std::span<const OperatorRow> spectrum_operators();
 std::span<const OperatorRow> state_operators();
+std::span<const OperatorRow> tensor_scatter_operators();
 std::span<const OperatorRow> value_shapes_operators();
 std::span<const OperatorRow> window_operators();
 
