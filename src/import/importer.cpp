@@ -669,11 +669,15 @@ void Importer::bind_output(const OnnxPort& port) {
                             shown(port.name)));
   }
   warn_of_shape(port, value.shape());
-  if (!name_result(draft_, value, port.name)) {
+  std::vector<View*> others;  // that are named later
+  for (const OnnxPort& other : model_.outputs) {
+    if (has_value(other.name)) others.push_back(&values_.at(other.name));
+  }
+  if (!name_result(draft_, value, port.name, others)) {
     names_.erase(port.name);
     rename_tensor(draft_, port.name, port.name + ".source");
     value = append(port.name, std::move(value), last_group);
-    if (!name_result(draft_, value, port.name))
+    if (!name_result(draft_, value, port.name, others))
       throw Error(ExitCode::internal, "a result could not be named");
   }
 }

@@ -99,6 +99,13 @@ TEST(ImportComputedIndices, GatherAndScatter) {
             (Values{7, 5, 2, 6, 6, 3}));
 }
 
+/// Two results of one intermediate: the one that is named first turns it.
+TEST(ImportResults, OfOneIntermediate) {
+  EXPECT_EQ(chosen("(float[2,3] x) => (float[3,2] t, float[1,2,3] o, float[2,3] y) "
+                   "<int64[1] zero = {0}> { y = Abs(x) t = Transpose(y) o = Unsqueeze(y, zero) }"),
+            (Values{3, 1, 3, 2, 2, 5}));
+}
+
 TEST(ImportCumProd, AllFour) {
   const std::string start = "(float[2,3] x) => (float[2,3] y) <int64 a = {1}> { y = CumProd";
   EXPECT_EQ(chosen(start + "(x, a) }"), (Values{3, 3, 9, -2, 4, -20}));

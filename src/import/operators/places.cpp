@@ -127,22 +127,30 @@ std::vector<int64_t> unpooled_shape(const NodeImport& node) {
   for (size_t d = 0; d < rank; ++d) {
     int64_t& extent = shape[d + 2];
     extent = (extent - 1) * strides[d] - pads[d] - pads[rank + d] + kernel[d];
-  }
-  if (node.has_input(2)) {
-    const auto given = node.ints_input(2, "the shape of the result");
-    if (given.size() != shape.size()) node.reject("the shape of the result has another rank");
-    return given;
+    if (extent < 1) node.reject("the result has no elements");
   }
   return shape;
 }
 
-/// Each value at its place in the flattened result, 0 elsewhere.
+/// Zeros behind `x`, which has shape `from`, up to the shape that input 2 gives.
+Expansion::Value grown(const NodeImport& node, Expansion& body, const Expansion::Value& x,
+                       const std::vector<int64_t>& from) {
+  const auto to = node.ints_input(2, "the shape of the result");
+  std::vector<int64_t> pads(2 * from.size(), 0);
+  for (size_t d = 0; d < from.size(); ++d) {
+    if (to.size() != from.size() || to[d] < from[d]) {
+      node.reject(fmt::format("a result of shape [{}], expected at least [{}]", fmt::join(to, ","),
+                              fmt::join(from, ",")));
+    }
+    pads[from.size() + d] = to[d] - from[d];
+  }
+  return body.add("Pad", {x, body.integers(pads)});
+}
+
+/// Each value at its place in the flattened shape, 0 elsewhere.
 void max_unpool(NodeImport& node) {
   const View& x = node.input(0);
   const std::vector<int64_t> shape = unpooled_shape(node);
-  for (const int64_t e : shape) {
-    if (e < 1) node.reject("the result has no elements");
-  }
   const int64_t size = element_count(shape);
   if (size > kMaxFoldedElements || node.input(1).shape() != x.shape())
     node.reject("the places do not fit the values, or the result is too large");
@@ -152,7 +160,8 @@ void max_unpool(NodeImport& node) {
   const auto places = body.reshape(body.input(1), {x.size()});
   const auto values = body.reshape(body.input(0), {x.size()});
   const auto flat = body.add("ScatterElements", {zeros, places, values});
-  body.result(0, body.reshape(flat, shape));
+  const auto whole = body.reshape(flat, shape);
+  body.result(0, node.has_input(2) ? grown(node, body, whole, shape) : whole);
   body.finish();
 }
 
