@@ -502,6 +502,8 @@ void Importer::check_operators(const std::vector<OnnxNode>& nodes) const {
                                             shown(node.op), shown(node.name))
                               : fmt::format("operator {}.{} (node '{}') is of a custom domain",
                                             shown(node.domain), shown(node.op), shown(node.name));
+    const std::string_view why = refusal_of(node.full_name());
+    if (!why.empty()) message += fmt::format(": {}", why);
     message += node.domain.empty() ? "; export the model without it, or rewrite it with the "
                                      "operators of ir-spec/operators.md"
                                    : ", which has no definition here; export it as a model-local "

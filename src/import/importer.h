@@ -93,7 +93,7 @@ class Importer {
   void convert_node(const OnnxNode& node, int group);
   void convert_with(const OnnxNode& node, int group,
                     const std::function<void(NodeImport&)>& convert);
-  /// Puts nodes behind the one that is being converted. `kernels`: see find_kernels().
+  /// Puts nodes after the one that is being converted. `kernels`: see find_kernels().
   void insert_nodes(std::vector<OnnxNode> nodes, const std::vector<int>& kernels);
   void bind_output(const OnnxPort& port);
   std::string fresh_name(const std::string& wanted);

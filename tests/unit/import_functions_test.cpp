@@ -123,6 +123,34 @@ TEST(ImportAttention, OfMicrosoft) {
                 {1, 10, 1, 10, 2, 20, 2, 20});
 }
 
+TEST(ImportAttention, PackedOfMicrosoft) {
+  // Two heads of queries, then one of keys and one of values, of one element.
+  const std::string gqa =
+      "(float[1,2,4] x, int32[1] n, int32 t) => (float[1,2,2] y) { y, k, v = "
+      "com.microsoft.GroupQueryAttention<num_heads = 2, kv_num_heads = 1>(x, \"\", \"\", \"\", "
+      "\"\", "
+      "n, t) }";
+  expect_values(values_at(17, gqa,
+                          {{"x", "values(0, 0, 5, 2, 0, 0, 6, 4, shape=[1,2,4])"},
+                           {"n", "values(1)"},
+                           {"t", "values(2, shape=[])"}}),
+                {2, 2, 3, 3});
+}
+
+TEST(ImportFunctions, RefuseShapesThatDoNotFit) {
+  const std::string qkv = "(float[1,1,3,1] q, float[1,1,3,1] k, float[1,1,3,1] v";
+  Binds binds = kEven;
+  binds["p"] = "values(1)";
+  expect_refused(23,
+                 qkv + ", float[1] p) => (float[1,1,3,1] y) { y = Attention(q, k, v, \"\", p, p) }",
+                 binds, "input 4 has shape [1]");
+  binds["m"] = "values(1, 1, 1, 1, 1, 1, shape=[2,3])";
+  expect_refused(23, qkv + ", bool[2,3] m) => (float[1,1,3,1] y) { y = Attention(q, k, v, m) }",
+                 binds, "differ");
+  expect_refused(17, "(float x, float[2] b) => (float y) { y = com.microsoft.BiasGelu(x, b) }",
+                 {{"x", "values(1, shape=[])"}, {"b", "values(1, 2)"}}, "more dimensions");
+}
+
 TEST(ImportRotary, PairsAreRotated) {
   const Binds binds = {{"x", "values(1, 2, 3, 4, shape=[1,1,1,4])"},
                        {"c", "values(0, 1, shape=[1,1,2])"},

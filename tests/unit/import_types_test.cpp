@@ -129,6 +129,18 @@ TEST(ImportQuantisedConv, PadsWithTheZeroPoint) {
             (Floats{13, 23, 11, 15}));
 }
 
+TEST(ImportTypes, SparseInputsAreInputs) {
+  onnx::ModelProto model =
+      model_at(17, "(float[2,3] x, float[2,3] z) => (float[2,3] y) { y = Add(x, z) }");
+  auto& type = *model.mutable_graph()->mutable_input(0)->mutable_type();
+  const onnx::TypeProto::Tensor dense = type.tensor_type();
+  type.mutable_sparse_tensor_type()->set_elem_type(dense.elem_type());
+  *type.mutable_sparse_tensor_type()->mutable_shape() = dense.shape();
+  EXPECT_EQ(result_of(imported_with(model, {{"x", "values(0, 0, 5, 0, 7, 0, shape=[2,3])"},
+                                            {"z", "values(1, 1, 1, 1, 1, 1, shape=[2,3])"}})),
+            (Floats{1, 1, 6, 1, 8, 1}));
+}
+
 // ---- weights beside the model
 
 class ImportLinks : public testing::Test {

@@ -143,18 +143,24 @@ class Loader {
   OnnxPort port(const onnx::ValueInfoProto& info) {
     OnnxPort result;
     result.name = info.name();
-    if (!info.type().has_tensor_type()) {
-      if (info.type().value_case() != onnx::TypeProto::VALUE_NOT_SET) {
-        fail(fmt::format("'{}' is not a tensor; sequences, maps and optionals are not supported",
-                         shown(info.name())));
-      }
-      return result;
+    if (info.type().has_tensor_type()) {
+      read_type(info.type().tensor_type(), result);
+    } else if (info.type().has_sparse_tensor_type()) {  // data that is bound says what it has
+      read_type(info.type().sparse_tensor_type(), result);
+    } else if (info.type().value_case() != onnx::TypeProto::VALUE_NOT_SET) {
+      fail(fmt::format("'{}' is not a tensor; sequences, maps and optionals are not supported",
+                       shown(info.name())));
     }
-    const auto& type = info.type().tensor_type();
-    result.type = element_type_of(type.elem_type(), "'" + shown(info.name()) + "'");
+    return result;
+  }
+
+  /// `type`: of a tensor or a sparse tensor.
+  template <typename Type>
+  void read_type(const Type& type, OnnxPort& result) {
+    result.type = element_type_of(type.elem_type(), "'" + shown(result.name) + "'");
     note_type(type.elem_type());
     result.code = is_stored_wider(type.elem_type()) ? type.elem_type() : 0;
-    if (!type.has_shape()) return result;
+    if (!type.has_shape()) return;
     result.shape.emplace();
     for (const auto& d : type.shape().dim()) {
       OnnxDim dim;
@@ -162,7 +168,6 @@ class Loader {
       dim.symbol = d.dim_param();
       result.shape->push_back(dim);
     }
-    return result;
   }
 
   /// The kind of an attribute; files of the first IR version do not say it.

@@ -76,13 +76,22 @@ bool may_close_rows(const NodeImport& node, const AttentionForm& form, const Con
     if (!node.importer().has_value(name)) return true;  // computed by the body
     const ConstantPtr data = node.importer().constant_of(node.importer().value(name));
     if (!data || data->shape.size() > 4) return true;
+    const std::vector<int64_t> of = data->shape;
+    for (size_t d = 0; d < std::min<size_t>(of.size(), 2); ++d) {  // from the last one on
+      const int64_t wanted = d == 0 ? form.keys : form.queries;
+      const int64_t extent = of[of.size() - 1 - d];
+      if (extent != 1 && extent != wanted) return true;  // refused when it is used
+    }
     masks.push_back({{data}, added});
   }
   int64_t extents[2] = {1, 1};
   for (const auto& [mask, added] : masks) {
     const size_t rank = mask.data->shape.size();
     for (size_t d = 0; d < 2; ++d) {
-      if (rank + d >= 4) extents[d] = std::max(extents[d], mask.data->shape[rank + d - 4]);
+      if (rank + d < 4) continue;
+      const int64_t extent = mask.data->shape[rank + d - 4];
+      if (extent != 1 && extents[d] != 1 && extent != extents[d]) return true;
+      extents[d] = std::max(extents[d], extent);
     }
   }
   if (extents[0] * extents[1] * form.queries * form.keys > kMostExamined) return true;
@@ -148,6 +157,13 @@ int64_t head_size(const NodeImport& node, int64_t hidden, int64_t heads, const c
     node.reject(fmt::format("{} elements of {} are not {} heads of one size", hidden, what, heads));
   }
   return hidden / heads;
+}
+
+int64_t cached_places(const NodeImport& node, int i) {
+  const View& cache = node.input(i);
+  if (cache.rank() == 4) return cache.extent(2);
+  node.reject(fmt::format("input {} has shape [{}], expected [batch, heads, places, size]", i,
+                          fmt::join(cache.shape(), ",")));
 }
 
 BodyValue split_heads(Expansion& body, const BodyValue& x, const std::vector<int64_t>& shape,
@@ -282,9 +298,10 @@ void attention(NodeImport& node) {
   Heads q = heads_of(node, body, 0, "q_num_heads", "the queries");
   Heads k = heads_of(node, body, 1, "kv_num_heads", "the keys");
   Heads v = heads_of(node, body, 2, "kv_num_heads", "the values");
-  const int64_t before = node.has_input(4) ? node.input(4).extent(2) : 0;
   if (node.has_input(4) != node.has_input(5)) node.reject("earlier keys and values come together");
+  const int64_t new_keys = k.shape[2];
   append_to_past(node, body, 4, k);
+  const int64_t before = k.shape[2] - new_keys;
   append_to_past(node, body, 5, v);
   AttentionForm form;
   form.q = q.value, form.k = k.value, form.v = v.value;
@@ -367,8 +384,8 @@ void rotary_embedding(NodeImport& node) {
 }
 
 constexpr OperatorRow kAttentionRows[] = {
-    {"Attention", attention, "numbers of keys that are not constant"},
-    {"RotaryEmbedding", rotary_embedding, "places that are not constant"},
+    {"Attention", attention, "numbers of keys that are not constant", Reading::body},
+    {"RotaryEmbedding", rotary_embedding, "places that are not constant", Reading::body},
 };
 
 }  // namespace

@@ -54,6 +54,9 @@ struct Rotation {
 BodyValue rotate(Expansion& body, const BodyValue& x, const std::vector<int64_t>& shape,
                  const Rotation& rotation);
 
+/// The places of a cache [batch, heads, places, size] at input i; rejects the node if it is none.
+int64_t cached_places(const NodeImport& node, int i);
+
 /// The size of a head; rejects the node if `hidden` elements are not `heads` heads.
 int64_t head_size(const NodeImport& node, int64_t hidden, int64_t heads, const char* what);
 

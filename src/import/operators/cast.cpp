@@ -137,7 +137,7 @@ void cast_like(NodeImport& node) {
 }
 
 constexpr OperatorRow kCastRows[] = {
-    {"Cast", cast, "strings; to f8e8m0"},
+    {"Cast", cast, "strings; to f8e8m0; below opset 6"},
     {"CastLike", cast_like, "strings; to f8e8m0"},
 };
 

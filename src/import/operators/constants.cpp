@@ -149,13 +149,13 @@ void eye_like(NodeImport& node) {
 }
 
 constexpr OperatorRow kConstantsRows[] = {
-    {"Constant", constant, "string values"},
-    {"ConstantOfShape", constant_of_shape},
-    {"EyeLike", eye_like},
-    {"NonZero", non_zero, "of values that the program computes"},
-    {"Range", range, "bounds that are not constant"},
-    {"Shape", shape},
-    {"Size", size},
+    {"Constant", constant, "string values", Reading::constant},
+    {"ConstantOfShape", constant_of_shape, "", Reading::constant},
+    {"EyeLike", eye_like, "", Reading::constant},
+    {"NonZero", non_zero, "of values that the program computes", Reading::constant},
+    {"Range", range, "bounds that are not constant", Reading::constant},
+    {"Shape", shape, "", Reading::constant},
+    {"Size", size, "", Reading::constant},
 };
 
 }  // namespace

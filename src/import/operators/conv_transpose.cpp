@@ -1,6 +1,6 @@
-// ConvTranspose: every element of the input adds its multiple of the kernel to the result, at
-// strides. Read from the result: y[o] = sum over i and k with stride * i + dilation * k = o + pad
-// of x[i] * w[k]. How a dimension does that depends on its stride:
+// ConvTranspose and Col2Im: every element of the input adds its multiple of the kernel to the
+// result, at strides. Read from the result: y[o] = sum over i and k with stride * i + dilation * k
+// = o + pad of x[i] * w[k]. How a dimension does that depends on its stride:
 // - 1: a convolution, i = o + pad - dilation * k;
 // - stride s that divides the result's extent: o = s * q + r, and each of the s phases r is a
 //   convolution with every s-th weight, from the r-th on: k = r + p + s * t, i = q + c - t where
@@ -64,6 +64,8 @@ std::vector<Spread> spreads_of(const NodeImport& node, const View& x,
     const int64_t all = s.stride * (s.input - 1) + added[d] + (s.kernel - 1) * s.dilation + 1;
     int64_t before = automatic == "NOTSET" ? pads[d] : 0;
     s.output = all - before - (automatic == "NOTSET" ? pads[n + d] : 0);
+    if (!wanted.empty() && (wanted[d] < 1 || wanted[d] > kMaxWindow))
+      node.reject(fmt::format("attribute 'output_shape' has the entry {}", wanted[d]));
     if (!wanted.empty() || same) {
       s.output = wanted.empty() ? s.input * s.stride : wanted[d];
       const int64_t total = std::max<int64_t>(0, all - s.output);
@@ -84,7 +86,12 @@ std::vector<Spread> spreads_of(const NodeImport& node, const View& x,
 }
 
 /// 1 where input i and weight k meet at o.
-ConstantPtr meeting_pairs(const Spread& s) {
+ConstantPtr meeting_pairs(const NodeImport& node, const Spread& s) {
+  constexpr int64_t kMostPairs = int64_t{1} << 24;
+  if (s.input > kMostPairs / s.kernel) {
+    node.reject(fmt::format("{} elements by {} weights along a dimension, expected at most {}",
+                            s.input, s.kernel, kMostPairs));
+  }
   std::vector<std::pair<int64_t, float>> entries;
   for (int64_t i = 0; i < s.input; ++i) {
     for (int64_t k = 0; k < s.kernel; ++k) {
@@ -191,7 +198,7 @@ void conv_transpose(NodeImport& node) {
     if (s.form != Spread::Form::pairs) continue;
     k.declare(kSourceAt + d, s.input);
     summed.push_back(kSourceAt + d);
-    const View pairs = derived_constant(node, fmt::format("pairs{}", d), meeting_pairs(s));
+    const View pairs = derived_constant(node, fmt::format("pairs{}", d), meeting_pairs(node, s));
     meetings.push_back(k.operand(pairs, {kOutput + d, kSourceAt + d, kKernel + d}));
   }
   const int w = k.operand(split, weight_labels);
@@ -212,7 +219,67 @@ void conv_transpose(NodeImport& node) {
   node.define_reshaped(0, k.result(labels, root, x.type), shape);
 }
 
+/// Columns [N, C * blocks, places] back to an image: each element of a block is added at its place.
+void col2im(NodeImport& node) {
+  const View& x = node.input(0);
+  const std::vector<int64_t> image = node.ints_input(1, "the shape of the image");
+  const std::vector<int64_t> block = node.ints_input(2, "the shape of the blocks");
+  const size_t n = image.size();
+  if (n == 0 || block.size() != n || x.rank() != 3)
+    node.reject("expected columns [N,C,L], and an extent of image and block for each dimension");
+  const auto strides = window_list(node, "strides", n, 1, 1);
+  const auto dilations = window_list(node, "dilations", n, 1, 1);
+  const auto pads = window_list(node, "pads", 2 * n, 0, 0);
+  std::vector<Spread> spreads;
+  int64_t elements = 1;
+  int64_t places = 1;
+  for (size_t d = 0; d < n; ++d) {
+    const bool fits =
+        block[d] >= 1 && block[d] <= kMaxWindow && image[d] >= 1 && image[d] <= kMaxWindow;
+    const int64_t room =
+        fits ? image[d] + pads[d] + pads[n + d] - dilations[d] * (block[d] - 1) - 1 : -1;
+    if (room < 0) node.reject(fmt::format("a block of {} in an image of {}", block[d], image[d]));
+    spreads.push_back({room / strides[d] + 1, block[d], strides[d], dilations[d], pads[d], image[d],
+                       Spread::Form::pairs});
+    elements = element_count(std::vector<int64_t>{elements, block[d]});
+    places = element_count(std::vector<int64_t>{places, spreads.back().input});
+  }
+  if (x.extent(1) % elements != 0 || x.extent(2) != places) {
+    node.reject(fmt::format("columns [{}], expected a multiple of {} channels and {} places",
+                            fmt::join(x.shape(), ","), elements, places));
+  }
+  std::vector<int64_t> split = {x.extent(0), x.extent(1) / elements};
+  std::vector<int64_t> shape = split;
+  std::vector<int> labels = {0, kOut};
+  std::vector<int> result = labels;
+  std::vector<int> summed;
+  for (size_t d = 0; d < n; ++d) split.push_back(spreads[d].kernel);
+  for (size_t d = 0; d < n; ++d) split.push_back(spreads[d].input);
+  for (const int first : {kKernel, kSourceAt}) {
+    const std::vector<int> each = spatial_labels(first, n);
+    labels.insert(labels.end(), each.begin(), each.end());
+    summed.insert(summed.end(), each.begin(), each.end());
+  }
+  Kernel k = node.kernel();
+  const int columns = k.operand(node.reshaped(x, split), labels);
+  std::vector<int> meetings;
+  for (size_t i = 0; i < n; ++i) {
+    const auto d = static_cast<int>(i);
+    const View pairs =
+        derived_constant(node, fmt::format("pairs{}", d), meeting_pairs(node, spreads[i]));
+    meetings.push_back(k.operand(pairs, {kOutput + d, kSourceAt + d, kKernel + d}));
+    result.push_back(kOutput + d);
+    shape.push_back(spreads[i].output);
+  }
+  int32_t root = k.use(columns);
+  for (const int meeting : meetings)
+    root = k.apply(Op::where, {k.use(meeting), root, k.constant(0)});
+  root = k.reduce(Reduction::sum, summed, root);
+  node.define_reshaped(0, k.result(result, root, x.type), shape);
+}
+
 constexpr OperatorRow kConvTransposeRows[] = {
+    {"Col2Im", col2im, "shapes that are not constant"},
     {"ConvTranspose", conv_transpose},
 };
 

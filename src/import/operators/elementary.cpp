@@ -194,6 +194,8 @@ void swiglu(NodeImport& node) {
 template <Op op>
 void biased_gelu(NodeImport& node) {
   const View& x = node.input(0);
+  if (node.has_input(1) && node.input(1).rank() > x.rank())
+    node.reject("the bias has more dimensions than the input");
   Kernel k = node.kernel();
   const int at = k.broadcast(x, x.rank());
   const int bias = node.has_input(1) ? k.broadcast(node.input(1), x.rank()) : -1;

@@ -100,7 +100,8 @@ void softmax_cross_entropy(NodeImport& node) {
 
 constexpr OperatorRow kLossRows[] = {
     {"NegativeLogLikelihoodLoss", negative_log_likelihood, "classes that are not constant"},
-    {"SoftmaxCrossEntropyLoss", softmax_cross_entropy, "classes that are not constant"},
+    {"SoftmaxCrossEntropyLoss", softmax_cross_entropy, "classes that are not constant",
+     Reading::body},
 };
 
 }  // namespace

@@ -168,8 +168,8 @@ void multi_head_attention(NodeImport& node) {
   form.k = k.value, form.v = v.value, form.keys = k.places, form.v_size = v.size;
   if (node.has_input(6) != node.has_input(7)) node.reject("earlier keys and values come together");
   if (node.has_input(6)) {
-    form.places.first = {node.input(6).extent(2)};
-    form.keys += node.input(6).extent(2);
+    form.places.first = {cached_places(node, 6)};
+    form.keys += cached_places(node, 6);
     form.k = body.concat({body.input(6), form.k}, 2);
     form.v = body.concat({body.input(7), form.v}, 2);
   }
@@ -204,10 +204,10 @@ int64_t earlier_keys(const NodeImport& node, int64_t queries) {
   return total[0] - queries;
 }
 
-/// Earlier keys (values), those of the node, and what a cache of more places holds behind them.
+/// Earlier keys (values), those of the node, and what a cache of more places holds after them.
 BodyValue with_past(NodeImport& node, Expansion& body, int past, const BodyValue& x,
                     int64_t earlier, BodyValue& present, int64_t queries) {
-  const int64_t held = node.has_input(past) ? node.input(past).extent(2) : 0;
+  const int64_t held = node.has_input(past) ? cached_places(node, past) : 0;
   if (held < earlier)
     node.reject(fmt::format("{} earlier keys, but input {} holds {}", earlier, past, held));
   present = x;
@@ -229,8 +229,8 @@ BodyValue rotary_rows(NodeImport& node, Expansion& body, int cache, int position
 }
 
 void group_query_attention(NodeImport& node) {
-  if (!node.has_input(1) || !node.has_input(2))
-    node.reject("packed queries, keys and values are not supported, expected three inputs");
+  if (node.has_input(1) != node.has_input(2)) node.reject("keys and values come together");
+  const bool packed = !node.has_input(1);  // after the queries
   if (node.has_input(11) || node.integer("smooth_softmax", 0) > 0)
     node.reject("a softmax with a sink (head_sink, smooth_softmax) is not supported");
   if (node.has_input(12) || node.has_input(13) || node.text("k_quant_type", "NONE") != "NONE" ||
@@ -247,12 +247,23 @@ void group_query_attention(NodeImport& node) {
   form.type = form.precision = x.type;
   form.batch = x.extent(0), form.queries = x.extent(1);
   form.q_heads = node.integer("num_heads", 0), form.kv_heads = node.integer("kv_num_heads", 0);
-  form.size = form.v_size = head_size(node, x.extent(2), form.q_heads, "the queries");
+  if (form.kv_heads < 1 || form.q_heads < 1) node.reject("a number of heads is not positive");
+  const int64_t heads = packed ? form.q_heads + 2 * form.kv_heads : form.q_heads;
+  form.size = form.v_size = head_size(node, x.extent(2), heads, "the queries");
   const int64_t earlier = earlier_keys(node, form.queries);
   form.keys = earlier + form.queries;
-  form.q = split_heads(body, body.input(0), x.shape(), form.q_heads);
+  const auto heads_from = [&](int64_t first, int64_t count) {
+    BodyValue part = body.input(0);
+    if (packed) part = body.slice(part, 2, first * form.size, (first + count) * form.size);
+    return split_heads(body, part, {form.batch, form.queries, count * form.size}, count);
+  };
+  form.q = heads_from(0, form.q_heads);
   BodyValue parts[2];
   for (int i = 0; i < 2; ++i) {
+    if (packed) {
+      parts[i] = heads_from(form.q_heads + i * form.kv_heads, form.kv_heads);
+      continue;
+    }
     const View& part = node.input(i + 1);
     if (part.rank() != 3 || part.extent(2) != form.kv_heads * form.size) {
       node.reject(fmt::format("input {} has shape [{}], expected {} heads of {}", i + 1,
@@ -264,7 +275,8 @@ void group_query_attention(NodeImport& node) {
     Rotation r;
     r.interleaved = node.integer("rotary_interleaved", 0) != 0;
     const View& cache = node.input(7);
-    r.rotated = 2 * cache.extent(cache.rank() - 1);
+    if (cache.rank() != 2) node.reject("expected a cache [places, half of the rotated elements]");
+    r.rotated = 2 * cache.extent(1);
     if (r.rotated > form.size) node.reject("more elements are rotated than a head has");
     r.cosine = rotary_rows(node, body, 7, 9, earlier, form.queries);
     r.sine = rotary_rows(node, body, 8, 9, earlier, form.queries);
@@ -342,16 +354,17 @@ void microsoft_rotary_embedding(NodeImport& node) {
 }
 
 constexpr OperatorRow kMicrosoftRows[] = {
-    {"com.microsoft.FusedMatMul", fused_matmul},
+    {"com.microsoft.FusedMatMul", fused_matmul, "", Reading::body},
     {"com.microsoft.GroupQueryAttention", group_query_attention,
-     "packed inputs; batches of different lengths; sinks; a quantised cache; places and lengths "
-     "that are not constant"},
+     "batches of different lengths; sinks; a quantised cache; places and lengths "
+     "that are not constant",
+     Reading::body},
     {"com.microsoft.MatMulNBits", matmul_n_bits,
-     "weights that are not constant; g_idx; zero points with a fraction"},
+     "weights that are not constant; g_idx; zero points with a fraction", Reading::body},
     {"com.microsoft.MultiHeadAttention", multi_head_attention,
-     "packed inputs; a cache in place; a mask of keys that is not constant"},
+     "packed inputs; a cache in place; a mask of keys that is not constant", Reading::body},
     {"com.microsoft.RotaryEmbedding", microsoft_rotary_embedding,
-     "packed batches; places that are not constant"},
+     "packed batches; places that are not constant", Reading::body},
 };
 
 }  // namespace

@@ -101,6 +101,10 @@ void lp_normalization(NodeImport& node) {
 /// The sum of inputs 0 and 1 and the bias at input `bias`, if it is there; output 3.
 View skipped_sum(NodeImport& node, int bias) {
   const View& x = node.input(0);
+  if (x.rank() < 1 || node.input(1).rank() > x.rank()) {
+    node.reject(fmt::format("operands [{}] and [{}] do not fit", fmt::join(x.shape(), ","),
+                            fmt::join(node.input(1).shape(), ",")));
+  }
   Kernel k = node.kernel();
   const int a = k.broadcast(x, x.rank());
   const int b = k.broadcast(node.input(1), x.rank());
@@ -132,7 +136,7 @@ constexpr OperatorRow kNormalizationKinRows[] = {
     {"LpNormalization", lp_normalization},
     {"MeanVarianceNormalization", mean_variance_normalization},
     {"RMSNormalization", rms_normalization},
-    {"SimplifiedLayerNormalization", rms_normalization},
+    {"SimplifiedLayerNormalization", rms_normalization, "onnxruntime writes it without a domain"},
     {"com.microsoft.SimplifiedLayerNormalization", rms_normalization},
     {"com.microsoft.SkipLayerNormalization", skip_layer_normalization},
     {"com.microsoft.SkipSimplifiedLayerNormalization", skip_rms_normalization},

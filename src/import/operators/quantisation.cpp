@@ -312,9 +312,11 @@ void dynamic_quantize_linear(NodeImport& node) {
 /// with.
 View centered_operand(NodeImport& node, int i, int point, const char* suffix) {
   const View& x = node.input(i);
+  if (x.rank() < 3) node.reject("expected an input [N,C,...] and weights [M,C/group,...]");
   keep_quantised(node, x);
   const View* zero = point_at(node, point);
   if (zero == nullptr) return node.whole(x, suffix);
+  if (i == 0 && zero->size() != 1) node.reject("expected one zero point of the input");
   const View value = as_parameter(node, *zero);
   if (value.rank() > 1 || (value.rank() == 1 && value.extent(0) != x.extent(0)))
     node.reject("expected one zero point, or one for each filter");
@@ -327,8 +329,6 @@ View centered_operand(NodeImport& node, int i, int point, const char* suffix) {
 
 /// The convolution of integers as whole numbers in f32.
 Convolution integer_convolution(NodeImport& node, const View& x, const View& weights) {
-  if (x.rank() < 3 || weights.rank() != x.rank())
-    node.reject("expected an input [N,C,...] and weights [M,C/group,...]");
   Convolution c = convolution(node, x, weights, nullptr);
   c.value.type = ElementType::f32;
   return c;

@@ -9,10 +9,24 @@ namespace fuseflow {
 
 class NodeImport;
 
+/// How an operator is read.
+enum class Reading {
+  statements,  ///< as a view, or as statements of one kernel
+  body,        ///< as a body of other operators (import/expansion.h)
+  constant,    ///< only where its result is constant
+};
+
 struct OperatorRow {
   std::string_view name;  ///< with its domain, unless that is ONNX's own
   void (*convert)(NodeImport&);
   std::string_view note = {};  ///< what is left out, for the generated list; empty: nothing
+  Reading how = Reading::statements;
+};
+
+/// An operator of ONNX that is refused by name.
+struct RefusedRow {
+  std::string_view name;
+  std::string_view why;
 };
 
 // One function per family file.
@@ -57,5 +71,10 @@ std::span<const OperatorRow> window_operators();
 /// All rows, sorted by name.
 const std::vector<OperatorRow>& operator_table();
 const OperatorRow* find_operator(std::string_view name);
+
+/// Sorted by name. With operator_table() they are all operators of ONNX.
+std::span<const RefusedRow> refused_operators();
+/// Why the operator is refused; empty if that is not known.
+std::string_view refusal_of(std::string_view name);
 
 }  // namespace fuseflow

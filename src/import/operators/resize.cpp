@@ -17,7 +17,7 @@ namespace fuseflow {
 
 namespace {
 
-constexpr int64_t kMostPlaces = int64_t{1} << 24;  ///< of the result, along a dimension
+constexpr int64_t kMostPlaces = int64_t{1} << 20;  ///< of the result, along a dimension
 constexpr double kMostTaps = 1 << 16;              ///< weights of a place
 
 /// How one dimension changes.
@@ -42,7 +42,7 @@ double source_place(const Method& method, const Resampling& r, double y) {
   if (method.coordinates == "align_corners") return width == 1 ? 0 : y * last / (width - 1);
   if (method.coordinates == "asymmetric") return y / r.scale;
   if (method.coordinates == "tf_half_pixel_for_nn") return (y + 0.5) / r.scale;
-  if (method.coordinates == "pytorch_half_pixel" && r.to == 1) return -0.5;
+  if (method.coordinates == "pytorch_half_pixel" && r.to == 1) return 0;
   if (method.coordinates == "tf_crop_and_resize") {
     const double part = (r.crop_end - r.crop_begin) * last;
     return r.crop_begin * last + (width == 1 ? part / 2 : y * part / (width - 1));
@@ -216,7 +216,7 @@ Method method_of(const NodeImport& node) {
 }
 
 std::vector<double> numbers_input(const NodeImport& node, int i, const char* role) {
-  const ConstantPtr data = node.constant_input(i, role);
+  const ConstantPtr data = node.deciding_input(i, role);
   std::vector<double> values;
   for (int64_t e = 0; e < data->size(); ++e) values.push_back(data->as_float(e));
   return values;
@@ -271,6 +271,10 @@ void crop(const NodeImport& node, std::vector<Resampling>& dims, const std::vect
   if (!node.has_input(1)) node.reject("tf_crop_and_resize needs a region (input 1, 'roi')");
   const std::vector<double> region = numbers_input(node, 1, "the region");
   require_count(node, region.size(), 2 * axes.size(), "numbers of the region");
+  constexpr double kFar = 1e6;  // in extents of the input
+  for (const double end : region) {
+    if (!(std::abs(end) <= kFar)) node.reject(fmt::format("the region has an end at {}", end));
+  }
   for (size_t a = 0; a < axes.size(); ++a) {
     dims[static_cast<size_t>(axes[a])].crop_begin = region[a];
     dims[static_cast<size_t>(axes[a])].crop_end = region[axes.size() + a];

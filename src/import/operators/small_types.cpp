@@ -1,3 +1,5 @@
+// A kernel computes in f32, and only what a region stores is rounded to a declared type: types that
+// the language has are declared, for others the rounding is arithmetic.
 #include "import/operators/small_types.h"
 
 #include <cmath>
@@ -54,56 +56,31 @@ View limited(NodeImport& node, const View& x, const Limits& limits, bool saturat
   return r.result(value, type);
 }
 
-/// E4M3 with the exponents moved by one: half of the nearest E4M3 of twice the number, but for the
-/// largest one, which E4M3 does not have.
-View to_e4m3fnuz(NodeImport& node, const View& x, bool saturates) {
-  const View bounded =
-      node.helper("bounded", limited(node, x, {240, 248, true}, saturates, ElementType::f32));
-  Rounding1 twice(node, bounded);
-  const View coarse = node.helper(
-      "coarse", twice.result(twice.clamped(twice.times(twice.x, 2), 448), ElementType::f8e4m3));
-  Kernel k = node.kernel();
-  const int a = k.operand(bounded, all_labels(x.rank()));
-  const int b = k.operand(coarse, all_labels(x.rank()));
-  const int32_t value = k.use(a);
-  const int32_t half = k.apply(Op::mul, {k.use(b), k.constant(0.5F)});
-  const int32_t sign = k.apply(Op::sign, {value});
-  const int32_t last = k.apply(Op::mul, {sign, k.constant(240)});
-  const int32_t large = k.apply(Op::gt, {k.apply(Op::abs, {value}), k.constant(232)});
-  return k.result(all_labels(x.rank()), k.apply(Op::where, {large, last, half}), ElementType::f16);
-}
-
-/// E5M2 with the exponents moved by one: where twice the number has no exponent in E5M2, the number
-/// itself has one that both types know.
-View to_e5m2fnuz(NodeImport& node, const View& x, bool saturates) {
-  const View bounded =
-      node.helper("bounded", limited(node, x, {57344, 61440, true}, saturates, ElementType::f32));
-  Rounding1 once(node, bounded);
-  const View large = node.helper("large", once.result(once.x, ElementType::f8e5m2));
-  Rounding1 twice(node, bounded);
-  const View small = node.helper(
-      "small", twice.result(twice.clamped(twice.times(twice.x, 2), 2), ElementType::f8e5m2));
-  Kernel k = node.kernel();
-  const int a = k.operand(bounded, all_labels(x.rank()));
-  const int b = k.operand(large, all_labels(x.rank()));
-  const int c = k.operand(small, all_labels(x.rank()));
-  const int32_t is_small = k.apply(Op::lt, {k.apply(Op::abs, {k.use(a)}), k.constant(1)});
-  const int32_t half = k.apply(Op::mul, {k.use(c), k.constant(0.5F)});
-  const int32_t root = k.apply(Op::where, {is_small, half, k.use(b)});
-  return k.result(all_labels(x.rank()), root, ElementType::f16);
-}
-
-/// Steps of a half below 2, of 1 below 4, of 2 up to 6.
-View to_e2m1(NodeImport& node, const View& x) {
+/// The nearest number with `mantissa` bits after the first and an exponent of at least `least`, of
+/// two equally near the even one. A logarithm that misses a whole number by its rounding does no
+/// harm: the power of two that x is next to is a number of both exponents.
+View to_mantissa(NodeImport& node, const View& x, int mantissa, int least, ElementType type) {
   Rounding1 r(node, x);
-  const auto by_step = [&](float step) {
-    return r.times(r.k.apply(Op::round, {r.times(r.x, 1 / step)}), step);
-  };
-  const auto below = [&](float bound, int32_t yes, int32_t no) {
-    return r.k.apply(Op::where, {r.k.apply(Op::lt, {r.size(), r.k.constant(bound)}), yes, no});
-  };
-  const int32_t root = below(2, by_step(0.5F), below(4, by_step(1), by_step(2)));
-  return r.result(r.clamped(root, 6), ElementType::f8e4m3);
+  const int32_t log = r.times(r.k.apply(Op::log, {r.size()}), 1 / std::log(2.0F));
+  const int32_t floor = r.k.apply(Op::floor, {log});
+  const int32_t exponent = r.k.apply(Op::max, {floor, r.k.constant(static_cast<float>(least))});
+  const int32_t of_step =
+      r.k.apply(Op::sub, {exponent, r.k.constant(static_cast<float>(mantissa))});
+  const int32_t step = r.k.apply(Op::pow, {r.k.constant(2), of_step});
+  const int32_t steps = r.k.apply(Op::round, {r.k.apply(Op::div, {r.x, step})});
+  return r.result(r.k.apply(Op::mul, {steps, step}), type);
+}
+
+/// A type without NaN makes 0 of it.
+View without_nan(NodeImport& node, const View& x) {
+  Rounding1 r(node, x);
+  const int32_t none = r.k.apply(Op::isnan, {r.x});
+  return r.result(r.k.apply(Op::where, {none, r.k.constant(0), r.x}), ElementType::f32);
+}
+
+/// x held to what the type has, as an f32 of its own.
+View bounded(NodeImport& node, const View& x, const Limits& limits, bool saturates) {
+  return node.helper("bounded", limited(node, x, limits, saturates, ElementType::f32));
 }
 
 }  // namespace
@@ -120,11 +97,12 @@ bool is_small_float(ElementType type, int code) {
 View rounded_to_small(NodeImport& node, const View& x, ElementType type, int code, bool saturates) {
   switch (code) {
     case kOnnxFloat8E4M3FNUZ:
-      return to_e4m3fnuz(node, x, saturates);
+      return to_mantissa(node, bounded(node, x, {240, 248, true}, saturates), 3, -7, type);
     case kOnnxFloat8E5M2FNUZ:
-      return to_e5m2fnuz(node, x, saturates);
+      return to_mantissa(node, bounded(node, x, {57344, 61440, true}, saturates), 2, -15, type);
     case kOnnxFloat4E2M1:
-      return to_e2m1(node, x);
+      return to_mantissa(node, bounded(node, without_nan(node, x), {6, 0, false}, true), 1, 0,
+                         type);
     case kOnnxFloat8E8M0:
       node.reject("a Cast to f8e8m0 is not supported");
     default:

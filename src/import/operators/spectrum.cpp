@@ -226,11 +226,12 @@ void mel_weight_matrix(NodeImport& node) {
 }
 
 constexpr OperatorRow kSpectrumRows[] = {
-    {"BlackmanWindow", window_function<kBlackman>, "a size that is not constant"},
+    {"BlackmanWindow", window_function<kBlackman>, "a size that is not constant",
+     Reading::constant},
     {"DFT", dft, "a length that is not constant"},
-    {"HammingWindow", window_function<kHamming>, "a size that is not constant"},
-    {"HannWindow", window_function<kHann>, "a size that is not constant"},
-    {"MelWeightMatrix", mel_weight_matrix, "of numbers that are not constant"},
+    {"HammingWindow", window_function<kHamming>, "a size that is not constant", Reading::constant},
+    {"HannWindow", window_function<kHann>, "a size that is not constant", Reading::constant},
+    {"MelWeightMatrix", mel_weight_matrix, "of numbers that are not constant", Reading::constant},
     {"STFT", stft, "steps and lengths that are not constant"},
 };
 

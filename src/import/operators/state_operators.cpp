@@ -60,7 +60,8 @@ BodyValue by_head(NodeImport& node, Expansion& body, int i, int64_t heads, const
                             fmt::join(x.shape(), ","), in.batch, in.places));
   }
   head_size(node, x.extent(2), heads, "an input");
-  return split_heads(body, body.input(i), x.shape(), heads);
+  const BodyValue value = split_heads(body, body.input(i), x.shape(), heads);
+  return x.type == ElementType::f32 ? value : body.cast(value, ElementType::f32);
 }
 
 /// The state S after each place t, [batch, heads, size, size of values], starts with the past one:
@@ -98,14 +99,23 @@ void linear_attention(NodeImport& node) {
     const int64_t last = node.input(5).rank() == 3 ? node.input(5).extent(2) : 0;
     in.beta = by_head(node, body, 5, last == 1 ? 1 : in.heads, in);
   }
-  const ElementType type = node.input(0).type;
+  constexpr ElementType kSteps = ElementType::f32;
   float scale = node.real("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<float>(in.size));
-  BodyValue state =
-      node.has_input(3)
-          ? body.input(3)
-          : body.add("Expand", {body.number(0, type),
+  ElementType state_type = node.input(0).type;
+  BodyValue state;
+  if (node.has_input(3)) {
+    state_type = node.input(3).type;
+    const std::vector<int64_t> shape = {in.batch, in.heads, in.size, in.v_size};
+    if (node.input(3).shape() != shape) {
+      node.reject(fmt::format("a state [{}], expected [{}]", fmt::join(node.input(3).shape(), ","),
+                              fmt::join(shape, ",")));
+    }
+    state = state_type == kSteps ? body.input(3) : body.cast(body.input(3), kSteps);
+  } else {
+    state = body.add("Expand", {body.number(0, kSteps),
                                 body.integers({in.batch, in.heads, in.size, in.v_size})});
+  }
   const int64_t group = in.q_heads / in.heads;
   std::vector<BodyValue> results;
   for (int64_t t = 0; t < in.places; ++t) {
@@ -123,15 +133,17 @@ void linear_attention(NodeImport& node) {
     const BodyValue y = body.add("MatMul", {q, state});
     results.push_back(body.reshape(y, {in.batch, 1, in.q_heads * in.v_size}));
   }
-  const BodyValue all = body.concat(std::move(results), 1);
-  body.result(0, scale == 1 ? all : body.add("Mul", {all, body.number(scale, type)}));
-  body.result(1, state);
+  BodyValue all = body.concat(std::move(results), 1);
+  if (scale != 1) all = body.add("Mul", {all, body.number(scale, kSteps)});
+  const ElementType type = node.input(0).type;
+  body.result(0, type == kSteps ? all : body.cast(all, type));
+  body.result(1, state_type == kSteps ? state : body.cast(state, state_type));
   body.finish();
 }
 
 constexpr OperatorRow kStateRows[] = {
-    {"CausalConvWithState", causal_conv},
-    {"LinearAttention", linear_attention, "more than 512 places"},
+    {"CausalConvWithState", causal_conv, "", Reading::body},
+    {"LinearAttention", linear_attention, "more than 512 places", Reading::body},
 };
 
 }  // namespace

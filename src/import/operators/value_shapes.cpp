@@ -223,8 +223,9 @@ void non_max_suppression(NodeImport& node) {
 }
 
 constexpr OperatorRow kValueShapesRows[] = {
-    {"NonMaxSuppression", non_max_suppression, "of values that the program computes"},
-    {"Unique", unique, "of values that the program computes"},
+    {"NonMaxSuppression", non_max_suppression, "of values that the program computes",
+     Reading::constant},
+    {"Unique", unique, "of values that the program computes", Reading::constant},
 };
 
 }  // namespace
