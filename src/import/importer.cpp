@@ -24,7 +24,7 @@ namespace fuseflow {
 namespace {
 
 /// What loops and recurrences may expand to, and the work of making room for it.
-constexpr int64_t kMaxInsertedNodes = int64_t{1} << 17;
+constexpr int64_t kMaxInsertedNodes = int64_t{1} << 16;
 constexpr int64_t kMaxMovedNodes = int64_t{1} << 27;
 
 /// A node without a name of its own goes by its first output, which has the path of its module.
