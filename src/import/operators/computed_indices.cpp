@@ -9,15 +9,15 @@ namespace fuseflow {
 
 namespace {
 
-constexpr int kPlace = 2000;           // labels of dimensions of the indices are from here on
-constexpr int64_t kMostPlaces = 8192;  // each index is compared with all of them
+constexpr int kPlace = 2000;  // labels of dimensions of the indices are from here on
+constexpr int64_t kMostComparedPlaces = 8192;  // each index is compared with all of them
 
 void check_places(const NodeImport& node, int64_t places) {
-  if (places < 1 || places > kMostPlaces) {
+  if (places < 1 || places > kMostComparedPlaces) {
     node.reject(
         fmt::format("the indices are computed by the program, and so each is compared with all "
                     "{} places, expected 1 to {}",
-                    places, kMostPlaces));
+                    places, kMostComparedPlaces));
   }
 }
 
@@ -117,7 +117,7 @@ View last_arrival(NodeImport& node, const ComputedScatter& s) {
       "last", k.result(labels, k.reduce(Reduction::max, {kSource}, number), ElementType::i64));
 }
 
-View scattered(NodeImport& node, const ComputedScatter& s) {
+View computed_scatter(NodeImport& node, const ComputedScatter& s) {
   check_places(node, s.data.extent(s.axis));
   const std::vector<int> labels = all_labels(s.data.rank());
   const bool replaces = s.update == Update::replace;
@@ -199,8 +199,8 @@ void scatter_elements_computed(NodeImport& node, Update update) {
                       indices.extent(d), d, data.extent(d)));
     }
   }
-  node.define(0, scattered(node, {data, indices, node.input(2), axis,
-                                  labels_along(data, axis, kSource), update}));
+  node.define(0, computed_scatter(node, {data, indices, node.input(2), axis,
+                                         labels_along(data, axis, kSource), update}));
 }
 
 void scatter_nd_computed(NodeImport& node, Update update) {
@@ -215,8 +215,9 @@ void scatter_nd_computed(NodeImport& node, Update update) {
   if (node.input(2).size() != element_count(shape))
     node.reject("the updates do not fit the indices");
   const View updates = node.reshaped(node.input(2), shape);
-  node.define_reshaped(0, scattered(node, {std::move(rows), places, updates, 0, {kSource}, update}),
-                       data.shape());
+  node.define_reshaped(
+      0, computed_scatter(node, {std::move(rows), places, updates, 0, {kSource}, update}),
+      data.shape());
 }
 
 }  // namespace fuseflow

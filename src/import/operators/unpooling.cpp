@@ -29,7 +29,7 @@ std::vector<int64_t> unpooled_shape(const NodeImport& node) {
   return shape;
 }
 
-/// Zeros behind `x`, which has shape `from`, up to the shape that input 2 gives.
+/// Zeros after `x`, which has shape `from`, up to the shape that input 2 gives.
 Expansion::Value grown(const NodeImport& node, Expansion& body, const Expansion::Value& x,
                        const std::vector<int64_t>& from) {
   const auto to = node.ints_input(2, "the shape of the result");
