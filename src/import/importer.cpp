@@ -24,7 +24,7 @@ namespace fuseflow {
 namespace {
 
 /// What loops and recurrences may expand to, and the work of making room for it.
-constexpr int64_t kMaxInsertedNodes = int64_t{1} << 17;
+constexpr int64_t kMaxInsertedNodes = int64_t{1} << 16;
 constexpr int64_t kMaxMovedNodes = int64_t{1} << 27;
 
 /// A node without a name of its own goes by its first output, which has the path of its module.
@@ -671,11 +671,15 @@ void Importer::bind_output(const OnnxPort& port) {
                             shown(port.name)));
   }
   warn_of_shape(port, value.shape());
-  if (!name_result(draft_, value, port.name)) {
+  std::vector<View*> others;  // that are named later
+  for (const OnnxPort& other : model_.outputs) {
+    if (has_value(other.name)) others.push_back(&values_.at(other.name));
+  }
+  if (!name_result(draft_, value, port.name, others)) {
     names_.erase(port.name);
     rename_tensor(draft_, port.name, port.name + ".source");
     value = append(port.name, std::move(value), last_group);
-    if (!name_result(draft_, value, port.name))
+    if (!name_result(draft_, value, port.name, others))
       throw Error(ExitCode::internal, "a result could not be named");
   }
 }

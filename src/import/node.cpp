@@ -15,6 +15,7 @@ namespace fuseflow {
 
 namespace {
 constexpr size_t kMaxViewNodes = 128;
+constexpr size_t kMaxSequence = 4096;  ///< tensors
 }  // namespace
 
 std::string NodeImport::what() const {
@@ -160,6 +161,10 @@ int NodeImport::axis(int64_t axis, int rank) const {
 }
 
 void NodeImport::output_sequence(int i, std::vector<View> tensors, ElementType type) {
+  if (tensors.size() > kMaxSequence) {
+    reject(
+        fmt::format("a sequence of {} tensors, expected at most {}", tensors.size(), kMaxSequence));
+  }
   View value = scalar_view(0, type);
   value.sequence = std::make_shared<const std::vector<View>>(std::move(tensors));
   importer_.set_value(output_name(i), std::move(value));

@@ -57,6 +57,55 @@ TEST(ImportOneHot, OfComputedIndices) {
             (Values{1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0}));
 }
 
+/// Indices that the program computes are compared with all places.
+TEST(ImportComputedIndices, GatherAndScatter) {
+  const std::string x = "values(1, 5, 2, 6, 0, 3)";
+  const std::string places = " <int64 d = {2}> { i = ArgMax<axis = 1, keepdims = 0>(x) ";  // 1, 0
+  EXPECT_EQ(chosen("(float[2,3] x) => (float[2,2] y)" + places + "y = Gather<axis = 1>(x, i) }", x),
+            (Values{5, 1, 0, 6}));
+  const std::string kept = " { i = ArgMin<axis = 0>(x) ";  // 0, 1, 0
+  EXPECT_EQ(
+      chosen("(float[2,3] x) => (float[1,3] y)" + kept + "y = GatherElements<axis = 0>(x, i) }", x),
+      (Values{1, 0, 2}));
+  EXPECT_EQ(
+      chosen("(float[2,3] x) => (float[2,3] y)" + kept +
+                 "u = Neg(x) s = ReduceSum<keepdims = 1>(u) t = Constant<value_ints = [1, 3]>() "
+                 "v = Expand(s, t) y = ScatterElements<axis = 0>(x, i, v) }",
+             x),
+      (Values{-17, 5, -17, 6, -17, 3}));
+  // Of several updates of one element the last one is kept, or all of them join.
+  const auto scatter = [&](const std::string& how) {
+    return chosen(
+        "(float[2,3] x) => (float[2,3] y) <int64[1] o = {1}, int64[1] e = {3}, "
+        "int64[1] one = {1}> { a = ArgMin<axis = 1>(x) z = Sub(a, a) "
+        "c = Concat<axis = 1>(z, z) v = Slice(x, o, e, one) "
+        "y = ScatterElements<axis = 1" +
+            how + ">(x, c, v) }",
+        x);
+  };
+  EXPECT_EQ(scatter(""), (Values{2, 5, 2, 3, 0, 3}));
+  EXPECT_EQ(scatter(", reduction = \"add\""), (Values{8, 5, 2, 9, 0, 3}));
+  EXPECT_EQ(scatter(", reduction = \"max\""), (Values{5, 5, 2, 6, 0, 3}));
+  EXPECT_EQ(scatter(", reduction = \"mul\""), (Values{10, 5, 2, 0, 0, 3}));
+  // Tuples of places: [row, column] of a computed column.
+  const std::string tuples =
+      " <int64[2,1] rows = {1, 0}> { i = ArgMax<axis = 1>(x) t = Concat<axis = 1>(rows, i) ";
+  EXPECT_EQ(chosen("(float[2,3] x) => (float[2] y)" + tuples + "y = GatherND(x, t) }", x),
+            (Values{0, 1}));
+  EXPECT_EQ(chosen("(float[2,3] x) => (float[2,3] y)" + tuples +
+                       "u = ReduceMax<keepdims = 0>(x) n = Constant<value_ints = [2]>() "
+                       "v = Expand(u, n) y = ScatterND<reduction = \"add\">(x, t, v) }",
+                   x),
+            (Values{7, 5, 2, 6, 6, 3}));
+}
+
+/// Two results of one intermediate: the one that is named first turns it.
+TEST(ImportResults, OfOneIntermediate) {
+  EXPECT_EQ(chosen("(float[2,3] x) => (float[3,2] t, float[1,2,3] o, float[2,3] y) "
+                   "<int64[1] zero = {0}> { y = Abs(x) t = Transpose(y) o = Unsqueeze(y, zero) }"),
+            (Values{3, 1, 3, 2, 2, 5}));
+}
+
 TEST(ImportCumProd, AllFour) {
   const std::string start = "(float[2,3] x) => (float[2,3] y) <int64 a = {1}> { y = CumProd";
   EXPECT_EQ(chosen(start + "(x, a) }"), (Values{3, 3, 9, -2, 4, -20}));

@@ -51,7 +51,7 @@ ConstantPtr folded(const NodeImport& node, const ConstantTensor& a, const Consta
   return constant_ints(std::move(values), shape, a.type);
 }
 
-bool is_byte(ElementType type) {
+bool has_8_bits(ElementType type) {
   return type == ElementType::u8 || type == ElementType::i8;
 }
 
@@ -117,14 +117,14 @@ void bitwise(NodeImport& node) {
   const ConstantPtr a = node.try_constant(0);
   const ConstantPtr b = node.try_constant(1);
   if (a && b) return node.output_constant(0, folded(node, *a, *b, on_bits<op>));
-  if (!is_byte(node.input(0).type)) reject_wide(node);
+  if (!has_8_bits(node.input(0).type)) reject_wide(node);
   node.define(0, byte_by_byte(node, op));
 }
 
 /// -1 - x; of an unsigned number its largest value less x.
 void bitwise_not(NodeImport& node) {
   const View& x = node.input(0);
-  if (!is_byte(x.type) && node.importer().model().unsigned_words) {
+  if (!has_8_bits(x.type) && node.importer().model().unsigned_words) {
     node.reject(
         "the model has unsigned integers of 16 bits or more, which are held as signed ones; "
         "expected integers whose width is known: cast them to u8, or leave unsigned types out");
@@ -135,7 +135,7 @@ void bitwise_not(NodeImport& node) {
     for (int64_t& v : values) v = largest - v;
     return node.output_constant(0, constant_ints(std::move(values), data->shape, data->type));
   }
-  if (!is_byte(x.type)) reject_wide(node);
+  if (!has_8_bits(x.type)) reject_wide(node);
   Kernel k = node.kernel();
   const int o = k.operand(x, all_labels(x.rank()));
   const int32_t root = k.apply(Op::sub, {k.constant(static_cast<float>(largest)), k.use(o)});

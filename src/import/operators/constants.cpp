@@ -135,6 +135,10 @@ void eye_like(NodeImport& node) {
   const int64_t rows = like.extent(0);
   const int64_t columns = like.extent(1);
   const int64_t shift = node.integer("k", 0);
+  constexpr int64_t kMost = int64_t{1} << 24;
+  if (rows > kMost || columns > kMost || shift < -kMost || shift > kMost)
+    node.reject(fmt::format("a matrix of {} x {} and diagonal {}, expected at most {} each", rows,
+                            columns, shift, kMost));
   const ElementType type =
       node.has_attribute("dtype") ? node.onnx_type(node.integer("dtype", 1)) : like.type;
   std::vector<std::pair<int64_t, float>> entries;

@@ -8,6 +8,7 @@
 
 #include "import/importer.h"
 #include "import/operators/common.h"
+#include "import/operators/computed_indices.h"
 #include "import/operators/registry.h"
 #include "import/values/progression.h"
 #include "tensor/limits.h"
@@ -119,6 +120,7 @@ void gather_along(NodeImport& node, const View& data, int axis, const std::vecto
 void gather(NodeImport& node) {
   const View& data = node.input(0);
   if (data.rank() == 0) node.reject("expected a tensor of rank 1 or more");
+  if (has_computed_indices(node)) return gather_computed(node);
   const int axis = node.axis(node.integer("axis", 0), data.rank());
   const ConstantPtr index = node.constant_input(1, "the indices");
   gather_along(node, data, axis,
@@ -128,6 +130,7 @@ void gather(NodeImport& node) {
 
 /// Blocks by tuples of indices: elements of the dimensions that the tuples index, taken as one.
 void gather_nd(NodeImport& node) {
+  if (has_computed_indices(node)) return gather_nd_computed(node);
   const View& data = node.input(0);
   const ConstantPtr index = node.constant_input(1, "the indices");
   const auto indices = node.ints_input(1, "the indices");
@@ -153,6 +156,7 @@ void gather_elements(NodeImport& node) {
   const View& data = node.input(0);
   const int axis = node.axis(node.integer("axis", 0), data.rank());
   if (gather_ranked(node)) return;
+  if (has_computed_indices(node)) return gather_elements_computed(node);
   const ConstantPtr index_data = node.constant_input(1, "the indices");
   const int64_t extent = data.extent(axis);
   const auto indices = checked_indices(node, node.ints_input(1, "the indices"), extent);
@@ -239,9 +243,9 @@ void reverse_sequence(NodeImport& node) {
 
 constexpr OperatorRow kGatherRows[] = {
     {"Compress", compress, "a condition that the program computes"},
-    {"Gather", gather, "indices that are not constant"},
-    {"GatherElements", gather_elements, "indices that are neither constant nor of a TopK"},
-    {"GatherND", gather_nd, "indices that are not constant"},
+    {"Gather", gather, "computed indices: more than 8192 places"},
+    {"GatherElements", gather_elements, "computed indices: more than 8192 places"},
+    {"GatherND", gather_nd, "computed indices: more than 8192 places, batches"},
     {"ReverseSequence", reverse_sequence, "lengths of sequences that are not constant"},
 };
 

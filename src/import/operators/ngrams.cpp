@@ -90,6 +90,11 @@ void tf_idf(NodeImport& node) {
   std::vector<int64_t> shape = {pool.width};
   if (rank == 2) shape.insert(shape.begin(), rows);
   if (element_count(shape) > kMaxFoldedElements) node.reject("the result is too large");
+  const double reads = static_cast<double>(data->size()) *
+                       static_cast<double>(std::min(e.most, length)) *
+                       static_cast<double>(std::min(e.skips, length) + 1);
+  if (reads > static_cast<double>(int64_t{1} << 26))
+    node.reject("there are too many n-grams to look up, expected at most 2^26");
   std::vector<float> counts(static_cast<size_t>(rows * pool.width));
   for (int64_t r = 0; r < rows; ++r) {
     Gram row;

@@ -30,7 +30,6 @@ const std::vector<OperatorRow>& operator_table() {
                               normalization_operators(),
                               one_hot_operators(),
                               padding_operators(),
-                              places_operators(),
                               pool_operators(),
                               quantisation_operators(),
                               ranking_operators(),
@@ -42,6 +41,8 @@ const std::vector<OperatorRow>& operator_table() {
                               sequence_operators(),
                               spectrum_operators(),
                               state_operators(),
+                              tensor_scatter_operators(),
+                              unpooling_operators(),
                               value_shapes_operators(),
                               window_operators()}) {
       rows.insert(rows.end(), family.begin(), family.end());

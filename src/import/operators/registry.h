@@ -52,7 +52,6 @@ std::span<const OperatorRow> normalization_kin_operators();
 std::span<const OperatorRow> normalization_operators();
 std::span<const OperatorRow> one_hot_operators();
 std::span<const OperatorRow> padding_operators();
-std::span<const OperatorRow> places_operators();
 std::span<const OperatorRow> pool_operators();
 std::span<const OperatorRow> quantisation_operators();
 std::span<const OperatorRow> ranking_operators();
@@ -64,6 +63,8 @@ std::span<const OperatorRow> scatter_operators();
 std::span<const OperatorRow> sequence_operators();
 std::span<const OperatorRow> spectrum_operators();
 std::span<const OperatorRow> state_operators();
+std::span<const OperatorRow> tensor_scatter_operators();
+std::span<const OperatorRow> unpooling_operators();
 std::span<const OperatorRow> value_shapes_operators();
 std::span<const OperatorRow> window_operators();
 

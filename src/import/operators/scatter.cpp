@@ -10,7 +10,9 @@
 
 #include "import/importer.h"
 #include "import/operators/common.h"
+#include "import/operators/computed_indices.h"
 #include "import/operators/registry.h"
+#include "import/operators/scatter.h"
 #include "support/error.h"
 #include "support/text.h"
 #include "tensor/limits.h"
@@ -18,16 +20,6 @@
 namespace fuseflow {
 
 namespace {
-
-/// What an update does with what is there.
-enum class Update { replace, add, multiply, largest, least };
-
-/// A scatter along one dimension after normalisation: target[e] of the flattened leading indices.
-struct Scatter {
-  std::vector<int64_t> targets;  ///< where update e goes
-  int64_t extent = 0;            ///< of the dimension that is written
-  Update update = Update::replace;
-};
 
 /// Whether all updates are one number: no access depends on where the update is.
 bool is_one_number(const View& updates) {
@@ -54,6 +46,8 @@ Update undefined_extreme(const NodeImport& node, Update update) {
   return resets ? Update::replace : update;
 }
 
+}  // namespace
+
 Update update_of(const NodeImport& node) {
   const std::string reduction = node.text("reduction", "none");
   if (reduction == "none") return Update::replace;
@@ -66,14 +60,6 @@ Update update_of(const NodeImport& node) {
   const Update update = reduction == "max" ? Update::largest : Update::least;
   return node.opset() >= 18 ? update : undefined_extreme(node, update);
 }
-
-/// The updates of one element as one, and how it joins what is there. Of the last of several, the
-/// others left out, the sum.
-struct Joining {
-  Reduction reduction = Reduction::sum;
-  Op op = Op::add;
-  float none = 0;  ///< of no update
-};
 
 Joining joining_of(Update update) {
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
@@ -90,6 +76,8 @@ Joining joining_of(Update update) {
   }
   return {};
 }
+
+namespace {
 
 /// PyTorch's exporter loses the reduction: of scatter_add in opsets without the attribute, and of
 /// index_put(accumulate=True) in all. A model of opset 16 can only have lost the latter. A reset
@@ -268,6 +256,8 @@ std::vector<bool> last_updates(const std::vector<int64_t>& positions) {
   return kept;
 }
 
+}  // namespace
+
 /// Rows of `data` along `axis` are written by rows of the updates.
 void scatter_rows(NodeImport& node, const View& data, int axis, const Scatter& scatter,
                   const View& updates) {
@@ -296,6 +286,8 @@ void scatter_rows(NodeImport& node, const View& data, int axis, const Scatter& s
   scatter_product(node, data, updates, chosen, {axis, kSource}, update_labels, {kSource}, scatter,
                   zero, replaces ? &here : nullptr, {axis});
 }
+
+namespace {
 
 /// Targets that differ between columns: updates and data as vectors.
 void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, Update update) {
@@ -336,6 +328,7 @@ void scatter_elements(NodeImport& node) {
   const Update update = update_of(node);
   const bool ranked = update == Update::replace || update == Update::add;
   if (ranked && scatter_ranked(node, update == Update::add)) return;
+  if (has_computed_indices(node)) return scatter_elements_computed(node, update);
   const ConstantPtr index = node.constant_input(1, "the indices");
   const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
   const View& updates = node.input(2);
@@ -361,6 +354,7 @@ void scatter_elements(NodeImport& node) {
 void scatter_nd(NodeImport& node) {
   const View& data = node.input(0);
   const Update update = update_of(node);
+  if (has_computed_indices(node)) return scatter_nd_computed(node, update);
   const ConstantPtr index = node.constant_input(1, "the indices");
   const auto indices = node.ints_input(1, "the indices");
   const int64_t depth = index->shape.empty() ? 0 : index->shape.back();
@@ -389,66 +383,12 @@ void scatter_nd(NodeImport& node) {
     node.output(0, node.reshaped(node.importer().value(node.output_name(0)), data.shape()));
 }
 
-/// Updates of a cache: those of batch b go to places from its write index on.
-void tensor_scatter(NodeImport& node) {
-  const View& past = node.input(0);
-  const View& update = node.input(1);
-  const int axis = node.axis(node.integer("axis", -2), past.rank());
-  const std::string mode = node.text("mode", "linear");
-  if (mode != "linear" && mode != "circular")
-    node.reject(fmt::format("mode '{}' is unknown, expected linear or circular", shown(mode)));
-  std::vector<int64_t> expected = past.shape();
-  if (axis == 0 || update.rank() != past.rank() || update.extent(axis) > past.extent(axis))
-    node.reject("expected an axis after the batch, and updates that fit along it");
-  const int64_t batches = past.extent(0);
-  const int64_t places = past.extent(axis);
-  const int64_t count = update.extent(axis);
-  expected[static_cast<size_t>(axis)] = count;
-  if (update.shape() != expected) node.reject("the updates do not fit the cache");
-  std::vector<int64_t> first(static_cast<size_t>(batches), 0);
-  if (node.has_input(2)) first = node.ints_input(2, "the places to write to");
-  if (static_cast<int64_t>(first.size()) != batches)
-    node.reject(fmt::format("{} places to write to, expected {}", first.size(), batches));
-  if (update.size() == 0) return node.output(0, past);
-  Scatter scatter{{}, batches * places, Update::replace};
-  for (int64_t b = 0; b < batches; ++b) {
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t place = first[static_cast<size_t>(b)] + i;
-      if (mode == "circular" && place >= places) place %= places;
-      if (place < 0 || place >= places)
-        node.reject(fmt::format("place {} is outside a cache of {}", place, places));
-      scatter.targets.push_back(b * places + place);
-    }
-  }
-  // The batch and the axis in front and as one; then back.
-  std::vector<int> order = {0, axis};
-  for (int d = 1; d < past.rank(); ++d) {
-    if (d != axis) order.push_back(d);
-  }
-  const auto rows_of = [&](View view) {
-    transpose(view, order);
-    std::vector<int64_t> shape = view.shape();
-    shape[1] *= shape[0];
-    shape.erase(shape.begin());
-    return node.reshaped(view, shape);
-  };
-  scatter_rows(node, rows_of(past), 0, scatter, rows_of(update));
-  View turned = past;
-  transpose(turned, order);
-  View result = node.reshaped(node.importer().value(node.output_name(0)), turned.shape());
-  std::vector<int> back(order.size());
-  for (size_t d = 0; d < order.size(); ++d)
-    back[static_cast<size_t>(order[d])] = static_cast<int>(d);
-  transpose(result, back);
-  node.output(0, std::move(result));
-}
+constexpr const char* kComputedNote = "computed indices: more than 8192 places";
 
 constexpr OperatorRow kScatterRows[] = {
-    {"Scatter", scatter_elements, "indices that are neither constant nor of a TopK"},
-    {"ScatterElements", scatter_elements,
-     "indices that are neither constant nor of a TopK (of one: reductions other than add)"},
-    {"ScatterND", scatter_nd, "indices that are not constant"},
-    {"TensorScatter", tensor_scatter, "places that are not constant"},
+    {"Scatter", scatter_elements, kComputedNote},
+    {"ScatterElements", scatter_elements, kComputedNote},
+    {"ScatterND", scatter_nd, kComputedNote},
 };
 
 }  // namespace

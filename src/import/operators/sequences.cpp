@@ -75,12 +75,21 @@ void concat_from_sequence(NodeImport& node) {
 
 /// The extents of the parts that SplitToSequence makes of `extent`.
 std::vector<int64_t> part_extents(const NodeImport& node, int64_t extent) {
-  if (!node.has_input(1)) return std::vector<int64_t>(static_cast<size_t>(extent), 1);
+  constexpr int64_t kMostParts = 4096;
+  const auto check_count = [&](int64_t count) {
+    if (count > kMostParts)
+      node.reject(fmt::format("{} parts, expected at most {}", count, kMostParts));
+  };
+  if (!node.has_input(1)) {
+    check_count(extent);
+    return std::vector<int64_t>(static_cast<size_t>(extent), 1);
+  }
   const ConstantPtr split = node.constant_input(1, "the extents of the parts");
   std::vector<int64_t> given = node.ints_input(1, "the extents of the parts");
   if (split->shape.empty()) {  // one extent for all; the last part may be shorter
     const int64_t each = given[0];
     if (each < 1) node.reject(fmt::format("parts of {} elements, expected at least 1", each));
+    check_count((extent - 1) / each + 1);
     given.clear();
     for (int64_t at = 0; at < extent; at += each) given.push_back(std::min(each, extent - at));
   }

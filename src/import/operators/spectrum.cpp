@@ -18,6 +18,8 @@ namespace {
 constexpr int kTime = 1000;  // labels of what is summed over: samples, and real and imaginary parts
 constexpr int kPart = 1001;
 
+constexpr int64_t kMaxMatrix = int64_t{1} << 24;  // elements
+
 /// A transform of `samples` samples as if followed by zeros up to `length`, to `bins` numbers.
 struct Transform {
   int64_t samples = 0, length = 0, bins = 0;
@@ -30,7 +32,7 @@ struct Transform {
 /// [part of a sample, sample, bin, part of the result]
 ConstantPtr transform_matrix(const NodeImport& node, const Transform& t) {
   const std::vector<int64_t> shape = {t.parts, t.samples, t.bins, t.result_parts};
-  if (element_count(shape) > kMaxFoldedElements)
+  if (element_count(shape) > kMaxMatrix)
     node.reject(fmt::format("a transform of {} samples is too long for a matrix", t.length));
   std::vector<float> values;
   for (int64_t part = 0; part < t.parts; ++part) {

@@ -194,6 +194,10 @@ void non_max_suppression(NodeImport& node) {
   const float least = number_input(node, 4, "the least score", 0);
   const bool centered = node.integer("center_point_box", 0) != 0;
   const int64_t count = shape[2];
+  const double pairs = static_cast<double>(shape[0] * shape[1]) * static_cast<double>(count) *
+                       std::min<double>(std::max(0.0F, most), static_cast<double>(count));
+  if (pairs > static_cast<double>(int64_t{1} << 28))
+    node.reject("there are too many pairs of boxes, expected at most 2^28");
   std::vector<int64_t> result;
   for (int64_t group = 0; group < shape[0] * shape[1]; ++group) {
     const int64_t batch = group / shape[1];
