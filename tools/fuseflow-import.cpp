@@ -49,6 +49,7 @@ struct ImportArguments {
   std::string type;
   std::vector<std::string> binds, formats, dims;
   double max_seconds = 0, max_memory_mib = 0;  ///< 0: any
+  bool follow_links = false;
 };
 
 void add_options(fuseflow::CommandLine& app, ImportArguments& o) {
@@ -74,6 +75,8 @@ void add_options(fuseflow::CommandLine& app, ImportArguments& o) {
                  "the model's)")
       .among({"f32", "f16", "bf16", "f8e4m3", "f8e5m2"})
       .option_text("TYPE");
+  app.add_flag("--follow-links", o.follow_links,
+               "Read weights through links that lead out of the model's folder, wherever to");
   app.add_option("--name", o.name, "Name of the program (default: that of the model's graph)")
       .option_text("NAME");
   app.add_option("--inspect", o.inspect,
@@ -99,6 +102,7 @@ ExitCode import_main(const ImportArguments& o, bool inspecting) {
                     [](const std::string& v) { return fuseflow::parse_binding(v); });
   fuseflow::collect(o.formats, "--format", options.formats, [](const std::string& v) { return v; });
   fuseflow::collect(o.dims, "--dim", options.dims, extent);
+  options.follow_links = o.follow_links;
   fuseflow::check_outputs({{"-o", o.output}});
   fuseflow::register_onnx_sources();
   const fuseflow::StopScope limits("the model was not imported", o.max_seconds,

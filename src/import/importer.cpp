@@ -24,6 +24,10 @@ namespace fuseflow {
 
 namespace {
 
+/// What loops and recurrences may expand to, and the work of making room for it.
+constexpr int64_t kMaxInsertedNodes = int64_t{1} << 16;
+constexpr int64_t kMaxMovedNodes = int64_t{1} << 27;
+
 /// A node without a name of its own goes by its first output, which has the path of its module.
 ModelNode origin_of(const OnnxNode& node) {
   const std::string first = node.outputs.empty() ? "" : node.outputs[0];
@@ -131,6 +135,29 @@ ConstantPtr Importer::constant_of(const View& value) const {
   return evaluate_value(value, [this](TensorId id) { return constant(id); });
 }
 
+ConstantPtr Importer::bound_values(const View& value) {
+  if (ConstantPtr data = constant_of(value)) return data;
+  const auto values_of = [this](TensorId id) {
+    const Draft& draft = draft_.tensors[static_cast<size_t>(id)];
+    return draft.data ? draft.data.get() : draft.values.get();
+  };
+  std::vector<TensorId> read;
+  for (const Expr& node : value.nodes) {
+    if (node.kind != Expr::Kind::access) continue;
+    const ConstantTensor* data = values_of(node.tensor);
+    if (data == nullptr) return nullptr;
+    if (data->sparse() && evaluation_steps(value) > kMaxSparseSteps) return nullptr;
+    read.push_back(node.tensor);
+  }
+  if (value.size() > kMaxFoldedElements || evaluation_steps(value) > kMaxFoldedSteps)
+    return nullptr;
+  for (const TensorId id : read) {
+    for (InputUse& input : draft_.inputs)
+      input.constant |= input.name == draft_.tensors[static_cast<size_t>(id)].tensor.name;
+  }
+  return evaluate_value(value, values_of);
+}
+
 std::string Importer::fresh_name(const std::string& wanted) {
   std::string name = wanted.empty() ? "t" : wanted;
   while (names_.contains(name)) name = fmt::format("{}.{}", wanted, ++names_[wanted]);
@@ -156,7 +183,10 @@ View Importer::add_constant(const std::string& name, ConstantPtr data,
   draft.data = std::move(data);
   draft_.tensors.push_back(std::move(draft));
   const auto id = static_cast<TensorId>(draft_.tensors.size()) - 1;
-  return whole_tensor(id, draft_.tensors.back().tensor.type, draft_.tensors.back().shape);
+  const Draft& made = draft_.tensors.back();
+  View view = whole_tensor(id, made.tensor.type, made.shape);
+  view.code = made.data->code;
+  return view;
 }
 
 bool Importer::from_input(const View& view) const {
@@ -372,7 +402,9 @@ void Importer::bind_input(const OnnxPort& port) {
   draft.from_input = draft.data != nullptr;
   draft_.inputs.push_back({port.name, draft.tensor.source, draft.shape, draft.data != nullptr});
   const auto id = static_cast<TensorId>(draft_.tensors.size());
-  values_[port.name] = whole_tensor(id, port.type, draft.shape);
+  View& value = values_[port.name];
+  value = whole_tensor(id, port.type, draft.shape);
+  value.code = port.code;
   draft_.tensors.push_back(std::move(draft));
 }
 
@@ -456,7 +488,7 @@ void Importer::bind_inputs() {
       values_[name] = add_constant(name, data, name);
       continue;
     }
-    OnnxPort port{name, data->type, std::vector<OnnxDim>{}};
+    OnnxPort port{name, data->type, std::vector<OnnxDim>{}, data->code};
     for (const int64_t extent : data->shape) port.shape->push_back({extent, ""});
     bind_input(port);
   }
@@ -465,12 +497,14 @@ void Importer::bind_inputs() {
 void Importer::check_operators(const std::vector<OnnxNode>& nodes) const {
   std::vector<Diagnostic> wrong;
   for (const OnnxNode& node : nodes) {
-    if (node.domain.empty() && find_operator(node.op) != nullptr) continue;
+    if (find_operator(node.full_name()) != nullptr) continue;
     std::string message = node.domain.empty()
                               ? fmt::format("operator {} (node '{}') is not supported",
                                             shown(node.op), shown(node.name))
                               : fmt::format("operator {}.{} (node '{}') is of a custom domain",
                                             shown(node.domain), shown(node.op), shown(node.name));
+    const std::string_view why = refusal_of(node.full_name());
+    if (!why.empty()) message += fmt::format(": {}", why);
     message += node.domain.empty() ? "; export the model without it, or rewrite it with the "
                                      "operators of ir-spec/operators.md"
                                    : ", which has no definition here; export it as a model-local "
@@ -509,16 +543,27 @@ void Importer::convert_nodes() {
 }
 
 void Importer::convert_node(const OnnxNode& node, int group) {
-  NodeImport view(*this, node, group);
-  current_ = origin_of(node);
-  try {
+  if (node.op.empty()) {
+    const Later later = std::move(later_.extract(node.name).mapped());
+    return convert_with(later.node, group, later.then);
+  }
+  convert_with(node, group, [&](NodeImport& view) {
     const std::string fault =
         signature_fault(node, [this](const std::string& name) { return value(name).type; });
     if (!fault.empty()) throw Error(ExitCode::rejected, fault);
     check_ranks("input", node.inputs);
-    find_operator(node.op)->convert(view);
+    find_operator(node.full_name())->convert(view);
     if (const std::string left = view.unread(); !left.empty())
       throw Error(ExitCode::rejected, left);
+  });
+}
+
+void Importer::convert_with(const OnnxNode& node, int group,
+                            const std::function<void(NodeImport&)>& convert) {
+  NodeImport view(*this, node, group);
+  current_ = origin_of(node);
+  try {
+    convert(view);
     check_ranks("output", node.outputs);
   } catch (const Error& error) {
     if (error.code() != ExitCode::rejected || !error.diagnostics()[0].where.file.empty()) throw;
@@ -528,7 +573,8 @@ void Importer::convert_node(const OnnxNode& node, int group) {
   }
 }
 
-void Importer::go_on_with(const OnnxGraph& graph, const std::vector<std::string>& outputs) {
+void Importer::go_on_with(const OnnxGraph& graph, const std::vector<std::string>& outputs,
+                          bool one_kernel) {
   OnnxModel branch;
   branch.path = model_.path;
   branch.nodes = graph.nodes;
@@ -545,8 +591,40 @@ void Importer::go_on_with(const OnnxGraph& graph, const std::vector<std::string>
     branch.outputs.push_back({outputs[o], ElementType::f32, std::nullopt});
   }
   check_operators(branch.nodes);
-  const std::vector<int> kernels = find_kernels(branch);
+  std::vector<int> kernels = find_kernels(branch);
   const auto count = static_cast<int>(branch.nodes.size());
+  if (one_kernel) std::fill(kernels.begin(), kernels.end(), count - 1);
+  insert_nodes(std::move(branch.nodes), kernels);
+}
+
+void Importer::go_on_with(const OnnxGraph& graph, const OnnxNode& node,
+                          std::function<void(NodeImport&)> then) {
+  OnnxModel body;
+  body.path = model_.path;
+  body.nodes = graph.nodes;
+  for (const std::string& output : graph.outputs)
+    body.outputs.push_back({output, ElementType::f32, std::nullopt});
+  check_operators(body.nodes);
+  OnnxNode rest;
+  rest.name = fmt::format("{}#{}", node.name, inserted_);
+  rest.outputs = node.outputs;
+  later_.emplace(rest.name, Later{node, std::move(then)});
+  std::vector<int> kernels = find_kernels(body);
+  kernels.push_back(static_cast<int>(kernels.size()));
+  body.nodes.push_back(std::move(rest));
+  insert_nodes(std::move(body.nodes), kernels);
+}
+
+void Importer::insert_nodes(std::vector<OnnxNode> nodes, const std::vector<int>& kernels) {
+  const auto count = static_cast<int>(nodes.size());
+  inserted_ += count;
+  moved_ += static_cast<int64_t>(model_.nodes.size() - at_);
+  if (inserted_ > kMaxInsertedNodes || moved_ > kMaxMovedNodes) {
+    throw Error(ExitCode::rejected,
+                fmt::format("loops and recurrences stand for too many nodes: {} so far, expected "
+                            "at most {}; bind shorter sequences, or run fewer iterations",
+                            inserted_, kMaxInsertedNodes));
+  }
   const int after = groups_[at_];
   // Groups have the order of their last nodes: those after it make room.
   for (int& group : groups_) group += group > after ? count : 0;
@@ -555,8 +633,8 @@ void Importer::go_on_with(const OnnxGraph& graph, const std::vector<std::string>
   for (const int kernel : kernels) fresh.push_back(after + 1 + kernel);
   const auto place = static_cast<std::ptrdiff_t>(at_) + 1;
   groups_.insert(groups_.begin() + place, fresh.begin(), fresh.end());
-  model_.nodes.insert(model_.nodes.begin() + place, std::make_move_iterator(branch.nodes.begin()),
-                      std::make_move_iterator(branch.nodes.end()));
+  model_.nodes.insert(model_.nodes.begin() + place, std::make_move_iterator(nodes.begin()),
+                      std::make_move_iterator(nodes.end()));
 }
 
 namespace {
@@ -588,12 +666,22 @@ void Importer::bind_output(const OnnxPort& port) {
                 fmt::format("output '{}' of the model, which nothing defines", shown(port.name)));
   }
   View value = values_.at(port.name);
+  if (value.sequence) {
+    throw Error(ExitCode::rejected, Location{model_.path},
+                fmt::format("output '{}' of the model is a sequence, expected a tensor; end the "
+                            "model with SequenceAt or ConcatFromSequence",
+                            shown(port.name)));
+  }
   warn_of_shape(port, value.shape());
-  if (!name_result(draft_, value, port.name)) {
+  std::vector<View*> others;  // that are named later
+  for (const OnnxPort& other : model_.outputs) {
+    if (has_value(other.name)) others.push_back(&values_.at(other.name));
+  }
+  if (!name_result(draft_, value, port.name, others)) {
     names_.erase(port.name);
     rename_tensor(draft_, port.name, port.name + ".source");
     value = append(port.name, std::move(value), last_group);
-    if (!name_result(draft_, value, port.name))
+    if (!name_result(draft_, value, port.name, others))
       throw Error(ExitCode::internal, "a result could not be named");
   }
 }
@@ -634,11 +722,11 @@ std::optional<double> Importer::density(const std::string& name, float fill) con
 
 Program import_onnx_bytes(std::string_view bytes, const std::string& path,
                           const ImportOptions& options) {
-  return Importer(parse_onnx(bytes, path), options).run();
+  return Importer(parse_onnx(bytes, path, options.follow_links), options).run();
 }
 
 Program import_onnx(const std::string& path, const ImportOptions& options) {
-  return Importer(load_onnx(path), options).run();
+  return Importer(load_onnx(path, options.follow_links), options).run();
 }
 
 }  // namespace fuseflow

@@ -3,6 +3,7 @@
 // time.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,6 +17,8 @@
 #include "import/values/kernel.h"
 
 namespace fuseflow {
+
+class NodeImport;
 
 class Importer {
  public:
@@ -41,6 +44,9 @@ class Importer {
   bool is_constant(const View& value) const;
   /// The values of a constant view; null if it is not constant (or too large to fold).
   ConstantPtr constant_of(const View& value) const;
+  /// The same, computed from the values of bound inputs, too; null where a statement comes between.
+  /// These inputs become constants: the program holds for their data only.
+  ConstantPtr bound_values(const View& value);
   /// A constant tensor as a view. `initializer`: the name of the ONNX initializer with these
   /// values.
   View add_constant(const std::string& name, ConstantPtr data, const std::string& initializer = {});
@@ -48,8 +54,14 @@ class Importer {
   bool from_input(const View& view) const;
   bool is_activation(const View& view) const;
   /// The nodes of `graph`, a branch of the node that is being converted, come next; its results are
-  /// `outputs`.
-  void go_on_with(const OnnxGraph& graph, const std::vector<std::string>& outputs);
+  /// `outputs`. `one_kernel`: all of them are one kernel.
+  void go_on_with(const OnnxGraph& graph, const std::vector<std::string>& outputs,
+                  bool one_kernel = false);
+  /// The nodes of `graph`, the body of `node`, come next; its inputs have values (set_value). Then
+  /// `then` goes on with the conversion of `node`: it gives the node's results, or calls this
+  /// again.
+  void go_on_with(const OnnxGraph& graph, const OnnxNode& node,
+                  std::function<void(NodeImport&)> then);
   /// Marks the (new) constant that `view` accesses as data: what is computed from it is not folded,
   /// or a bound token sequence would fold the whole model away.
   void mark_activation(const View& view);
@@ -81,6 +93,10 @@ class Importer {
   void check_ranks(const char* what, const std::vector<std::string>& names) const;
   void convert_nodes();
   void convert_node(const OnnxNode& node, int group);
+  void convert_with(const OnnxNode& node, int group,
+                    const std::function<void(NodeImport&)>& convert);
+  /// Puts nodes after the one that is being converted. `kernels`: see find_kernels().
+  void insert_nodes(std::vector<OnnxNode> nodes, const std::vector<int>& kernels);
   void bind_output(const OnnxPort& port);
   std::string fresh_name(const std::string& wanted);
   std::vector<int64_t> agreed_shape(const OnnxPort& port, const std::vector<int64_t>& shape);
@@ -97,6 +113,16 @@ class Importer {
   std::vector<int> groups_;           ///< by node (patterns/kernel_patterns.h)
   size_t at_ = 0;                     ///< the number of the node that is being converted
   ModelNode current_;                 ///< the node that is being converted
+
+  /// The rest of a node's conversion, which waits for the nodes of its body. It is a node without
+  /// an operator, of this name.
+  struct Later {
+    OnnxNode node;
+    std::function<void(NodeImport&)> then;
+  };
+  std::map<std::string, Later> later_;
+  int64_t inserted_ = 0;  ///< nodes that bodies of nodes have added
+  int64_t moved_ = 0;     ///< nodes that made room for them
 };
 
 /// One node as an operator sees it.
@@ -113,11 +139,18 @@ class NodeImport {
   bool has_output(int i) const;
   /// Rejects a node that has too few.
   const std::string& output_name(int i) const;
+  /// Rejects the node if the input is missing or a sequence of tensors.
   const View& input(int i) const;
+  /// The same for an input that may be a sequence.
+  const View& any_input(int i) const;
+  /// The tensors of an input; rejects the node if it is no sequence.
+  const std::vector<View>& sequence_input(int i) const;
   /// The values of input i; rejects the model when it is not constant.
   ConstantPtr constant_input(int i, const char* role) const;
   ConstantPtr try_constant(int i) const;
   std::vector<int64_t> ints_input(int i, const char* role) const;
+  /// The values of input i, which decide the shape of a result: of a constant or of bound data.
+  ConstantPtr deciding_input(int i, const char* role) const;
 
   bool has_attribute(const std::string& name) const { return attribute(name) != nullptr; }
   int64_t integer(const std::string& name, int64_t otherwise) const;
@@ -143,6 +176,7 @@ class NodeImport {
   int axis(int64_t axis, int rank) const;
 
   void output(int i, View value);
+  void output_sequence(int i, std::vector<View> tensors, ElementType type);
   /// After define(): output 0 is the selection of `source` weighted by `weights` (when constant).
   void weight_selection(const View& source, const View& weights);
   void select_output(int i, Selection selection);
@@ -172,6 +206,8 @@ class NodeImport {
   int64_t tensor_extent(TensorId tensor, size_t dim) const {
     return importer_.tensor_extent(tensor, dim);
   }
+  /// After define(): output i is of ONNX's element type `code`, which its own type only stores.
+  void mark_code(int i, int code);
   /// The element type of ONNX data type `code`.
   ElementType onnx_type(int64_t code) const;
   /// A row-major regrouping as a product with a 0/1 matrix: the last resort.

@@ -63,11 +63,11 @@ TensorLine line_of(const Tensor& tensor, const Importer& importer) {
 }
 
 Inspection inspect(const std::string& path, const ImportOptions& options) {
-  OnnxModel model = load_onnx(path);
+  OnnxModel model = load_onnx(path, options.follow_links);
   Inspection result{path, model.name, model.opset, {}, {}, model.inputs, model.outputs, {}, {}};
   for (const OnnxNode& node : model.nodes) {
-    const std::string op = node.domain.empty() ? node.op : node.domain + "." + node.op;
-    const bool known = node.domain.empty() && find_operator(node.op) != nullptr;
+    const std::string op = node.full_name();
+    const bool known = find_operator(op) != nullptr;
     if (++result.operators[op] == 1 && !known) result.unsupported.push_back(op);
   }
   const auto initializers = model.initializers;

@@ -15,6 +15,7 @@ namespace fuseflow {
 
 namespace {
 constexpr size_t kMaxViewNodes = 128;
+constexpr size_t kMaxSequence = 4096;  ///< tensors
 }  // namespace
 
 std::string NodeImport::what() const {
@@ -39,9 +40,21 @@ const std::string& NodeImport::output_name(int i) const {
   reject(fmt::format("has {} outputs, expected at least {}", output_count(), i + 1));
 }
 
-const View& NodeImport::input(int i) const {
+const View& NodeImport::any_input(int i) const {
   if (!has_input(i)) reject(fmt::format("input {} is missing", i));
   return importer_.value(node_.inputs[static_cast<size_t>(i)]);
+}
+
+const View& NodeImport::input(int i) const {
+  const View& view = any_input(i);
+  if (view.sequence) reject(fmt::format("input {} is a sequence, expected a tensor", i));
+  return view;
+}
+
+const std::vector<View>& NodeImport::sequence_input(int i) const {
+  const View& view = any_input(i);
+  if (!view.sequence) reject(fmt::format("input {} is a tensor, expected a sequence", i));
+  return *view.sequence;
 }
 
 ConstantPtr NodeImport::try_constant(int i) const {
@@ -54,6 +67,17 @@ ConstantPtr NodeImport::constant_input(int i, const char* role) const {
     reject(fmt::format(
         "{} (input {}) must be constant; it depends on an input of the model: bind that input "
         "as an integer tensor, or export with constants folded",
+        role, i));
+  }
+  return data;
+}
+
+ConstantPtr NodeImport::deciding_input(int i, const char* role) const {
+  ConstantPtr data = importer_.bound_values(input(i));
+  if (!data) {
+    reject(fmt::format(
+        "the shape of the result depends on {} (input {}), which the program computes; expected a "
+        "constant, or an input of the model, whose values are known",
         role, i));
   }
   return data;
@@ -82,7 +106,7 @@ std::string NodeImport::unread() const {
   }
   for (int i = 0; i < input_count(); ++i) {
     if (node_.inputs[static_cast<size_t>(i)].empty() || asked_inputs_.contains(i)) continue;
-    const OperatorDefinition* definition = definition_at(node_.op, node_.opset);
+    const OperatorDefinition* definition = definition_at(node_.full_name(), node_.opset);
     const auto at = static_cast<size_t>(i);
     const bool named = definition != nullptr && at < definition->inputs.size();
     return fmt::format("input {}{} is not supported", i,
@@ -136,6 +160,16 @@ int NodeImport::axis(int64_t axis, int rank) const {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+void NodeImport::output_sequence(int i, std::vector<View> tensors, ElementType type) {
+  if (tensors.size() > kMaxSequence) {
+    reject(
+        fmt::format("a sequence of {} tensors, expected at most {}", tensors.size(), kMaxSequence));
+  }
+  View value = scalar_view(0, type);
+  value.sequence = std::make_shared<const std::vector<View>>(std::move(tensors));
+  importer_.set_value(output_name(i), std::move(value));
+}
+
 void NodeImport::output(int i, View value) {
   value.selection = nullptr;
   value.parts = nullptr;
@@ -163,6 +197,13 @@ void NodeImport::rank_output(int i, Ranking ranking) {
   const std::string& name = output_name(i);
   View view = importer_.value(name);
   view.ranking = std::make_shared<const Ranking>(std::move(ranking));
+  importer_.set_value(name, std::move(view));
+}
+
+void NodeImport::mark_code(int i, int code) {
+  const std::string& name = output_name(i);
+  View view = importer_.value(name);
+  view.code = code;
   importer_.set_value(name, std::move(view));
 }
 

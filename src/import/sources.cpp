@@ -23,6 +23,7 @@ namespace {
 /// What `derived=` holds: each option that the constants of the program depend on.
 std::string derivation(const DraftProgram& draft, const ImportOptions& options) {
   std::vector<DerivedOption> lines;
+  if (options.follow_links) lines.push_back({"links", "follow", "1"});
   for (const auto& [name, n] : options.dims) lines.push_back({"dim", name, fmt::format("{}", n)});
   for (const auto& [name, text] : options.formats) lines.push_back({"format", name, text});
   for (const InputUse& input : draft.inputs) {
@@ -64,6 +65,8 @@ ImportOptions parse_derivation(std::string_view text, const LoadOptions& load) {
   for (const DerivedOption& option : parse_derived(text)) {
     if (option.kind == "dim")
       options.dims[option.name] = number(option.value, option);
+    else if (option.kind == "links")
+      options.follow_links = true;
     else if (option.kind == "format")
       options.formats[option.name] = option.value;
     else if (option.kind == "bind")
@@ -142,7 +145,8 @@ RawTensor load_constant(const Source& source, const std::string& path, const Loa
   } else {
     auto& draft = cache().drafts[{path, source.params[0].second}];
     if (!draft) {
-      Importer importer(load_onnx(path), parse_derivation(source.params[0].second, load));
+      const ImportOptions options = parse_derivation(source.params[0].second, load);
+      Importer importer(load_onnx(path, options.follow_links), options);
       draft = std::make_shared<const DraftProgram>(importer.draft());
     }
     for (const Draft& d : draft->tensors) {
@@ -169,9 +173,10 @@ Source constant_source(const Draft& constant, const std::string& name, const Dra
   Source source;
   source.kind = Source::Kind::onnx;
   source.path = model.path;
-  source.name = constant.initializer.empty() ? name : constant.initializer;
-  if (constant.initializer.empty())
-    source.params.emplace_back("derived", derivation(draft, options));
+  // What may be read only because the user said so is not found by a name alone.
+  const bool derived = constant.initializer.empty() || options.follow_links;
+  source.name = derived ? name : constant.initializer;
+  if (derived) source.params.emplace_back("derived", derivation(draft, options));
   return source;
 }
 

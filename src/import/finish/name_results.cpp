@@ -58,7 +58,8 @@ void permute(std::vector<Subscript>& subscripts, const std::vector<int>& order) 
 
 }  // namespace
 
-bool name_result(DraftProgram& draft, const View& value, const std::string& name) {
+bool name_result(DraftProgram& draft, const View& value, const std::string& name,
+                 const std::vector<View*>& others) {
   const Expr* access = value.plain_access();
   if (access == nullptr) return false;
   const TensorId id = access->tensor;
@@ -81,11 +82,13 @@ bool name_result(DraftProgram& draft, const View& value, const std::string& name
     s.indices.push_back({"one" + std::to_string(indices.size()), 1});
   }
   s.result_indices = std::move(indices);
-  for (DraftStatement& user : draft.statements) {
-    for (Expr& node : user.statement.nodes) {
+  const auto follow = [&](std::vector<Expr>& nodes) {
+    for (Expr& node : nodes) {
       if (node.kind == Expr::Kind::access && node.tensor == id) permute(node.subscripts, *order);
     }
-  }
+  };
+  for (DraftStatement& user : draft.statements) follow(user.statement.nodes);
+  for (View* other : others) follow(other->nodes);
   tensor.shape = std::move(shape);
   tensor.tensor.role = Role::result;
   tensor.tensor.model_shape = value.shape();

@@ -149,9 +149,7 @@ class Row {
 
 using Table = std::map<std::string_view, std::vector<OperatorDefinition>>;
 
-Table read_table() {
-  Table table;
-  std::string_view text = definition_text();
+void read_rows(std::string_view text, Table& table) {
   while (!text.empty()) {
     size_t end = 0;  // of the row: the first line that does not begin with a blank
     do {
@@ -164,6 +162,12 @@ Table read_table() {
     const std::string_view op = next_word(words);
     if (!op.empty()) table[op].push_back(Row(row).read());
   }
+}
+
+Table read_table() {
+  Table table;
+  read_rows(definition_text(), table);
+  read_rows(microsoft_definition_text(), table);
   return table;
 }
 

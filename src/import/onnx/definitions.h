@@ -52,14 +52,16 @@ struct OperatorDefinition {
   const AttributeRule* attribute(std::string_view name) const;
 };
 
-/// The definitions of an operator of ONNX's own domain, oldest first; empty if it has none.
+/// The definitions of an operator (OnnxNode::full_name), oldest first; empty if it has none.
 const std::vector<OperatorDefinition>& definitions_of(std::string_view op);
 /// The one that a node of `opset` is read by; null if the operator came later, or is none.
 const OperatorDefinition* definition_at(std::string_view op, int opset);
 /// The names of all operators, sorted.
 std::vector<std::string> defined_operators();
 
-/// The table as it is written.
+/// The tables as they are written: of ONNX's own domain, and of com.microsoft, whose operators have
+/// their domain in front.
 std::string_view definition_text();
+std::string_view microsoft_definition_text();
 
 }  // namespace fuseflow

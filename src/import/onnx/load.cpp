@@ -31,8 +31,8 @@ constexpr size_t kMaxNames = size_t{1} << 28;  ///< characters of prefixes of in
 /// Builds the plain model out of the protobuf.
 class Loader {
  public:
-  Loader(std::shared_ptr<const onnx::ModelProto> proto, std::string path)
-      : proto_(std::move(proto)), tensors_{path, proto_} {
+  Loader(std::shared_ptr<const onnx::ModelProto> proto, std::string path, bool follow_links)
+      : proto_(std::move(proto)), tensors_{path, proto_, follow_links} {
     model_.path = std::move(path);
   }
 
@@ -128,25 +128,40 @@ class Loader {
       const bool fresh = model_.initializers.emplace(renamed(name, scope), std::move(data)).second;
       if (!fresh) fail(fmt::format("initializer '{}' is given twice", shown(name)));
     };
-    for (const auto& tensor : graph.initializer())
+    for (const auto& tensor : graph.initializer()) {
       add(tensor.name(), convert_tensor(tensor, tensors_));
+      note_type(tensor.data_type());
+    }
     for (const auto& tensor : graph.sparse_initializer())
       add(tensor.values().name(), convert_sparse(tensor, tensors_));
   }
 
-  OnnxPort port(const onnx::ValueInfoProto& info) const {
+  void note_type(int64_t code) {
+    using T = onnx::TensorProto;
+    model_.unsigned_words |= code == T::UINT16 || code == T::UINT32 || code == T::UINT64;
+  }
+
+  OnnxPort port(const onnx::ValueInfoProto& info) {
     OnnxPort result;
     result.name = info.name();
-    if (!info.type().has_tensor_type()) {
-      if (info.type().value_case() != onnx::TypeProto::VALUE_NOT_SET) {
-        fail(fmt::format("'{}' is not a tensor; sequences, maps and optionals are not supported",
-                         shown(info.name())));
-      }
-      return result;
+    if (info.type().has_tensor_type()) {
+      read_type(info.type().tensor_type(), result);
+    } else if (info.type().has_sparse_tensor_type()) {  // data that is bound says what it has
+      read_type(info.type().sparse_tensor_type(), result);
+    } else if (info.type().value_case() != onnx::TypeProto::VALUE_NOT_SET) {
+      fail(fmt::format("'{}' is not a tensor; sequences, maps and optionals are not supported",
+                       shown(info.name())));
     }
-    const auto& type = info.type().tensor_type();
-    result.type = element_type_of(type.elem_type(), "'" + shown(info.name()) + "'");
-    if (!type.has_shape()) return result;
+    return result;
+  }
+
+  /// `type`: of a tensor or a sparse tensor.
+  template <typename Type>
+  void read_type(const Type& type, OnnxPort& result) {
+    result.type = element_type_of(type.elem_type(), "'" + shown(result.name) + "'");
+    note_type(type.elem_type());
+    result.code = is_stored_wider(type.elem_type()) ? type.elem_type() : 0;
+    if (!type.has_shape()) return;
     result.shape.emplace();
     for (const auto& d : type.shape().dim()) {
       OnnxDim dim;
@@ -154,7 +169,6 @@ class Loader {
       dim.symbol = d.dim_param();
       result.shape->push_back(dim);
     }
-    return result;
   }
 
   /// The kind of an attribute; files of the first IR version do not say it.
@@ -170,7 +184,7 @@ class Loader {
     return proto.strings_size() > 0 ? P::STRINGS : P::UNDEFINED;
   }
 
-  OnnxAttribute attribute(const onnx::AttributeProto& proto) const {
+  OnnxAttribute attribute(const onnx::AttributeProto& proto) {
     OnnxAttribute a;
     using P = onnx::AttributeProto;
     using K = OnnxAttribute::Kind;
@@ -178,6 +192,7 @@ class Loader {
       case P::INT:
         a.kind = K::integer;
         a.i = proto.i();
+        if (proto.name() == "to" || proto.name().ends_with("dtype")) note_type(a.i);
         break;
       case P::FLOAT:
         a.kind = K::real;
@@ -202,6 +217,7 @@ class Loader {
       case P::TENSOR:
         a.kind = proto.t().data_type() == onnx::TensorProto::STRING ? K::other : K::tensor;
         if (a.kind == K::tensor) a.tensor = convert_tensor(proto.t(), tensors_);
+        note_type(proto.t().data_type());
         break;
       case P::SPARSE_TENSOR:
         a.kind = K::sparse;
@@ -446,7 +462,7 @@ class Loader {
 
 }  // namespace
 
-OnnxModel parse_onnx(std::string_view bytes, const std::string& path) {
+OnnxModel parse_onnx(std::string_view bytes, const std::string& path, bool follow_links) {
   auto proto = std::make_shared<onnx::ModelProto>();
   bool good =
       bytes.size() <= static_cast<size_t>(std::numeric_limits<int>::max()) && !bytes.empty();
@@ -463,12 +479,12 @@ OnnxModel parse_onnx(std::string_view bytes, const std::string& path) {
     if (why.empty()) why = "not an ONNX model: the protobuf is truncated or malformed";
     throw Error(ExitCode::rejected, Location{path}, std::move(why));
   }
-  return Loader(std::move(proto), path).load();
+  return Loader(std::move(proto), path, follow_links).load();
 }
 
-OnnxModel load_onnx(const std::string& path) {
+OnnxModel load_onnx(const std::string& path, bool follow_links) {
   const MappedFile file(path);
-  return parse_onnx(file.bytes(), path == "-" ? "<stdin>" : path);
+  return parse_onnx(file.bytes(), path == "-" ? "<stdin>" : path, follow_links);
 }
 
 }  // namespace fuseflow

@@ -38,6 +38,9 @@ struct OnnxNode {
   std::vector<std::string> captured;  ///< values around it that its graphs use
   std::map<std::string, OnnxAttribute> attributes;
   int opset = 0;  ///< version of the ONNX domain that the node was written for
+
+  /// The operator, with its domain in front ("com.microsoft.Gelu") unless that is ONNX's own.
+  std::string full_name() const { return domain.empty() ? op : domain + "." + op; }
 };
 
 /// A graph inside of a node (a branch, the body of a loop). Its values have names of their own in
@@ -57,6 +60,7 @@ struct OnnxPort {
   std::string name;
   ElementType type = ElementType::f32;
   std::optional<std::vector<OnnxDim>> shape;  ///< absent: unknown rank
+  int code = 0;  ///< ONNX's number of the type where `type` only stores it, else 0
 };
 
 struct OnnxModel {
@@ -67,16 +71,19 @@ struct OnnxModel {
   std::vector<OnnxPort> inputs;  ///< without those that have an initializer
   std::vector<OnnxPort> outputs;
   std::map<std::string, ConstantPtr> initializers;  ///< dense and sparse ones, of all graphs
+  /// Some value may have an unsigned type of 16 bits or more, which is held as a signed one.
+  bool unsigned_words = false;
 };
 
 /// Reads a model. Throws Error(io) for files, Error(rejected) for everything wrong in them:
 /// truncated or malformed protobuf, cycles, duplicate definitions, sizes that lie, external data
 /// whose path escapes the model's folder, unknown element types. Warns (report()) of an opset that
 /// is newer than the definitions and of constants that lose precision.
-OnnxModel load_onnx(const std::string& path);
+/// `follow_links`: external data may be links out of the model's folder.
+OnnxModel load_onnx(const std::string& path, bool follow_links = false);
 
 /// The same from bytes; `path` names the model in messages and is where external data is looked
 /// for.
-OnnxModel parse_onnx(std::string_view bytes, const std::string& path);
+OnnxModel parse_onnx(std::string_view bytes, const std::string& path, bool follow_links = false);
 
 }  // namespace fuseflow

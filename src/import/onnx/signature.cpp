@@ -90,7 +90,7 @@ std::string unknown_attribute(const OnnxNode& node, const OperatorDefinition& de
                               const std::string& name) {
   std::vector<std::string> known;
   for (const AttributeRule& rule : definition.attributes) known.emplace_back(rule.name);
-  const std::string elsewhere = attribute_opsets(node.op, name);
+  const std::string elsewhere = attribute_opsets(node.full_name(), name);
   const std::string near = elsewhere.empty() ? nearest_name(name, known) : std::string();
   return fmt::format("has no attribute '{}' in opset {}{}, expected {}{}", shown(name), node.opset,
                      elsewhere, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
@@ -127,7 +127,7 @@ const Parameter* input_parameter(const OperatorDefinition& definition, size_t i)
 /// the meaning is plain.
 std::string class_fault(const OnnxNode& node,
                         const std::function<ElementType(const std::string&)>& type_of) {
-  const OperatorDefinition& newest = definitions_of(node.op).back();
+  const OperatorDefinition& newest = definitions_of(node.full_name()).back();
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Parameter* parameter = input_parameter(newest, i);
     if (node.inputs[i].empty() || parameter == nullptr) continue;
@@ -164,10 +164,10 @@ std::string type_fault(const OnnxNode& node, const OperatorDefinition& definitio
 
 std::string signature_fault(const OnnxNode& node,
                             const std::function<ElementType(const std::string&)>& type_of) {
-  const OperatorDefinition* definition = definition_at(node.op, node.opset);
+  const OperatorDefinition* definition = definition_at(node.full_name(), node.opset);
   if (definition == nullptr) {
     return fmt::format("is an operator since opset {}, but the node was written for opset {}",
-                       definitions_of(node.op).front().since, node.opset);
+                       definitions_of(node.full_name()).front().since, node.opset);
   }
   std::string fault = count_fault(node, *definition);
   if (fault.empty()) fault = attribute_fault(node, *definition);

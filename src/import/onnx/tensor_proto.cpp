@@ -10,8 +10,10 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <optional>
 
 #include "import/onnx/onnx.pb.h"
+#include "support/ceil_div.h"
 #include "support/error.h"
 #include "support/io.h"
 #include "support/stop.h"
@@ -30,29 +32,113 @@ using onnx::TensorProto;
   throw Error(ExitCode::rejected, Location{context.model_path}, message);
 }
 
-/// Bytes of one element as ONNX stores it; 0 for what is not supported.
-int64_t stored_bytes(int code) {
+/// Bits of one element as ONNX stores it; 0 for what is not supported.
+int64_t stored_bits(int code) {
   switch (code) {
-    case TensorProto::FLOAT:
-    case TensorProto::INT32:
-    case TensorProto::UINT32:
+    case TensorProto::UINT2:
+    case TensorProto::INT2:
+      return 2;
+    case TensorProto::UINT4:
+    case TensorProto::INT4:
+    case TensorProto::FLOAT4E2M1:
       return 4;
     case TensorProto::UINT8:
     case TensorProto::INT8:
     case TensorProto::BOOL:
-      return 1;
+    case TensorProto::FLOAT8E4M3FN:
+    case TensorProto::FLOAT8E4M3FNUZ:
+    case TensorProto::FLOAT8E5M2:
+    case TensorProto::FLOAT8E5M2FNUZ:
+    case TensorProto::FLOAT8E8M0:
+      return 8;
     case TensorProto::UINT16:
     case TensorProto::INT16:
     case TensorProto::FLOAT16:
     case TensorProto::BFLOAT16:
-      return 2;
+      return 16;
+    case TensorProto::FLOAT:
+    case TensorProto::INT32:
+    case TensorProto::UINT32:
+      return 32;
     case TensorProto::INT64:
     case TensorProto::UINT64:
     case TensorProto::DOUBLE:
-      return 8;
+      return 64;
     default:
       return 0;
   }
+}
+
+/// A floating-point type of up to 8 bits.
+struct SmallFloat {
+  int mantissa_bits = 0;
+  int bias = 0;
+  /// What the largest codes are: numbers, infinity and NaN, NaN only the very largest, or NaN only
+  /// the code of -0.
+  enum class Special { none, infinities, last, negative_zero } special = Special::none;
+};
+
+std::optional<SmallFloat> small_float(int code) {
+  using S = SmallFloat::Special;
+  switch (code) {
+    case TensorProto::FLOAT8E4M3FN:
+      return SmallFloat{3, 7, S::last};
+    case TensorProto::FLOAT8E4M3FNUZ:
+      return SmallFloat{3, 8, S::negative_zero};
+    case TensorProto::FLOAT8E5M2:
+      return SmallFloat{2, 15, S::infinities};
+    case TensorProto::FLOAT8E5M2FNUZ:
+      return SmallFloat{2, 16, S::negative_zero};
+    case TensorProto::FLOAT4E2M1:
+      return SmallFloat{1, 1, S::none};
+    default:
+      return std::nullopt;
+  }
+}
+
+float small_to_float(uint32_t element, int bits, const SmallFloat& type) {
+  using S = SmallFloat::Special;
+  const uint32_t sign = 1U << (bits - 1);
+  const uint32_t size = element & (sign - 1);
+  const uint32_t mantissa = size & ((1U << type.mantissa_bits) - 1);
+  const auto exponent = static_cast<int>(size >> type.mantissa_bits);
+  const bool all_ones = exponent == (1 << (bits - 1 - type.mantissa_bits)) - 1;
+  if (type.special == S::negative_zero && element == sign) return NAN;
+  if (type.special == S::last && size == sign - 1) return NAN;
+  float value = 0;
+  if (type.special == S::infinities && all_ones)
+    value = mantissa == 0 ? INFINITY : NAN;
+  else if (exponent == 0)
+    value = std::ldexp(static_cast<float>(mantissa), 1 - type.bias - type.mantissa_bits);
+  else
+    value = std::ldexp(static_cast<float>(mantissa + (1U << type.mantissa_bits)),
+                       exponent - type.bias - type.mantissa_bits);
+  return (element & sign) != 0 ? -value : value;
+}
+
+/// Element i of those that share bytes; `byte_at` gives byte number n.
+template <typename ByteAt>
+uint32_t packed_element(const ByteAt& byte_at, int64_t i, int64_t bits) {
+  const auto byte = static_cast<uint32_t>(byte_at(i * bits / 8)) & 255U;
+  return byte >> (i * bits % 8) & ((1U << bits) - 1);
+}
+
+/// An element of 8 bits or less as an integer.
+int64_t small_integer(uint32_t element, int code, int64_t bits) {
+  const bool is_signed = code == TensorProto::INT4 || code == TensorProto::INT2;
+  const auto value = static_cast<int64_t>(element);
+  return is_signed && value >> (bits - 1) != 0 ? value - (int64_t{1} << bits) : value;
+}
+
+/// An element of 8 bits or less as a number.
+float small_number(uint32_t element, int code, int64_t bits) {
+  if (code == TensorProto::FLOAT8E8M0)
+    return element == 255 ? NAN : std::ldexp(1.0F, static_cast<int>(element) - 127);
+  return small_to_float(element, static_cast<int>(bits), *small_float(code));
+}
+
+bool is_small(int code) {
+  return stored_bits(code) < 8 || small_float(code) || code == TensorProto::FLOAT8E8M0;
 }
 
 float half_to_float(uint16_t h) {
@@ -89,6 +175,38 @@ int64_t decimal(const std::string& text, const TensorContext& context) {
   return value;
 }
 
+bool is_below(const fs::path& file, const fs::path& folder) {
+  const fs::path relative = file.lexically_relative(folder);
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+/// Where external data is: a file below the model's folder. A link may lead from there to where a
+/// link of the model's own leads (a cache that keeps all files in one folder), or anywhere if the
+/// user said so.
+fs::path external_file(const std::string& location, const std::string& tensor,
+                       const TensorContext& context) {
+  fs::path folder = fs::path(context.model_path).parent_path();
+  if (folder.empty()) folder = ".";
+  const fs::path named = fs::path(location).lexically_normal();
+  const bool escapes = location.empty() || named.is_absolute() || *named.begin() == "..";
+  std::error_code failure;
+  const fs::path base = fs::weakly_canonical(folder, failure);
+  const fs::path target = escapes ? fs::path() : fs::weakly_canonical(folder / named, failure);
+  if (escapes || failure) {
+    reject(context,
+           fmt::format("tensor '{}' has external data at '{}', which is not a file below the "
+                       "model's folder; such paths are refused",
+                       shown(tensor), shown(location)));
+  }
+  if (context.follow_links || is_below(target, base)) return target;
+  const fs::path home = fs::weakly_canonical(context.model_path, failure).parent_path();
+  if (!failure && is_below(target, home)) return target;
+  reject(context, fmt::format("tensor '{}' has external data at '{}', a link that leads out of the "
+                              "model's folder, to '{}'; links are followed to where a link of the "
+                              "model itself leads, and anywhere with --follow-links",
+                              shown(tensor), shown(location), shown(target.string())));
+}
+
 Bytes external_bytes(const TensorProto& proto, const TensorContext& context) {
   std::string location;
   int64_t offset = 0;
@@ -98,20 +216,7 @@ Bytes external_bytes(const TensorProto& proto, const TensorContext& context) {
     if (entry.key() == "offset") offset = decimal(entry.value(), context);
     if (entry.key() == "length") length = decimal(entry.value(), context);
   }
-  fs::path folder = fs::path(context.model_path).parent_path();
-  if (folder.empty()) folder = ".";
-  std::error_code failure;
-  const fs::path base = fs::weakly_canonical(folder, failure);
-  const fs::path target = fs::weakly_canonical(folder / location, failure);
-  const fs::path relative = target.lexically_relative(base);
-  const bool escapes =
-      relative.empty() || *relative.begin() == ".." || fs::path(location).is_absolute();
-  if (location.empty() || failure || escapes) {
-    reject(context,
-           fmt::format("tensor '{}' has external data at '{}', which is not a file below the "
-                       "model's folder; such paths are refused",
-                       shown(proto.name()), shown(location)));
-  }
+  const fs::path target = external_file(location, proto.name(), context);
   auto file = std::make_shared<MappedFile>(target.string());
   const auto size = static_cast<int64_t>(file->bytes().size());
   if (offset > size || (length >= 0 && length > size - offset)) {
@@ -133,6 +238,11 @@ T element_at(std::string_view bytes, int64_t i) {
 
 /// Element i as stored in raw bytes, as an integer.
 int64_t raw_integer(int code, std::string_view bytes, int64_t i) {
+  if (is_small(code)) {
+    const int64_t bits = stored_bits(code);
+    const auto byte_at = [&](int64_t n) { return element_at<uint8_t>(bytes, n); };
+    return small_integer(packed_element(byte_at, i, bits), code, bits);
+  }
   switch (code) {
     case TensorProto::INT64:
       return element_at<int64_t>(bytes, i);
@@ -156,6 +266,11 @@ int64_t raw_integer(int code, std::string_view bytes, int64_t i) {
 }
 
 float raw_float(int code, std::string_view bytes, int64_t i) {
+  if (is_small(code)) {
+    const int64_t bits = stored_bits(code);
+    const auto byte_at = [&](int64_t n) { return element_at<uint8_t>(bytes, n); };
+    return small_number(packed_element(byte_at, i, bits), code, bits);
+  }
   switch (code) {
     case TensorProto::DOUBLE:
       return static_cast<float>(element_at<double>(bytes, i));
@@ -171,6 +286,11 @@ float raw_float(int code, std::string_view bytes, int64_t i) {
 // The type says which field holds the elements (typed_count() of them); others may be there, too.
 
 int64_t typed_integer(const TensorProto& proto, int i) {
+  if (is_small(proto.data_type())) {
+    const int64_t bits = stored_bits(proto.data_type());
+    const auto byte_at = [&](int64_t n) { return proto.int32_data(static_cast<int>(n)); };
+    return small_integer(packed_element(byte_at, i, bits), proto.data_type(), bits);
+  }
   switch (proto.data_type()) {
     case TensorProto::INT64:
       return proto.int64_data(i);
@@ -185,6 +305,11 @@ int64_t typed_integer(const TensorProto& proto, int i) {
 }
 
 float typed_float(const TensorProto& proto, int i) {
+  if (is_small(proto.data_type())) {
+    const int64_t bits = stored_bits(proto.data_type());
+    const auto byte_at = [&](int64_t n) { return proto.int32_data(static_cast<int>(n)); };
+    return small_number(packed_element(byte_at, i, bits), proto.data_type(), bits);
+  }
   switch (proto.data_type()) {
     case TensorProto::DOUBLE:
       return static_cast<float>(proto.double_data(i));
@@ -277,9 +402,23 @@ ElementType element_type_of(int code, const std::string& what) {
     case TensorProto::BOOL:
       return ElementType::boolean;
     case TensorProto::UINT8:
+    case TensorProto::UINT4:
+    case TensorProto::UINT2:
       return ElementType::u8;
     case TensorProto::INT8:
+    case TensorProto::INT4:
+    case TensorProto::INT2:
       return ElementType::i8;
+    case TensorProto::FLOAT8E4M3FN:
+    case TensorProto::FLOAT4E2M1:
+      return ElementType::f8e4m3;
+    case TensorProto::FLOAT8E5M2:
+      return ElementType::f8e5m2;
+    case TensorProto::FLOAT8E4M3FNUZ:
+    case TensorProto::FLOAT8E5M2FNUZ:
+      return ElementType::f16;
+    case TensorProto::FLOAT8E8M0:
+      return ElementType::bf16;
     case TensorProto::INT16:
       return ElementType::i16;
     case TensorProto::UINT16:
@@ -301,6 +440,32 @@ ElementType element_type_of(int code, const std::string& what) {
                         : std::to_string(code)));
 }
 
+bool is_stored_wider(int code) {
+  switch (code) {
+    case TensorProto::UINT2:
+    case TensorProto::INT2:
+    case TensorProto::UINT4:
+    case TensorProto::INT4:
+    case TensorProto::UINT32:
+    case TensorProto::FLOAT4E2M1:
+    case TensorProto::FLOAT8E4M3FNUZ:
+    case TensorProto::FLOAT8E5M2FNUZ:
+    case TensorProto::FLOAT8E8M0:
+      return true;
+    default:
+      return false;
+  }
+}
+
+namespace {
+
+ConstantPtr with_code(ConstantTensor tensor, int code) {
+  tensor.code = is_stored_wider(code) ? code : 0;
+  return std::make_shared<const ConstantTensor>(std::move(tensor));
+}
+
+}  // namespace
+
 ConstantPtr convert_tensor(const TensorProto& proto, const TensorContext& context) {
   const ElementType type =
       element_type_of(proto.data_type(), "tensor '" + shown(proto.name()) + "'");
@@ -316,24 +481,27 @@ ConstantPtr convert_tensor(const TensorProto& proto, const TensorContext& contex
   else if (proto.has_raw_data())
     bytes = {proto.raw_data(), context.keep_alive};
   const bool raw = external || proto.has_raw_data();
-  const int64_t width = stored_bytes(proto.data_type());
-  const int64_t held = raw ? static_cast<int64_t>(bytes.view.size()) / width : typed_count(proto);
-  const bool exact = !raw || static_cast<int64_t>(bytes.view.size()) % width == 0;
-  if (held != count || !exact) {
+  // Elements of less than a byte share bytes, of which the last one may be part empty; each typed
+  // number is such a byte.
+  const int64_t bits = stored_bits(proto.data_type());
+  const int64_t unit = raw ? 8 : std::max<int64_t>(bits, 8);
+  const int64_t wanted = ceil_div(count * bits, raw || bits < 8 ? 8 : bits);
+  const int64_t units = raw ? static_cast<int64_t>(bytes.view.size()) : typed_count(proto);
+  if (units != wanted) {
     reject(context, fmt::format("tensor '{}' claims {} elements, but holds {}", shown(proto.name()),
-                                count, held));
+                                count, units * unit / bits));
   }
   if (!ConstantTensor::is_integral(type)) {
     Buffer<float> values = convert_floats(proto, bytes, raw, count);
     note_rounding(proto, values, bytes);
-    return constant_floats(std::move(values), std::move(shape), type);
+    return with_code({type, std::move(shape), std::move(values)}, proto.data_type());
   }
   std::vector<int64_t> values(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     values[static_cast<size_t>(i)] = raw ? raw_integer(proto.data_type(), bytes.view, i)
                                          : typed_integer(proto, static_cast<int>(i));
   }
-  return constant_ints(std::move(values), std::move(shape), type);
+  return with_code({type, std::move(shape), std::move(values)}, proto.data_type());
 }
 
 /// Sparse constants of up to this size are as good dense: folding is faster, and the threshold of

@@ -19,10 +19,14 @@ class SparseTensorProto;
 struct TensorContext {
   std::string model_path;
   std::shared_ptr<const void> keep_alive;
+  bool follow_links = false;  ///< external data may be links that lead anywhere
 };
 
-/// The element type of ONNX data type `code`; throws Error(rejected) naming `what`.
+/// The element type that stores ONNX data type `code`; throws Error(rejected) naming `what`.
 ElementType element_type_of(int code, const std::string& what);
+/// Whether that type has values that the data type does not have: those of 2, 4 and 16 bits, and
+/// the small floating-point types that the language does not have.
+bool is_stored_wider(int code);
 
 ConstantPtr convert_tensor(const onnx::TensorProto& proto, const TensorContext& context);
 ConstantPtr convert_sparse(const onnx::SparseTensorProto& proto, const TensorContext& context);

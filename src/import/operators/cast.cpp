@@ -7,6 +7,7 @@
 #include "import/importer.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
+#include "import/operators/small_types.h"
 #include "import/operators/wrapping.h"
 
 namespace fuseflow {
@@ -15,8 +16,12 @@ namespace {
 
 /// The integers of an ONNX type, which may have less bits than the type that stores them here.
 std::optional<Integers> integers_of_code(int64_t code, ElementType type) {
-  constexpr int64_t kUint32 = 12;
-  return code == kUint32 ? Integers{32, false} : integers_of(type);
+  if (code == kOnnxUint2) return Integers{2, false};
+  if (code == kOnnxInt2) return Integers{2, true};
+  if (code == kOnnxUint4) return Integers{4, false};
+  if (code == kOnnxInt4) return Integers{4, true};
+  if (code == kOnnxUint32) return Integers{32, false};
+  return integers_of(type);
 }
 
 /// The operator that rounds to a type of 16 bits. Streams carry f32, so that a Cast that is fused
@@ -27,52 +32,67 @@ Op rounding_to(ElementType type) {
 
 enum class Change { none, truth, cut, wrap, round };
 
-Change change_of(ElementType from, ElementType type, const std::optional<Integers>& to) {
-  const auto whole = integers_of(from);
+Change change_of(const View& x, ElementType type, const std::optional<Integers>& to) {
+  const ElementType from = x.type;
+  const auto whole = integers_of_code(x.code, from);
   if (type == ElementType::boolean) return from == type ? Change::none : Change::truth;
   if (to) return !whole ? Change::cut : to->hold(*whole) ? Change::none : Change::wrap;
   const bool exact = holds_f32(type) || from == type || (whole && whole->bits <= 8);
   return exact ? Change::none : Change::round;
 }
 
-void cast_to(NodeImport& node, ElementType type, const std::optional<Integers>& to) {
+/// Of integers of less than a byte, a number with a fraction keeps the lowest bits, too.
+bool is_small_integer(const std::optional<Integers>& to) {
+  return to && to->bits > 1 && to->bits < 8;
+}
+
+void cast_to(NodeImport& node, ElementType type, int code) {
   View view = node.input(0);
-  const Change change = change_of(view.type, type, to);
+  const bool saturates = node.integer("saturate", 1) != 0;
+  node.ignore({"round_mode"});  // of casts to f8e8m0, which are refused
+  if (is_small_float(type, code)) {
+    if (view.type == type && view.code == code) return node.output(0, std::move(view));
+    node.define(0, rounded_to_small(node, view, type, code, saturates));
+    return node.mark_code(0, code);
+  }
+  const std::optional<Integers> to = integers_of_code(code, type);
+  const Change change = change_of(view, type, to);
   if (change == Change::none) {
     view.type = type;
+    view.code = code;
     node.output(0, std::move(view));
     return;
   }
   const Importer& importer = node.importer();
   const bool folds = importer.is_constant(view) && !importer.is_activation(view);
+  const bool whole = ConstantTensor::is_integral(view.type);
   Kernel k = node.kernel();
   const int x = k.broadcast(view, view.rank());
   int32_t root = k.use(x);
   if (change == Change::truth) root = k.apply(Op::ne, {root, k.constant(0)});
   if (change == Change::cut) root = cut_towards_zero(k, root);
-  if (change == Change::wrap) root = lowest_bits(k, root, *to, folds);
+  const bool wraps = change == Change::wrap || (change == Change::cut && is_small_integer(to));
+  if (wraps) root = lowest_bits(k, root, *to, folds && whole);
   if (change == Change::round) root = k.apply(rounding_to(type), {root});
   node.define(0, k.result(all_labels(view.rank()), root, type));
+  if (code != 0) node.mark_code(0, code);
 }
 
 void cast(NodeImport& node) {
-  node.ignore({"saturate", "round_mode"});  // of casts to f8
   if (node.opset() < 6)
     node.reject("an element type by its name (opsets below 6) is not supported");
   const int64_t code = node.integer("to", 0);
   const ElementType type = node.onnx_type(code);
-  cast_to(node, type, integers_of_code(code, type));
+  cast_to(node, type, stored_code(static_cast<int>(code)));
 }
 
 void cast_like(NodeImport& node) {
-  node.ignore({"saturate", "round_mode"});
-  const ElementType type = node.input(1).type;
-  cast_to(node, type, integers_of(type));
+  cast_to(node, node.input(1).type, node.input(1).code);
 }
 
 constexpr OperatorRow kCastRows[] = {
-    {"Cast", cast, "strings, types of 4 bits and f8"},
-    {"CastLike", cast_like, "strings, types of 4 bits and f8"},
+    {"Cast", cast, "strings; to f8e8m0; below opset 6"},
+    {"CastLike", cast_like, "strings; to f8e8m0"},
 };
 
 }  // namespace

@@ -67,6 +67,14 @@ View chosen_sum(const NodeImport& node, const View& chosen, const std::vector<in
 View select_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
                      int axis);
 
+/// Output `output` of the node is the tensors `parts` (at least one), one after another along
+/// `axis`.
+void concatenate(NodeImport& node, int output, const std::vector<View>& parts, int axis);
+
+/// The same as a view where the indices are affine in digits of their places.
+View gathered_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
+                       int axis);
+
 /// GatherElements and ScatterElements by the indices of a TopK (ranking.cpp). False, and nothing
 /// happens, if input 1 is none.
 bool gather_ranked(NodeImport& node);

@@ -52,10 +52,9 @@ ConstantPtr concatenated(const std::vector<ConstantPtr>& parts, int axis) {
              : constant_floats(std::move(floats), std::move(shape), type);
 }
 
-void check_parts(const NodeImport& node, int axis) {
-  const View& first = node.input(0);
-  for (int i = 1; i < node.input_count(); ++i) {
-    const View& part = node.input(i);
+void check_parts(const NodeImport& node, const std::vector<View>& parts, int axis) {
+  const View& first = parts[0];
+  for (const View& part : parts) {
     bool same = part.rank() == first.rank() &&
                 ConstantTensor::is_integral(part.type) == ConstantTensor::is_integral(first.type);
     for (int d = 0; same && d < first.rank(); ++d)
@@ -70,32 +69,44 @@ void check_parts(const NodeImport& node, int axis) {
 /// Parts that are slices of one value, as a view of it. A contraction over them stays a sum of
 /// contractions over the parts (whose products may each be part of a chain), unless a part is a
 /// single element: one product for each would be as many statements as the value has elements.
-void output_joined(NodeImport& node, View view, const std::vector<View>& parts, int axis) {
-  node.output(0, std::move(view));
+void output_joined(NodeImport& node, int output, View view, const std::vector<View>& parts,
+                   int axis) {
+  node.output(output, std::move(view));
   if (parts[0].extent(axis) == 1) return;
   Parts origin{axis, {}};
   for (const View& part : parts) origin.views.push_back(std::make_shared<const View>(part));
-  node.join_output(0, std::move(origin));
+  node.join_output(output, std::move(origin));
 }
 
 void concat(NodeImport& node) {
   const int axis = node.axis(node.integer("axis", 1), node.input(0).rank());  // 1: below opset 4
-  check_parts(node, axis);
+  std::vector<View> parts;
+  for (int i = 0; i < node.input_count(); ++i) parts.push_back(node.input(i));
+  concatenate(node, 0, parts, axis);
+}
+
+constexpr OperatorRow kConcatRows[] = {
+    {"Concat", concat},
+};
+
+}  // namespace
+
+void concatenate(NodeImport& node, int output, const std::vector<View>& given, int axis) {
+  check_parts(node, given, axis);
   std::vector<ConstantPtr> constants;
   std::vector<View> parts;
   int64_t extent = 0;
-  for (int i = 0; i < node.input_count(); ++i) {
-    const View& part = node.input(i);
-    if (ConstantPtr data = node.try_constant(i)) constants.push_back(std::move(data));
+  for (const View& part : given) {
+    if (ConstantPtr data = node.importer().constant_of(part)) constants.push_back(std::move(data));
     if (part.extent(axis) == 0) continue;
     parts.push_back(part);
     extent += part.extent(axis);
   }
-  if (static_cast<int>(constants.size()) == node.input_count()) {
-    return node.output_constant(0, concatenated(constants, axis));
-  }
-  if (parts.size() == 1) return node.output(0, parts[0]);
-  if (auto view = joined(parts, axis)) return output_joined(node, *std::move(view), parts, axis);
+  if (constants.size() == given.size())
+    return node.output_constant(output, concatenated(constants, axis));
+  if (parts.size() == 1) return node.output(output, parts[0]);
+  if (auto view = joined(parts, axis))
+    return output_joined(node, output, *std::move(view), parts, axis);
   Kernel k = node.kernel();
   std::vector<int> operands;
   Parts origin{axis, {}};
@@ -114,15 +125,9 @@ void concat(NodeImport& node) {
     start += parts[p].extent(axis);
   }
   View joined = k.result(all_labels(parts[0].rank()), root, parts[0].type);
-  node.output(0, joined);
-  node.join_output(0, std::move(origin));
+  node.output(output, joined);
+  node.join_output(output, std::move(origin));
 }
-
-constexpr OperatorRow kConcatRows[] = {
-    {"Concat", concat},
-};
-
-}  // namespace
 
 std::span<const OperatorRow> concat_operators() {
   return kConcatRows;

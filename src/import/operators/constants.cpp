@@ -107,7 +107,7 @@ void range(NodeImport& node) {
 
 /// Coordinates of the non-zero elements, one column each; only of a constant.
 void non_zero(NodeImport& node) {
-  const ConstantPtr data = node.constant_input(0, "the tensor");
+  const ConstantPtr data = node.deciding_input(0, "the tensor");
   const auto rank = data->shape.size();
   int64_t count = 0;
   for (int64_t i = 0; i < data->size(); ++i) count += data->as_float(i) != 0;
@@ -128,13 +128,38 @@ void non_zero(NodeImport& node) {
   node.output_constant(0, constant_ints(std::move(values), shape));
 }
 
+/// 1 on a diagonal of a matrix of the input's shape, 0 elsewhere.
+void eye_like(NodeImport& node) {
+  const View& like = node.input(0);
+  if (like.rank() != 2) node.reject("expected a matrix");
+  const int64_t rows = like.extent(0);
+  const int64_t columns = like.extent(1);
+  const int64_t shift = node.integer("k", 0);
+  constexpr int64_t kMost = int64_t{1} << 24;
+  if (rows > kMost || columns > kMost || shift < -kMost || shift > kMost)
+    node.reject(fmt::format("a matrix of {} x {} and diagonal {}, expected at most {} each", rows,
+                            columns, shift, kMost));
+  const ElementType type =
+      node.has_attribute("dtype") ? node.onnx_type(node.integer("dtype", 1)) : like.type;
+  std::vector<std::pair<int64_t, float>> entries;
+  for (int64_t i = 0; i < rows; ++i) {
+    if (i >= -shift && i < columns - shift) entries.emplace_back(i * columns + i + shift, 1.0F);
+  }
+  if (rows * columns > kMaxFoldedElements)
+    return node.output_constant(0, constant_sparse(std::move(entries), {rows, columns}, type));
+  std::vector<float> values(static_cast<size_t>(rows * columns));
+  for (const auto& [place, value] : entries) values[static_cast<size_t>(place)] = value;
+  node.output_constant(0, constant_values(std::move(values), {rows, columns}, type));
+}
+
 constexpr OperatorRow kConstantsRows[] = {
-    {"Constant", constant, "string values"},
-    {"ConstantOfShape", constant_of_shape},
-    {"NonZero", non_zero, "of a tensor that is not constant: its shape depends on values"},
-    {"Range", range, "bounds that are not constant"},
-    {"Shape", shape},
-    {"Size", size},
+    {"Constant", constant, "string values", Reading::constant},
+    {"ConstantOfShape", constant_of_shape, "", Reading::constant},
+    {"EyeLike", eye_like, "", Reading::constant},
+    {"NonZero", non_zero, "of values that the program computes", Reading::constant},
+    {"Range", range, "bounds that are not constant", Reading::constant},
+    {"Shape", shape, "", Reading::constant},
+    {"Size", size, "", Reading::constant},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "import/importer.h"
 #include "import/operators/common.h"
+#include "import/operators/computed_indices.h"
 #include "import/operators/registry.h"
 #include "import/values/progression.h"
 #include "tensor/limits.h"
@@ -119,6 +120,7 @@ void gather_along(NodeImport& node, const View& data, int axis, const std::vecto
 void gather(NodeImport& node) {
   const View& data = node.input(0);
   if (data.rank() == 0) node.reject("expected a tensor of rank 1 or more");
+  if (has_computed_indices(node)) return gather_computed(node);
   const int axis = node.axis(node.integer("axis", 0), data.rank());
   const ConstantPtr index = node.constant_input(1, "the indices");
   gather_along(node, data, axis,
@@ -128,6 +130,7 @@ void gather(NodeImport& node) {
 
 /// Blocks by tuples of indices: elements of the dimensions that the tuples index, taken as one.
 void gather_nd(NodeImport& node) {
+  if (has_computed_indices(node)) return gather_nd_computed(node);
   const View& data = node.input(0);
   const ConstantPtr index = node.constant_input(1, "the indices");
   const auto indices = node.ints_input(1, "the indices");
@@ -153,6 +156,7 @@ void gather_elements(NodeImport& node) {
   const View& data = node.input(0);
   const int axis = node.axis(node.integer("axis", 0), data.rank());
   if (gather_ranked(node)) return;
+  if (has_computed_indices(node)) return gather_elements_computed(node);
   const ConstantPtr index_data = node.constant_input(1, "the indices");
   const int64_t extent = data.extent(axis);
   const auto indices = checked_indices(node, node.ints_input(1, "the indices"), extent);
@@ -176,10 +180,73 @@ void gather_elements(NodeImport& node) {
   node.define(0, chosen_sum(node, chosen, labels, source, axis));
 }
 
+/// The elements along an axis (of all elements, without one) that a list of booleans keeps.
+void compress(NodeImport& node) {
+  View data = node.input(0);
+  int axis = 0;
+  if (node.has_attribute("axis"))
+    axis = node.axis(node.integer("axis", 0), data.rank());
+  else
+    data = node.reshaped(data, {data.size()});
+  const ConstantPtr kept = node.deciding_input(1, "the condition");
+  if (kept->shape.size() != 1 || kept->size() > data.extent(axis)) {
+    node.reject(fmt::format("a condition of shape [{}], expected a list of at most {}",
+                            fmt::join(kept->shape, ","), data.extent(axis)));
+  }
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < kept->size(); ++i) {
+    if (kept->as_float(i) != 0) indices.push_back(i);
+  }
+  gather_along(node, data, axis, indices, {static_cast<int64_t>(indices.size())});
+}
+
+/// Each sequence backwards up to its length; its steps after that stay.
+void reverse_sequence(NodeImport& node) {
+  const View& x = node.input(0);
+  if (x.rank() < 2) node.reject("expected a tensor of rank 2 or more");
+  const int time = node.axis(node.integer("time_axis", 0), x.rank());
+  const int batch = node.axis(node.integer("batch_axis", 1), x.rank());
+  const int64_t steps = x.extent(time);
+  const auto lengths = node.ints_input(1, "the lengths of the sequences");
+  if (time == batch || static_cast<int64_t>(lengths.size()) != x.extent(batch)) {
+    node.reject(
+        fmt::format("{} lengths of sequences along axis {} in a batch along axis {} of [{}]",
+                    lengths.size(), time, batch, fmt::join(x.shape(), ",")));
+  }
+  std::vector<int64_t> places;
+  for (size_t b = 0; b < lengths.size(); ++b) {
+    if (lengths[b] < 0 || lengths[b] > steps)
+      node.reject(fmt::format("a sequence of length {}, expected 0 to {}", lengths[b], steps));
+    for (int64_t t = 0; t < steps; ++t) {
+      const int64_t from = t < lengths[b] ? lengths[b] - 1 - t : t;
+      places.push_back(static_cast<int64_t>(b) * steps + from);
+    }
+  }
+  if (x.size() == 0) return node.output(0, x);
+  // The two dimensions in front and as one; then back.
+  std::vector<int> order = {batch, time};
+  for (int d = 0; d < x.rank(); ++d) {
+    if (d != batch && d != time) order.push_back(d);
+  }
+  View turned = x;
+  transpose(turned, order);
+  std::vector<int64_t> shape = turned.shape();
+  std::vector<int64_t> rows(shape.begin() + 2, shape.end());
+  rows.insert(rows.begin(), shape[0] * shape[1]);
+  View result = node.reshaped(select_elements(node, node.reshaped(turned, rows), places, 0), shape);
+  std::vector<int> back(order.size());
+  for (size_t d = 0; d < order.size(); ++d)
+    back[static_cast<size_t>(order[d])] = static_cast<int>(d);
+  transpose(result, back);
+  node.output(0, std::move(result));
+}
+
 constexpr OperatorRow kGatherRows[] = {
-    {"Gather", gather, "indices that are not constant"},
-    {"GatherElements", gather_elements, "indices that are neither constant nor of a TopK"},
-    {"GatherND", gather_nd, "indices that are not constant"},
+    {"Compress", compress, "a condition that the program computes"},
+    {"Gather", gather, "computed indices: more than 8192 places"},
+    {"GatherElements", gather_elements, "computed indices: more than 8192 places"},
+    {"GatherND", gather_nd, "computed indices: more than 8192 places, batches"},
+    {"ReverseSequence", reverse_sequence, "lengths of sequences that are not constant"},
 };
 
 }  // namespace
@@ -191,6 +258,17 @@ View select_elements(NodeImport& node, const View& data, const std::vector<int64
       node, "select",
       selection_matrix(indices, {static_cast<int64_t>(indices.size())}, data.extent(axis)));
   return node.helper("rows", chosen_sum(node, matrix, {axis, kSource}, data, axis));
+}
+
+View gathered_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
+                       int axis) {
+  if (const auto affine = progression(indices)) {
+    const auto count = static_cast<int64_t>(indices.size());
+    return node.sliced(data, axis, affine->first, affine->second, count);
+  }
+  if (const auto digits = digits_of(indices))
+    return picked(node.single_axis(data, axis), axis, indices[0], *digits);
+  return select_elements(node, data, indices, axis);
 }
 
 std::span<const OperatorRow> gather_operators() {

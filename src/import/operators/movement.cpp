@@ -18,7 +18,9 @@ namespace fuseflow {
 namespace {
 
 void identity(NodeImport& node) {
-  node.output(0, node.input(0));
+  const View& value = node.any_input(0);
+  if (value.sequence) return node.output_sequence(0, *value.sequence, value.type);
+  node.output(0, value);
 }
 
 /// Dropout at inference: the input, and a mask that keeps everything.
@@ -313,7 +315,7 @@ constexpr OperatorRow kMovementRows[] = {
     {"Dropout", dropout, "training"},
     {"Expand", expand_node},
     {"Flatten", flatten},
-    {"Identity", identity, "sequences and optionals"},
+    {"Identity", identity, "optionals"},
     {"Reshape", reshape_node},
     {"Slice", slice_node},
     {"SpaceToDepth", space_to_depth},

@@ -5,9 +5,69 @@
 
 #include "import/importer.h"
 #include "import/operators/common.h"
+#include "import/operators/normalization.h"
 #include "import/operators/registry.h"
 
 namespace fuseflow {
+
+View inverse_deviation(const NodeImport& node, const View& x, const std::vector<int>& axes,
+                       float epsilon) {
+  Kernel k = node.kernel();
+  const int a = k.operand(x, all_labels(x.rank()));
+  const int32_t value = k.use(a);
+  const int32_t again = k.use(a);
+  const int32_t mean = k.reduce(Reduction::mean, axes, k.apply(Op::mul, {value, again}));
+  const int32_t shifted = k.apply(Op::add, {mean, k.constant(epsilon)});
+  const int32_t root = k.apply(Op::reciprocal, {k.apply(Op::sqrt, {shifted})});
+  std::vector<int> labels = all_labels(x.rank());
+  for (const int axis : axes) labels[static_cast<size_t>(axis)] = -1;
+  return k.result(labels, root, x.type);
+}
+
+View scaled(const NodeImport& node, const View& x, const View& factor, const View* scale,
+            const View* bias) {
+  Kernel k = node.kernel();
+  const int rank = x.rank();
+  const int a = k.broadcast(x, rank);
+  const int b = k.broadcast(factor, rank);
+  const int c = scale != nullptr ? k.broadcast(*scale, rank) : -1;
+  const int d = bias != nullptr ? k.broadcast(*bias, rank) : -1;
+  const int32_t left = k.use(a);
+  const int32_t right = k.use(b);
+  int32_t root = k.apply(Op::mul, {left, right});
+  if (c >= 0) {
+    const int32_t s = k.use(c);
+    root = k.apply(Op::mul, {root, s});
+  }
+  if (d >= 0) {
+    const int32_t added = k.use(d);
+    root = k.apply(Op::add, {root, added});
+  }
+  return k.result(all_labels(rank), root, x.type);
+}
+
+View by_channel(const NodeImport& node, View v, int rank) {
+  if (v.rank() != 1) node.reject("expected one value for each channel");
+  v.dims.resize(static_cast<size_t>(std::max(1, rank - 1)));
+  return v;
+}
+
+std::vector<int> axes_from(int axis, int rank) {
+  std::vector<int> axes(static_cast<size_t>(rank - axis));
+  std::iota(axes.begin(), axes.end(), axis);
+  return axes;
+}
+
+Normalised normalise(NodeImport& node, const View& x, const std::vector<int>& axes,
+                     const View* scale, const View* bias) {
+  Normalised y;
+  y.mean = node.helper("mean", reduced_view(node, Reduction::mean, x, axes));
+  const View centered = node.helper("centered", binary_view(node, Op::sub, x, y.mean));
+  y.inverse =
+      node.helper("inverse", inverse_deviation(node, centered, axes, node.real("epsilon", 1e-5F)));
+  node.define(0, scaled(node, centered, y.inverse, scale, bias));
+  return y;
+}
 
 namespace {
 
@@ -54,66 +114,15 @@ void softmax(NodeImport& node) {
   node.define(0, binary_view(node, Op::div, exponential, sum));
 }
 
-/// 1 / sqrt(mean(x * x) + epsilon), with the axes as extents of 1.
-View inverse_deviation(const NodeImport& node, const View& x, const std::vector<int>& axes,
-                       float epsilon) {
-  Kernel k = node.kernel();
-  const int a = k.operand(x, all_labels(x.rank()));
-  const int32_t value = k.use(a);
-  const int32_t again = k.use(a);
-  const int32_t mean = k.reduce(Reduction::mean, axes, k.apply(Op::mul, {value, again}));
-  const int32_t shifted = k.apply(Op::add, {mean, k.constant(epsilon)});
-  const int32_t root = k.apply(Op::reciprocal, {k.apply(Op::sqrt, {shifted})});
-  std::vector<int> labels = all_labels(x.rank());
-  for (const int axis : axes) labels[static_cast<size_t>(axis)] = -1;
-  return k.result(labels, root, x.type);
-}
-
-/// x * factor * scale + bias; scale and bias may be absent.
-View scaled(const NodeImport& node, const View& x, const View& factor, const View* scale,
-            const View* bias) {
-  Kernel k = node.kernel();
-  const int rank = x.rank();
-  const int a = k.broadcast(x, rank);
-  const int b = k.broadcast(factor, rank);
-  const int c = scale != nullptr ? k.broadcast(*scale, rank) : -1;
-  const int d = bias != nullptr ? k.broadcast(*bias, rank) : -1;
-  const int32_t left = k.use(a);
-  const int32_t right = k.use(b);
-  int32_t root = k.apply(Op::mul, {left, right});
-  if (c >= 0) {
-    const int32_t s = k.use(c);
-    root = k.apply(Op::mul, {root, s});
-  }
-  if (d >= 0) {
-    const int32_t added = k.use(d);
-    root = k.apply(Op::add, {root, added});
-  }
-  return k.result(all_labels(rank), root, x.type);
-}
-
 void layer_normalization(NodeImport& node) {
   const View& x = node.input(0);
   const int axis = node.axis(node.integer("axis", -1), x.rank());
   if (const int64_t stash = node.integer("stash_type", 1); stash != 1 && stash != 11)
     node.reject(fmt::format("stash_type {} (a type of less precision) is not supported", stash));
-  std::vector<int> axes(static_cast<size_t>(x.rank() - axis));
-  std::iota(axes.begin(), axes.end(), axis);
-  const View mean = node.helper("mean", reduced_view(node, Reduction::mean, x, axes));
-  const View centered = node.helper("centered", binary_view(node, Op::sub, x, mean));
-  const View inverse =
-      node.helper("inverse", inverse_deviation(node, centered, axes, node.real("epsilon", 1e-5F)));
   const View* bias = node.has_input(2) ? &node.input(2) : nullptr;
-  node.define(0, scaled(node, centered, inverse, &node.input(1), bias));
-  if (node.has_output(1)) node.output(1, mean);
-  if (node.has_output(2)) node.output(2, inverse);
-}
-
-/// [C] as [C, 1, 1, ...], to broadcast over dimension 1 of a tensor of `rank`.
-View by_channel(const NodeImport& node, View v, int rank) {
-  if (v.rank() != 1) node.reject("expected one value for each channel");
-  v.dims.resize(static_cast<size_t>(std::max(1, rank - 1)));
-  return v;
+  const Normalised y = normalise(node, x, axes_from(axis, x.rank()), &node.input(1), bias);
+  if (node.has_output(1)) node.output(1, y.mean);
+  if (node.has_output(2)) node.output(2, y.inverse);
 }
 
 void batch_normalization(NodeImport& node) {
@@ -143,15 +152,9 @@ void batch_normalization(NodeImport& node) {
 void instance_normalization(NodeImport& node) {
   const View& x = node.input(0);
   if (x.rank() < 3) node.reject("expected a tensor of rank 3 or more");
-  std::vector<int> axes(static_cast<size_t>(x.rank() - 2));
-  std::iota(axes.begin(), axes.end(), 2);
-  const View mean = node.helper("mean", reduced_view(node, Reduction::mean, x, axes));
-  const View centered = node.helper("centered", binary_view(node, Op::sub, x, mean));
-  const View inverse =
-      node.helper("inverse", inverse_deviation(node, centered, axes, node.real("epsilon", 1e-5F)));
   const View scale = by_channel(node, node.input(1), x.rank());
   const View bias = by_channel(node, node.input(2), x.rank());
-  node.define(0, scaled(node, centered, inverse, &scale, &bias));
+  normalise(node, x, axes_from(2, x.rank()), &scale, &bias);
 }
 
 constexpr OperatorRow kNormalizationRows[] = {

@@ -7,33 +7,28 @@
 #include "import/importer.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
+#include "import/operators/small_types.h"
+#include "import/operators/window.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow {
 
 namespace {
 
-void refuse_blocks(const NodeImport& node) {
-  node.ignore({"axis", "saturate", "precision"});  // of vectors of scales, of f8, of how it divides
-  if (node.integer("block_size", 0) != 0) {
-    node.reject(
-        "blocked quantisation (block_size) is not supported, expected one scale a tensor "
-        "or one for each element of an axis");
-  }
-}
-
 bool is_byte(ElementType type) {
-  return type == ElementType::i8 || type == ElementType::u8;
+  return element_bytes(type) == 1 && type != ElementType::boolean;
 }
 
 void require_bytes(const NodeImport& node, ElementType type, const char* what) {
-  if (is_byte(type)) return;
+  if (type == ElementType::i8 || type == ElementType::u8) return;
   node.reject(fmt::format("{} has type {}, expected i8 or u8", what, element_name(type)));
 }
 
 /// Labels of a scale or zero point of a tensor with labels 0 .. rank - 1: none for a single one,
-/// else that of the axis.
+/// all for one of the tensor's shape (by_block below), else that of the axis.
 std::vector<int> scale_labels(const NodeImport& node, const View& scale, const View& x) {
   if (scale.size() == 1) return std::vector<int>(static_cast<size_t>(scale.rank()), 0);
+  if (scale.rank() == x.rank() && scale.rank() > 1) return all_labels(x.rank());
   const int axis = node.axis(node.integer("axis", 1), x.rank());
   if (scale.rank() != 1 || scale.extent(0) != x.extent(axis)) {
     node.reject(fmt::format(
@@ -42,6 +37,26 @@ std::vector<int> scale_labels(const NodeImport& node, const View& scale, const V
         fmt::join(scale.shape(), ","), x.extent(axis), axis, fmt::join(x.shape(), ",")));
   }
   return {axis};
+}
+
+/// Scales (zero points) of blocks along the axis, one for each element of x: an index that changes
+/// nothing. Others as they are.
+View by_block(NodeImport& node, const View& scale, const View& x) {
+  const int64_t block = node.integer("block_size", 0);
+  if (block == 0) return scale;
+  const int axis = node.axis(node.integer("axis", 1), x.rank());
+  std::vector<int64_t> wanted = x.shape();
+  if (block > 0) wanted[static_cast<size_t>(axis)] = ceil_div(x.extent(axis), block);
+  if (block < 1 || scale.shape() != wanted) {
+    node.reject(
+        fmt::format("scales or zero points of shape [{}] for blocks of {} along axis {} "
+                    "of [{}], expected [{}]",
+                    fmt::join(scale.shape(), ","), block, axis, fmt::join(x.shape(), ","),
+                    fmt::join(wanted, ",")));
+  }
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < x.extent(axis); ++i) places.push_back(i / block);
+  return gathered_elements(node, scale, places, axis);
 }
 
 /// A scale or zero point of one element, whatever its rank, as one of rank 0.
@@ -89,17 +104,33 @@ Quantised operands(const NodeImport& node, const View& x, const View& scale, con
   return q;
 }
 
+/// The whole numbers of a type of up to 16 bits.
+struct WholeRange {
+  float least, largest;
+};
+
+std::optional<WholeRange> whole_range(ElementType type, int code) {
+  if (code == kOnnxUint2) return WholeRange{0, 3};
+  if (code == kOnnxInt2) return WholeRange{-2, 1};
+  if (code == kOnnxUint4) return WholeRange{0, 15};
+  if (code == kOnnxInt4) return WholeRange{-8, 7};
+  if (type == ElementType::u8) return WholeRange{0, 255};
+  if (type == ElementType::i8) return WholeRange{-128, 127};
+  if (type == ElementType::u16) return WholeRange{0, 65535};
+  if (type == ElementType::i16) return WholeRange{-32768, 32767};
+  return std::nullopt;
+}
+
 /// round(x / scale) + zero point, as near as the type can have it; a view of f32.
 View quantised(const NodeImport& node, const View& x, const View& scale, const View* zero,
-               ElementType type) {
+               const WholeRange& range) {
   Quantised q = operands(node, x, scale, zero);
   Kernel& k = q.kernel;
   const int32_t value = k.use(q.at_x);
   int32_t root = k.apply(Op::round, {k.apply(Op::div, {value, k.use(q.at_scale)})});
   if (q.has_zero) root = k.apply(Op::add, {root, k.use(q.at_zero)});
-  const bool is_signed = type == ElementType::i8;
-  root = k.apply(Op::max, {root, k.constant(is_signed ? -128.0F : 0.0F)});
-  root = k.apply(Op::min, {root, k.constant(is_signed ? 127.0F : 255.0F)});
+  root = k.apply(Op::max, {root, k.constant(range.least)});
+  root = k.apply(Op::min, {root, k.constant(range.largest)});
   return k.result(all_labels(x.rank()), root, ElementType::f32);
 }
 
@@ -117,13 +148,42 @@ void define_whole(NodeImport& node, int i, View value, ElementType type) {
   node.define(i, std::move(value));
 }
 
+/// To a floating-point type of 8 bits or less: x / scale + zero point, rounded.
+void quantize_to_small(NodeImport& node, const View& x, const View& scale, const View* zero,
+                       ElementType type, int code) {
+  Quantised q = operands(node, x, scale, zero);
+  Kernel& k = q.kernel;
+  int32_t root = k.apply(Op::div, {k.use(q.at_x), k.use(q.at_scale)});
+  if (q.has_zero) root = k.apply(Op::add, {root, k.use(q.at_zero)});
+  const View scaled_x = k.result(all_labels(x.rank()), root, ElementType::f32);
+  const bool saturates = node.integer("saturate", 1) != 0;
+  node.define(0, rounded_to_small(node, scaled_x, type, code, saturates));
+}
+
 void quantize_linear(NodeImport& node) {
-  refuse_blocks(node);
+  node.ignore({"axis", "saturate", "precision"});  // of vectors of scales, of f8, of how it divides
   ElementType type = node.has_input(2) ? node.input(2).type : ElementType::u8;
-  if (const int64_t code = node.integer("output_dtype", 0); code != 0) type = node.onnx_type(code);
-  require_bytes(node, type, "the result");
-  define_whole(node, 0, quantised(node, node.input(0), node.input(1), point_at(node, 2), type),
-               type);
+  int code = node.has_input(2) ? node.input(2).code : 0;
+  if (const int64_t given = node.integer("output_dtype", 0); given != 0) {
+    type = node.onnx_type(given);
+    code = stored_code(given);
+  }
+  const View& x = node.input(0);
+  const View scale = by_block(node, node.input(1), x);
+  const View* point = point_at(node, 2);
+  const View zero = point != nullptr ? by_block(node, *point, x) : View();
+  if (is_small_float(type, code)) {
+    quantize_to_small(node, x, scale, point != nullptr ? &zero : nullptr, type, code);
+  } else if (const auto range = whole_range(type, code)) {
+    define_whole(node, 0, quantised(node, x, scale, point != nullptr ? &zero : nullptr, *range),
+                 type);
+  } else {
+    node.reject(
+        fmt::format("the result has type {}, expected integers of up to 16 bits or "
+                    "floating-point numbers of up to 8",
+                    element_name(type)));
+  }
+  if (code != 0) node.mark_code(0, code);
 }
 
 /// Weights stay in the type that they are stored in: what is computed from them is not folded.
@@ -132,10 +192,13 @@ void keep_quantised(NodeImport& node, const View& x) {
 }
 
 void dequantize_linear(NodeImport& node) {
-  refuse_blocks(node);
+  node.ignore({"axis"});  // of vectors of scales
   const View& x = node.input(0);
   keep_quantised(node, x);
-  Quantised q = operands(node, x, node.input(1), point_at(node, 2));
+  const View scale = by_block(node, node.input(1), x);
+  const View* point = point_at(node, 2);
+  const View zero = point != nullptr ? by_block(node, *point, x) : View();
+  Quantised q = operands(node, x, scale, point != nullptr ? &zero : nullptr);
   Kernel& k = q.kernel;
   int32_t root = k.use(q.at_x);
   if (q.has_zero) root = k.apply(Op::sub, {root, k.use(q.at_zero)});
@@ -220,7 +283,7 @@ void qlinear_matmul(NodeImport& node) {
   const View both = node.helper("scale", scalar_of(node, Op::mul, node.input(1), node.input(4)));
   const View product = node.helper("product", integer_product(node, {0, 2, 3, 5}, &both));
   const View* zero = point_at(node, 7);
-  define_whole(node, 0, quantised(node, product, node.input(6), zero, type), type);
+  define_whole(node, 0, quantised(node, product, node.input(6), zero, *whole_range(type, 0)), type);
 }
 
 /// The range of x with 0, in 256 steps.
@@ -238,17 +301,83 @@ void dynamic_quantize_linear(NodeImport& node) {
   node.define(1, binary_view(node, Op::div, range, scalar_view(255)));
   const View scale = node.importer().value(node.output_name(1));
   const View from = unary_view(node, Op::neg, least);
-  define_whole(node, 2, quantised(node, from, scale, nullptr, ElementType::u8), ElementType::u8);
+  const WholeRange bytes = *whole_range(ElementType::u8, 0);
+  define_whole(node, 2, quantised(node, from, scale, nullptr, bytes), ElementType::u8);
   const View point = node.importer().value(node.output_name(2));
-  define_whole(node, 0, quantised(node, x, scale, &point, ElementType::u8), ElementType::u8);
+  define_whole(node, 0, quantised(node, x, scale, &point, bytes), ElementType::u8);
+}
+
+/// A tensor minus its zero point (input `point`), which is one number or one for each element of
+/// dimension 0. Centered, what is outside of it is 0: the zero point is what a convolution pads
+/// with.
+View centered_operand(NodeImport& node, int i, int point, const char* suffix) {
+  const View& x = node.input(i);
+  if (x.rank() < 3) node.reject("expected an input [N,C,...] and weights [M,C/group,...]");
+  keep_quantised(node, x);
+  const View* zero = point_at(node, point);
+  if (zero == nullptr) return node.whole(x, suffix);
+  if (i == 0 && zero->size() != 1) node.reject("expected one zero point of the input");
+  const View value = as_parameter(node, *zero);
+  if (value.rank() > 1 || (value.rank() == 1 && value.extent(0) != x.extent(0)))
+    node.reject("expected one zero point, or one for each filter");
+  Kernel k = node.kernel();
+  const int a = k.operand(x, all_labels(x.rank()));
+  const int b = k.operand(value, all_labels(value.rank()));
+  const int32_t root = k.apply(Op::sub, {k.use(a), k.use(b)});
+  return node.helper(suffix, k.result(all_labels(x.rank()), root, ElementType::f32));
+}
+
+/// The convolution of integers as whole numbers in f32.
+Convolution integer_convolution(NodeImport& node, const View& x, const View& weights) {
+  Convolution c = convolution(node, x, weights, nullptr);
+  c.value.type = ElementType::f32;
+  return c;
+}
+
+void conv_integer(NodeImport& node) {
+  const View x = centered_operand(node, 0, 2, "input");
+  const View weights = centered_operand(node, 1, 3, "weights");
+  const Convolution c = integer_convolution(node, x, weights);
+  define_whole(node, 0, c.value, ElementType::i32);
+  node.output(0, node.reshaped(node.importer().value(node.output_name(0)), c.shape));
+}
+
+/// Inputs: x, its scale and zero point, weights, theirs, those of the result, a bias in steps of
+/// the product of both scales.
+void qlinear_conv(NodeImport& node) {
+  const ElementType type = node.input(7).type;
+  require_bytes(node, type, "the result");
+  const View x = centered_operand(node, 0, 2, "input");
+  const View weights = centered_operand(node, 3, 5, "weights");
+  const Convolution c = integer_convolution(node, x, weights);
+  const View sum = node.reshaped(node.helper("sum", c.value), c.shape);
+  if (node.input(1).size() != 1 || node.input(6).size() != 1)
+    node.reject("expected one scale of the input and one of the result");
+  const View w_scale = as_parameter(node, node.input(4));
+  if (w_scale.rank() > 1) node.reject("expected one scale of the weights, or one for each filter");
+  Kernel k = node.kernel();
+  const int at_sum = k.operand(sum, all_labels(sum.rank()));
+  const int at_x = k.operand(as_parameter(node, node.input(1)), {});
+  const int at_w = k.operand(w_scale, std::vector<int>(static_cast<size_t>(w_scale.rank()), 1));
+  const int at_bias = node.has_input(8) ? k.operand(node.input(8), {1}) : -1;
+  int32_t root = k.use(at_sum);
+  if (at_bias >= 0) root = k.apply(Op::add, {root, k.use(at_bias)});
+  root = k.apply(Op::mul, {root, k.apply(Op::mul, {k.use(at_x), k.use(at_w)})});
+  const View product =
+      node.helper("product", k.result(all_labels(sum.rank()), root, ElementType::f32));
+  define_whole(node, 0,
+               quantised(node, product, node.input(6), point_at(node, 7), *whole_range(type, 0)),
+               type);
 }
 
 constexpr OperatorRow kQuantisationRows[] = {
-    {"DequantizeLinear", dequantize_linear, "blocks; types other than i8, u8 and i32"},
+    {"ConvInteger", conv_integer},
+    {"DequantizeLinear", dequantize_linear},
     {"DynamicQuantizeLinear", dynamic_quantize_linear},
     {"MatMulInteger", matmul_integer, "zero points of stacked rows"},
+    {"QLinearConv", qlinear_conv},
     {"QLinearMatMul", qlinear_matmul, "scales of rows or columns"},
-    {"QuantizeLinear", quantize_linear, "blocks; results other than i8 and u8"},
+    {"QuantizeLinear", quantize_linear, "results of 32 bits"},
 };
 
 }  // namespace

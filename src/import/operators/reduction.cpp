@@ -103,8 +103,9 @@ void log_sum_exp(NodeImport& node) {
   node.define(0, second.result(result_labels(x.rank(), a), root, x.type));
 }
 
-/// y[i] = sum over j <= i of x[j]: a product with a triangular 0/1 matrix.
-void cum_sum(NodeImport& node) {
+/// y[i] = sum (or product) over j <= i of x[j], with a triangular 0/1 matrix that says which.
+template <Reduction reduction>
+void running(NodeImport& node) {
   const View& x = node.input(0);
   const std::vector<int64_t> axes = node.ints_input(1, "the axis");
   if (axes.size() != 1) node.reject("expected one axis");
@@ -112,7 +113,7 @@ void cum_sum(NodeImport& node) {
   const bool exclusive = node.integer("exclusive", 0) != 0;
   const bool reverse = node.integer("reverse", 0) != 0;
   const int64_t n = x.extent(axis);
-  if (n > 8192) node.reject("the running sum is too long to be a product with a matrix");
+  if (n > 8192) node.reject("the axis is too long for a triangular matrix, expected at most 8192");
   std::vector<int64_t> matrix(static_cast<size_t>(n * n));
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < n; ++j) {
@@ -123,11 +124,21 @@ void cum_sum(NodeImport& node) {
   const View triangle =
       node.importer().add_constant(node.output_name(0) + ".triangle",
                                    constant_ints(std::move(matrix), {n, n}, ElementType::boolean));
-  node.define(0, chosen_sum(node, triangle, {axis, kSource}, x, axis));
+  if (reduction == Reduction::sum)
+    return node.define(0, chosen_sum(node, triangle, {axis, kSource}, x, axis));
+  Kernel k = node.kernel();
+  std::vector<int> from = all_labels(x.rank());
+  from[static_cast<size_t>(axis)] = kSource;
+  const int t = k.operand(triangle, {axis, kSource});
+  const int o = k.operand(x, from);
+  const int32_t counted = k.apply(Op::where, {k.use(t), k.use(o), k.constant(1)});
+  const int32_t root = k.reduce(reduction, {kSource}, counted);
+  node.define(0, k.result(all_labels(x.rank()), root, x.type));
 }
 
 constexpr OperatorRow kReductionRows[] = {
-    {"CumSum", cum_sum, "axes longer than 8192 of tensors that are not constant"},
+    {"CumProd", running<Reduction::prod>, "axes longer than 8192"},
+    {"CumSum", running<Reduction::sum>, "axes longer than 8192"},
     {"ReduceL1", reduce<Reduction::sum, Before::absolute>},
     {"ReduceL2", reduce<Reduction::sum, Before::square, Op::sqrt>},
     {"ReduceLogSum", reduce<Reduction::sum, Before::nothing, Op::log>},

@@ -8,11 +8,43 @@ namespace fuseflow {
 const std::vector<OperatorRow>& operator_table() {
   static const std::vector<OperatorRow> table = [] {
     std::vector<OperatorRow> rows;
-    for (const auto family :
-         {elementwise_operators(), contraction_operators(), movement_operators(), cast_operators(),
-          constant_operators(), reduction_operators(), normalization_operators(),
-          concat_operators(), gather_operators(), scatter_operators(), window_operators(),
-          quantisation_operators(), ranking_operators(), control_operators()}) {
+    for (const auto family : {attention_operators(),
+                              bits_operators(),
+                              cast_operators(),
+                              concat_operators(),
+                              constant_operators(),
+                              contraction_operators(),
+                              control_operators(),
+                              conv_transpose_operators(),
+                              elementary_operators(),
+                              elementwise_operators(),
+                              extremes_operators(),
+                              gather_operators(),
+                              grid_operators(),
+                              loop_operators(),
+                              loss_operators(),
+                              microsoft_operators(),
+                              movement_operators(),
+                              ngrams_operators(),
+                              normalization_kin_operators(),
+                              normalization_operators(),
+                              one_hot_operators(),
+                              padding_operators(),
+                              pool_operators(),
+                              quantisation_operators(),
+                              ranking_operators(),
+                              recurrent_operators(),
+                              reduction_operators(),
+                              resize_operators(),
+                              roi_align_operators(),
+                              scatter_operators(),
+                              sequence_operators(),
+                              spectrum_operators(),
+                              state_operators(),
+                              tensor_scatter_operators(),
+                              unpooling_operators(),
+                              value_shapes_operators(),
+                              window_operators()}) {
       rows.insert(rows.end(), family.begin(), family.end());
     }
     std::sort(rows.begin(), rows.end(),

@@ -10,7 +10,9 @@
 
 #include "import/importer.h"
 #include "import/operators/common.h"
+#include "import/operators/computed_indices.h"
 #include "import/operators/registry.h"
+#include "import/operators/scatter.h"
 #include "import/operators/wrapping.h"
 #include "support/error.h"
 #include "support/text.h"
@@ -19,16 +21,6 @@
 namespace fuseflow {
 
 namespace {
-
-/// What an update does with what is there.
-enum class Update { replace, add, multiply, largest, least };
-
-/// A scatter along one dimension after normalisation: target[e] of the flattened leading indices.
-struct Scatter {
-  std::vector<int64_t> targets;  ///< where update e goes
-  int64_t extent = 0;            ///< of the dimension that is written
-  Update update = Update::replace;
-};
 
 /// Whether all updates are one number: no access depends on where the update is.
 bool is_one_number(const View& updates) {
@@ -55,6 +47,8 @@ Update undefined_extreme(const NodeImport& node, Update update) {
   return resets ? Update::replace : update;
 }
 
+}  // namespace
+
 Update update_of(const NodeImport& node) {
   const std::string reduction = node.text("reduction", "none");
   if (reduction == "none") return Update::replace;
@@ -67,14 +61,6 @@ Update update_of(const NodeImport& node) {
   const Update update = reduction == "max" ? Update::largest : Update::least;
   return node.opset() >= 18 ? update : undefined_extreme(node, update);
 }
-
-/// The updates of one element as one, and how it joins what is there. Of the last of several, the
-/// others left out, the sum.
-struct Joining {
-  Reduction reduction = Reduction::sum;
-  Op op = Op::add;
-  float none = 0;  ///< of no update
-};
 
 Joining joining_of(Update update) {
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
@@ -91,6 +77,8 @@ Joining joining_of(Update update) {
   }
   return {};
 }
+
+namespace {
 
 /// PyTorch's exporter loses the reduction: of scatter_add in opsets without the attribute, and of
 /// index_put(accumulate=True) in all. A model of opset 16 can only have lost the latter. A reset
@@ -270,6 +258,8 @@ std::vector<bool> last_updates(const std::vector<int64_t>& positions) {
   return kept;
 }
 
+}  // namespace
+
 /// Rows of `data` along `axis` are written by rows of the updates.
 void scatter_rows(NodeImport& node, const View& data, int axis, const Scatter& scatter,
                   const View& updates) {
@@ -298,6 +288,8 @@ void scatter_rows(NodeImport& node, const View& data, int axis, const Scatter& s
   scatter_product(node, data, updates, chosen, {axis, kSource}, update_labels, {kSource}, scatter,
                   zero, replaces ? &here : nullptr, {axis});
 }
+
+namespace {
 
 /// Targets that differ between columns: updates and data as vectors.
 void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, Update update) {
@@ -338,6 +330,7 @@ void scatter_elements(NodeImport& node) {
   const Update update = update_of(node);
   const bool ranked = update == Update::replace || update == Update::add;
   if (ranked && scatter_ranked(node, update == Update::add)) return;
+  if (has_computed_indices(node)) return scatter_elements_computed(node, update);
   const ConstantPtr index = node.constant_input(1, "the indices");
   const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
   const View& updates = node.input(2);
@@ -363,6 +356,7 @@ void scatter_elements(NodeImport& node) {
 void scatter_nd(NodeImport& node) {
   const View& data = node.input(0);
   const Update update = update_of(node);
+  if (has_computed_indices(node)) return scatter_nd_computed(node, update);
   const ConstantPtr index = node.constant_input(1, "the indices");
   const auto indices = node.ints_input(1, "the indices");
   const int64_t depth = index->shape.empty() ? 0 : index->shape.back();
@@ -391,11 +385,12 @@ void scatter_nd(NodeImport& node) {
     node.output(0, node.reshaped(node.importer().value(node.output_name(0)), data.shape()));
 }
 
+constexpr const char* kComputedNote = "computed indices: more than 8192 places";
+
 constexpr OperatorRow kScatterRows[] = {
-    {"Scatter", scatter_elements, "indices that are neither constant nor of a TopK"},
-    {"ScatterElements", scatter_elements,
-     "indices that are neither constant nor of a TopK (of one: reductions other than add)"},
-    {"ScatterND", scatter_nd, "indices that are not constant"},
+    {"Scatter", scatter_elements, kComputedNote},
+    {"ScatterElements", scatter_elements, kComputedNote},
+    {"ScatterND", scatter_nd, kComputedNote},
 };
 
 }  // namespace

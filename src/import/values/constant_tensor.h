@@ -46,6 +46,8 @@ class ConstantTensor {
 
   ElementType type;
   std::vector<int64_t> shape;
+  /// ONNX's number of the element type where `type` only stores it (2 and 4 bits, say), else 0.
+  int code = 0;
   /// What constant_stats() found (see survey.h), so that large weights are read once.
   mutable std::optional<Survey> surveyed;
 

@@ -16,6 +16,7 @@ struct ImportOptions {
   std::map<std::string, int64_t> dims;                 ///< --dim NAME=N
   std::map<std::string, std::vector<int64_t>> shapes;  ///< inputs of which only the shape is needed
   std::string base_dir;                                ///< relative names of bound files start here
+  bool follow_links = false;  ///< weights may be links out of the model's folder
 };
 
 /// A constant (share of entries unlike its best fill at most this) is stored compressed. Just above

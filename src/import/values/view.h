@@ -48,6 +48,7 @@ inline constexpr int kMostDimensions = 64;
 
 struct View {
   ElementType type = ElementType::f32;
+  int code = 0;  ///< ONNX's number of the element type where `type` only stores it, else 0
   std::vector<std::vector<IndexId>> dims;  ///< the atoms of each dimension
   std::vector<int64_t> atoms;              ///< extent by atom
   std::vector<Expr> nodes;                 ///< children before parents, the root last; over atoms
@@ -55,6 +56,8 @@ struct View {
   std::shared_ptr<const Selection> selection;  ///< of the value as it stands; views of it have none
   std::shared_ptr<const Parts> parts;
   std::shared_ptr<const Ranking> ranking;
+  /// A sequence of tensors of one type instead of a tensor: dims, atoms and nodes say nothing.
+  std::shared_ptr<const std::vector<View>> sequence;
 
   int rank() const { return static_cast<int>(dims.size()); }
   int64_t extent(int dim) const;

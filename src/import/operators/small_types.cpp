@@ -1,0 +1,117 @@
+// A kernel computes in f32, and only what a region stores is rounded to a declared type: types that
+// the language has are declared, for others the rounding is arithmetic.
+#include "import/operators/small_types.h"
+
+#include <cmath>
+#include <limits>
+
+#include "import/onnx/tensor_proto.h"
+#include "import/operators/common.h"
+
+namespace fuseflow {
+
+namespace {
+
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
+
+/// The kernel's only operand: x, which may be used several times.
+struct Rounding1 {
+  Kernel k;
+  int32_t x;
+  std::vector<int> labels;
+  ElementType type;
+
+  Rounding1(const NodeImport& node, const View& view)
+      : k(node.kernel()), x(-1), labels(all_labels(view.rank())), type(view.type) {
+    const int at = k.operand(view, labels);
+    x = k.use(at);
+  }
+  int32_t times(int32_t v, float factor) { return k.apply(Op::mul, {v, k.constant(factor)}); }
+  int32_t size() { return k.apply(Op::abs, {x}); }
+  int32_t clamped(int32_t v, float largest) {
+    const int32_t above = k.apply(Op::max, {v, k.constant(-largest)});
+    return k.apply(Op::min, {above, k.constant(largest)});
+  }
+  /// NaN where the size is `bound` or larger (or only larger).
+  int32_t nan_from(int32_t v, float bound, bool bound_itself) {
+    const Op op = bound_itself ? Op::ge : Op::gt;
+    const int32_t beyond = k.apply(op, {size(), k.constant(bound)});
+    return k.apply(Op::where, {beyond, k.constant(kNotANumber), v});
+  }
+  View result(int32_t root, ElementType as) { return k.result(labels, root, as); }
+};
+
+/// What a type makes of numbers beyond its largest.
+struct Limits {
+  float largest;
+  float overflow;  ///< from here on a number is rounded to what is beyond
+  bool overflow_itself;
+};
+
+View limited(NodeImport& node, const View& x, const Limits& limits, bool saturates,
+             ElementType type) {
+  Rounding1 r(node, x);
+  const int32_t value = saturates ? r.clamped(r.x, limits.largest)
+                                  : r.nan_from(r.x, limits.overflow, limits.overflow_itself);
+  return r.result(value, type);
+}
+
+/// The nearest number with `mantissa` bits after the first and an exponent of at least `least`, of
+/// two equally near the even one. A logarithm that misses a whole number by its rounding does no
+/// harm: the power of two that x is next to is a number of both exponents.
+View to_mantissa(NodeImport& node, const View& x, int mantissa, int least, ElementType type) {
+  Rounding1 r(node, x);
+  const int32_t log = r.times(r.k.apply(Op::log, {r.size()}), 1 / std::log(2.0F));
+  const int32_t floor = r.k.apply(Op::floor, {log});
+  const int32_t exponent = r.k.apply(Op::max, {floor, r.k.constant(static_cast<float>(least))});
+  const int32_t of_step =
+      r.k.apply(Op::sub, {exponent, r.k.constant(static_cast<float>(mantissa))});
+  const int32_t step = r.k.apply(Op::pow, {r.k.constant(2), of_step});
+  const int32_t steps = r.k.apply(Op::round, {r.k.apply(Op::div, {r.x, step})});
+  return r.result(r.k.apply(Op::mul, {steps, step}), type);
+}
+
+/// A type without NaN makes 0 of it.
+View without_nan(NodeImport& node, const View& x) {
+  Rounding1 r(node, x);
+  const int32_t none = r.k.apply(Op::isnan, {r.x});
+  return r.result(r.k.apply(Op::where, {none, r.k.constant(0), r.x}), ElementType::f32);
+}
+
+/// x held to what the type has, as an f32 of its own.
+View bounded(NodeImport& node, const View& x, const Limits& limits, bool saturates) {
+  return node.helper("bounded", limited(node, x, limits, saturates, ElementType::f32));
+}
+
+}  // namespace
+
+int stored_code(int64_t code) {
+  return is_stored_wider(static_cast<int>(code)) ? static_cast<int>(code) : 0;
+}
+
+bool is_small_float(ElementType type, int code) {
+  return type == ElementType::f8e4m3 || type == ElementType::f8e5m2 ||
+         code == kOnnxFloat8E4M3FNUZ || code == kOnnxFloat8E5M2FNUZ || code == kOnnxFloat8E8M0;
+}
+
+View rounded_to_small(NodeImport& node, const View& x, ElementType type, int code, bool saturates) {
+  switch (code) {
+    case kOnnxFloat8E4M3FNUZ:
+      return to_mantissa(node, bounded(node, x, {240, 248, true}, saturates), 3, -7, type);
+    case kOnnxFloat8E5M2FNUZ:
+      return to_mantissa(node, bounded(node, x, {57344, 61440, true}, saturates), 2, -15, type);
+    case kOnnxFloat4E2M1:
+      return to_mantissa(node, bounded(node, without_nan(node, x), {6, 0, false}, true), 1, 0,
+                         type);
+    case kOnnxFloat8E8M0:
+      node.reject("a Cast to f8e8m0 is not supported");
+    default:
+      break;
+  }
+  if (type == ElementType::f8e4m3) return limited(node, x, {448, 464, false}, saturates, type);
+  if (saturates) return limited(node, x, {57344, 0, false}, true, type);
+  Rounding1 r(node, x);
+  return r.result(r.x, type);
+}
+
+}  // namespace fuseflow
