@@ -8,9 +8,7 @@ namespace fuseflow {
 namespace {
 
 // Queries of 0 attend all open keys alike: the result is the mean of their values.
-const Binds kEven = {{"q", "values(0, 0, 0, shape=[1,1,3,1])"},
-                     {"k", "values(1, 2, 3, shape=[1,1,3,1])"},
-                     {"v", "values(1, 3, 8, shape=[1,1,3,1])"}};
+const Binds kEven = {{"q", "values(0, 0, 0)"}, {"k", "values(1, 2, 3)"}, {"v", "values(1, 3, 8)"}};
 const std::string kQkv = "(float[1,1,3,1] q, float[1,1,3,1] k, float[1,1,3,1] v";
 
 TEST(ImportAttention, MeansOfOpenKeys) {
@@ -30,13 +28,13 @@ TEST(ImportAttention, MeansOfOpenKeys) {
 
 TEST(ImportAttention, RowsThatNothingIsOpenInAreZero) {
   Binds binds = kEven;
-  binds["m"] = "values(1, 0, 1, 0, 0, 0, 0, 1, 0, shape=[3,3])";
+  binds["m"] = "values(1, 0, 1, 0, 0, 0, 0, 1, 0)";
   expect_values(values_at(23,
                           kQkv + ", bool[3,3] m) => (float[1,1,3,1] y) { y = Attention(q, k, v, m)"
                                  " }",
                           binds),
                 {4.5, 0, 3});
-  binds["m"] = "values(0, 0, 0, 0, -inf, 0, -inf, -inf, -inf, shape=[3,3])";
+  binds["m"] = "values(0, 0, 0, 0, -inf, 0, -inf, -inf, -inf)";
   expect_values(values_at(23,
                           kQkv + ", float[3,3] m) => (float[1,1,3,1] y) { y = Attention(q, k, v, "
                                  "m) }",
@@ -46,8 +44,8 @@ TEST(ImportAttention, RowsThatNothingIsOpenInAreZero) {
 
 TEST(ImportAttention, EarlierKeysComeFirst) {
   Binds binds = kEven;
-  binds["pk"] = "values(5, shape=[1,1,1,1])";
-  binds["pv"] = "values(9, shape=[1,1,1,1])";
+  binds["pk"] = "values(5)";
+  binds["pv"] = "values(9)";
   const std::string graph = kQkv +
                             ", float[1,1,1,1] pk, float[1,1,1,1] pv) => (float[1,1,3,1] y, "
                             "float[1,1,4,1] keys) { y, keys, vals = Attention<is_causal = 1>(q, k, "
@@ -61,11 +59,10 @@ TEST(ImportAttention, ScoresThatAreNotEven) {
       "(float[1,1,1] q, float[1,2,1] k, float[1,2,2] v) => (float[1,1,2] y) { y, pk, pv, s = "
       "Attention<q_num_heads = 1, kv_num_heads = 1, scale = 0.5, qk_matmul_output_mode = 3>(q, k, "
       "v) }";
-  expect_values(values_at(23, graph,
-                          {{"q", "values(2, shape=[1,1,1])"},
-                           {"k", "values(0, 1.0986123, shape=[1,2,1])"},
-                           {"v", "values(4, 0, 8, 4, shape=[1,2,2])"}}),
-                {7, 3});
+  expect_values(
+      values_at(23, graph,
+                {{"q", "values(2)"}, {"k", "values(0, 1.0986123)"}, {"v", "values(4, 0, 8, 4)"}}),
+      {7, 3});
 }
 
 TEST(ImportAttention, HeadsOfQueriesShareKeys) {
@@ -73,9 +70,9 @@ TEST(ImportAttention, HeadsOfQueriesShareKeys) {
       "(float[1,4,1,1] q, float[1,2,2,1] k, float[1,2,2,1] v) => (float[1,4,1,1] y) { y = "
       "Attention(q, k, v) }";
   expect_values(values_at(23, graph,
-                          {{"q", "values(0, 0, 0, 0, shape=[1,4,1,1])"},
-                           {"k", "values(1, 2, 3, 4, shape=[1,2,2,1])"},
-                           {"v", "values(1, 3, 10, 20, shape=[1,2,2,1])"}}),
+                          {{"q", "values(0, 0, 0, 0)"},
+                           {"k", "values(1, 2, 3, 4)"},
+                           {"v", "values(1, 3, 10, 20)"}}),
                 {2, 2, 15, 15});
 }
 
@@ -103,9 +100,9 @@ TEST(ImportAttention, OfMicrosoft) {
       "com.microsoft.MultiHeadAttention<num_heads = 2, mask_filter_value = -1000000.0>(q, k, v, "
       "\"\", n) }";
   expect_values(values_at(17, mha,
-                          {{"q", "values(0, 0, 0, 0, shape=[2,1,2])"},
-                           {"k", "values(1, 2, 3, 4, 5, 6, 7, 8, shape=[2,2,2])"},
-                           {"v", "values(2, 20, 4, 40, 6, 60, 8, 80, shape=[2,2,2])"},
+                          {{"q", "values(0, 0, 0, 0)"},
+                           {"k", "values(1, 2, 3, 4, 5, 6, 7, 8)"},
+                           {"v", "values(2, 20, 4, 40, 6, 60, 8, 80)"},
                            {"n", "values(2, 1)"}}),
                 {3, 30, 6, 60});
   const std::string gqa =
@@ -113,13 +110,13 @@ TEST(ImportAttention, OfMicrosoft) {
       "int32[1] n, int32 t) => (float[1,2,4] y) { y, keys, vals = "
       "com.microsoft.GroupQueryAttention<num_heads = 2, kv_num_heads = 1>(q, k, v, pk, pv, n, t) }";
   expect_values(values_at(17, gqa,
-                          {{"q", "values(0, 0, 0, 0, 0, 0, 0, 0, shape=[1,2,4])"},
-                           {"k", "values(1, 1, 2, 2, shape=[1,2,2])"},
-                           {"v", "values(2, 20, 4, 40, shape=[1,2,2])"},
-                           {"pk", "values(0, 0, shape=[1,1,1,2])"},
-                           {"pv", "values(0, 0, shape=[1,1,1,2])"},
+                          {{"q", "values(0, 0, 0, 0, 0, 0, 0, 0)"},
+                           {"k", "values(1, 1, 2, 2)"},
+                           {"v", "values(2, 20, 4, 40)"},
+                           {"pk", "values(0, 0)"},
+                           {"pv", "values(0, 0)"},
                            {"n", "values(2)"},
-                           {"t", "values(3, shape=[])"}}),
+                           {"t", "values(3)"}}),
                 {1, 10, 1, 10, 2, 20, 2, 20});
 }
 
@@ -130,11 +127,10 @@ TEST(ImportAttention, PackedOfMicrosoft) {
       "com.microsoft.GroupQueryAttention<num_heads = 2, kv_num_heads = 1>(x, \"\", \"\", \"\", "
       "\"\", "
       "n, t) }";
-  expect_values(values_at(17, gqa,
-                          {{"x", "values(0, 0, 5, 2, 0, 0, 6, 4, shape=[1,2,4])"},
-                           {"n", "values(1)"},
-                           {"t", "values(2, shape=[])"}}),
-                {2, 2, 3, 3});
+  expect_values(
+      values_at(17, gqa,
+                {{"x", "values(0, 0, 5, 2, 0, 0, 6, 4)"}, {"n", "values(1)"}, {"t", "values(2)"}}),
+      {2, 2, 3, 3});
 }
 
 TEST(ImportFunctions, RefuseShapesThatDoNotFit) {
@@ -144,17 +140,16 @@ TEST(ImportFunctions, RefuseShapesThatDoNotFit) {
   expect_refused(23,
                  qkv + ", float[1] p) => (float[1,1,3,1] y) { y = Attention(q, k, v, \"\", p, p) }",
                  binds, "input 4 has shape [1]");
-  binds["m"] = "values(1, 1, 1, 1, 1, 1, shape=[2,3])";
+  binds.erase("p");
+  binds["m"] = "values(1, 1, 1, 1, 1, 1)";
   expect_refused(23, qkv + ", bool[2,3] m) => (float[1,1,3,1] y) { y = Attention(q, k, v, m) }",
                  binds, "differ");
   expect_refused(17, "(float x, float[2] b) => (float y) { y = com.microsoft.BiasGelu(x, b) }",
-                 {{"x", "values(1, shape=[])"}, {"b", "values(1, 2)"}}, "more dimensions");
+                 {{"x", "values(1)"}, {"b", "values(1, 2)"}}, "more dimensions");
 }
 
 TEST(ImportRotary, PairsAreRotated) {
-  const Binds binds = {{"x", "values(1, 2, 3, 4, shape=[1,1,1,4])"},
-                       {"c", "values(0, 1, shape=[1,1,2])"},
-                       {"s", "values(1, 0, shape=[1,1,2])"}};
+  const Binds binds = {{"x", "values(1, 2, 3, 4)"}, {"c", "values(0, 1)"}, {"s", "values(1, 0)"}};
   const std::string graph =
       "(float[1,1,1,4] x, float[1,1,2] c, float[1,1,2] s) => (float[1,1,1,4] y) { y = "
       "RotaryEmbedding";
@@ -166,17 +161,16 @@ TEST(ImportState, ConvolutionsGoOnFromTheirState) {
   const std::string graph =
       "(float[1,1,3] x, float[1,1,1] p) => (float[1,1,3] y) <float[1,1,2] w = {10, 1}> { y, s = "
       "CausalConvWithState(x, w, \"\", p) }";
-  EXPECT_EQ(values_at(27, graph,
-                      {{"x", "values(1, 2, 3, shape=[1,1,3])"}, {"p", "values(5, shape=[1,1,1])"}}),
+  EXPECT_EQ(values_at(27, graph, {{"x", "values(1, 2, 3)"}, {"p", "values(5)"}}),
             (Floats{51, 12, 23}));
 }
 
 TEST(ImportState, LinearAttentionAddsUp) {
   // y[t] = q[t] * the sum of k * v so far; with a decay of log 1/2 the sum is halved before.
-  const Binds binds = {{"q", "values(1, 1, 2, shape=[1,3,1])"},
-                       {"k", "values(1, 2, 3, shape=[1,3,1])"},
-                       {"v", "values(1, 1, 2, shape=[1,3,1])"},
-                       {"d", "values(-0.6931472, -0.6931472, -0.6931472, shape=[1,3,1])"}};
+  const Binds binds = {{"q", "values(1, 1, 2)"},
+                       {"k", "values(1, 2, 3)"},
+                       {"v", "values(1, 1, 2)"},
+                       {"d", "values(-0.6931472, -0.6931472, -0.6931472)"}};
   const std::string inputs = "(float[1,3,1] q, float[1,3,1] k, float[1,3,1] v";
   const std::string attributes = "q_num_heads = 1, kv_num_heads = 1, scale = 1.0>";
   Binds linear = binds;
@@ -201,30 +195,30 @@ TEST(ImportNormalisation, ByGroupsSquaresAndNorms) {
   expect_values(values_at(23,
                           "(float[1,2] x) => (float[1,2] y) <float[2] s = {1, 2}> { y = "
                           "RMSNormalization<epsilon = 0.0>(x, s) }",
-                          {{"x", "values(1, 7, shape=[1,2])"}}),
+                          {{"x", "values(1, 7)"}}),
                 {0.2F, 2.8F});
   expect_values(values_at(21,
                           "(float[1,4,1] x) => (float[1,4,1] y) <float[4] s = {1, 2, 3, 4}, "
                           "float[4] b = {0, 0, 0, 1}> { y = GroupNormalization<num_groups = 2, "
                           "epsilon = 0.0>(x, s, b) }",
-                          {{"x", "values(1, 3, 5, 9, shape=[1,4,1])"}}),
+                          {{"x", "values(1, 3, 5, 9)"}}),
                 {-1, 2, -3, 5});
   expect_values(
       values_at(17, "(float[2,2] x) => (float[2,2] y) { y = LpNormalization<axis = 1>(x) }",
-                {{"x", "values(3, 4, 0, 0, shape=[2,2])"}}),
+                {{"x", "values(3, 4, 0, 0)"}}),
       {0.6F, 0.8F, 0, 0});
-  expect_values(values_at(17,
-                          "(float[1,2] x, float[1,2] r) => (float[1,2] y) <float[2] s = {1, 1}> { "
-                          "y, m, v, sum = com.microsoft.SkipSimplifiedLayerNormalization<epsilon = "
-                          "0.0>(x, r, s) }",
-                          {{"x", "values(1, 3, shape=[1,2])"}, {"r", "values(0, 4, shape=[1,2])"}}),
-                {0.2F, 1.4F});
+  expect_values(
+      values_at(17,
+                "(float[1,2] x, float[1,2] r) => (float[1,2] y) <float[2] s = {1, 1}> { "
+                "y, \"\", \"\", sum = com.microsoft.SkipSimplifiedLayerNormalization<epsilon = "
+                "0.0>(x, r, s) }",
+                {{"x", "values(1, 3)"}, {"r", "values(0, 4)"}}),
+      {0.2F, 1.4F});
 }
 
 TEST(ImportLosses, OfTheChosenClasses) {
-  const Binds binds = {{"x", "values(1, 2, 4, 8, 16, 32, shape=[2,3])"},
-                       {"t", "values(2, 0)"},
-                       {"w", "values(1, 10, 3)"}};
+  const Binds binds = {
+      {"x", "values(1, 2, 4, 8, 16, 32)"}, {"t", "values(2, 0)"}, {"w", "values(1, 10, 3)"}};
   const std::string inputs = "(float[2,3] x, int64[2] t, float[3] w) => ";
   EXPECT_EQ(values_at(13, inputs + "(float y) { y = NegativeLogLikelihoodLoss(x, t) }", binds),
             (Floats{-6}));
@@ -289,12 +283,11 @@ TEST(ImportFunctions, OfOneNumber) {
 }
 
 TEST(ImportFunctions, ProductsOfMicrosoft) {
-  EXPECT_EQ(
-      values_at(17,
-                "(float[1,2] a, float[2,2] b) => (float[1,2] y) { y = "
-                "com.microsoft.FusedMatMul<alpha = 2.0, transB = 1>(a, b) }",
-                {{"a", "values(1, 10, shape=[1,2])"}, {"b", "values(1, 2, 3, 4, shape=[2,2])"}}),
-      (Floats{42, 86}));
+  EXPECT_EQ(values_at(17,
+                      "(float[1,2] a, float[2,2] b) => (float[1,2] y) { y = "
+                      "com.microsoft.FusedMatMul<alpha = 2.0, transB = 1>(a, b) }",
+                      {{"a", "values(1, 10)"}, {"b", "values(1, 2, 3, 4)"}}),
+            (Floats{42, 86}));
 }
 
 TEST(ImportFunctions, OfAnotherDomainAreRefusedByName) {

@@ -81,6 +81,11 @@ TEST(ImportOperators, EachHasADefinition) {
     EXPECT_FALSE(definitions_of(row.name).empty()) << row.name;
 }
 
+TEST(ImportOperators, EachIsReadOnce) {
+  const auto& rows = operator_table();
+  for (size_t r = 1; r < rows.size(); ++r) EXPECT_LT(rows[r - 1].name, rows[r].name);
+}
+
 TEST(ImportOperators, EachIsReadOrRefusedWithAReason) {
   for (const std::string& op : defined_operators())
     EXPECT_NE(find_operator(op) != nullptr, !refusal_of(op).empty()) << op;
