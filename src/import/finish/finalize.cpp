@@ -102,7 +102,11 @@ std::vector<Region> regions_of(const DraftProgram& draft, const Program& program
   }
   std::vector<Region> regions;
   regions.reserve(by_group.size());
-  for (auto& [group, region] : by_group) regions.push_back(std::move(region));
+  for (auto& [group, region] : by_group) {
+    const auto named = draft.region_names.find(group);
+    if (named != draft.region_names.end()) region.name = named->second;
+    regions.push_back(std::move(region));
+  }
   return regions;
 }
 
