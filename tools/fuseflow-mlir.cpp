@@ -1,14 +1,16 @@
-// fuseflow-mlir: linalg programs to IR, one region per operation.
+// fuseflow-mlir: linalg programs to IR, one region per operation; and back (--write).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "import/import.h"
 #include "import_options.h"
 #include "ir/files.h"
 #include "ir/verify.h"
 #include "linalg/convert.h"
 #include "linalg/parse/parse.h"
+#include "linalg/write.h"
 #include "shell/tool.h"
 #include "support/io.h"
 #include "support/outputs.h"
@@ -25,6 +27,9 @@ struct MlirArguments {
   std::string regions = "operations";
   std::vector<std::string> binds, formats;
   bool generate = false;
+  bool write = false;
+  bool dense = false;
+  bool main = false;
 };
 
 /// Constants of at most so many elements are part of the program's text.
@@ -56,6 +61,12 @@ void add_options(CommandLine& app, MlirArguments& o) {
       .option_text("operations|function");
   app.add_option("--name", o.name, "Name of the program (default: that of the function)")
       .option_text("NAME");
+  app.add_flag("--write", o.write,
+               "FILE is a program: write its statements as linalg.generic instead");
+  app.add_flag("--dense", o.dense, "With --write: no encodings, every tensor is dense");
+  app.add_flag("--main", o.main,
+               "With --write: also a function main that holds the data, calls the other and prints "
+               "the results (mlir-cpu-runner)");
   app.add_option("-o,--output", o.output,
                  "Write to FILE instead of standard output; large constants are written to "
                  "FILE.data")
@@ -71,9 +82,9 @@ std::string chosen_function(const LinalgModule& module, const MlirArguments& o) 
     throw Error(ExitCode::rejected, Location{o.file}, "the file has no function with a body");
   std::string list;
   for (const std::string& name : functions) list += (list.empty() ? "" : ", ") + name;
-  throw Error(ExitCode::usage,
-              fmt::format("{} has several functions, expected --function with one of: {}", o.file,
-                          list));
+  throw Error(
+      ExitCode::usage,
+      fmt::format("{} has several functions, expected --function with one of: {}", o.file, list));
 }
 
 /// `%adj`, `adj` and the argument's position name the same.
@@ -81,24 +92,26 @@ std::string argument_name(const std::string& given, const std::vector<LinalgArgu
   const std::string name = given.starts_with('%') ? given.substr(1) : given;
   const bool named = std::any_of(arguments.begin(), arguments.end(),
                                  [&](const LinalgArgument& a) { return a.name == name; });
-  const bool number = !name.empty() && name.size() < 6 &&
-                      std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool number =
+      !name.empty() && name.size() < 6 &&
+      std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (named || !number) return name;
   const auto at = static_cast<size_t>(std::stoul(name));
   if (at < arguments.size()) return arguments[at].name;
-  throw Error(ExitCode::usage, fmt::format("--bind {}: the function has {} arguments", given,
-                                           arguments.size()));
+  throw Error(ExitCode::usage,
+              fmt::format("--bind {}: the function has {} arguments", given, arguments.size()));
 }
 
 /// Data from a fixed seed: one entry in ten where a format leaves entries out.
 Source generated(const LinalgValue& value, size_t seed) {
   const bool sparse = value.format && !value.format->all_dense();
   const bool integer = is_integer(value.type);
-  const std::string values =
-      value.type == ElementType::boolean ? "int(0,1)" : integer ? "int(0,9)" : "uniform(-1,1)";
-  return parse_source(fmt::format("{}(shape=[{}],{}values={},seed={})", sparse ? "uniform" : "dense",
-                                  fmt::join(value.shape, ","), sparse ? "density=0.1," : "", values,
-                                  seed));
+  const std::string values = value.type == ElementType::boolean ? "int(0,1)"
+                             : integer                          ? "int(0,9)"
+                                                                : "uniform(-1,1)";
+  return parse_source(fmt::format("{}(shape=[{}],{}values={},seed={})",
+                                  sparse ? "uniform" : "dense", fmt::join(value.shape, ","),
+                                  sparse ? "density=0.1," : "", values, seed));
 }
 
 /// What the program names for a constant that the file has: its elements, or a file of them.
@@ -180,7 +193,24 @@ std::vector<std::vector<int64_t>> shapes_of(const std::vector<LinalgArgument>& a
   return shapes;
 }
 
+ExitCode write_main(const MlirArguments& o) {
+  check_outputs({{"-o", o.output}});
+  const Program program = read_program(o.file);
+  const std::string text = write_linalg(program, {!o.dense, o.main});
+  try {
+    const LinalgModule verified(text, "the written text");
+  } catch (const Error& error) {
+    throw Error(ExitCode::internal, error.what());
+  }
+  write_output(o.output, text);
+  return ExitCode::ok;
+}
+
 ExitCode mlir_main(const MlirArguments& o) {
+  register_onnx_sources();
+  if (o.write) return write_main(o);
+  if (o.dense || o.main)
+    throw Error(ExitCode::usage, "--dense and --main are about what --write writes");
   ImportOptions options;
   check_outputs({{"-o", o.output}});
   const SourceText source = read_source(o.file);
@@ -205,8 +235,10 @@ ExitCode mlir_main(const MlirArguments& o) {
 }
 
 int tool_main(int argc, char** argv) {
-  CommandLine app("Reads linalg operations on tensors (MLIR) as a program, one region per operation",
-                  "fuseflow-mlir");
+  CommandLine app(
+      "Reads linalg operations on tensors (MLIR) as a program, one region per operation; --write "
+      "writes a program as such operations",
+      "fuseflow-mlir");
   MlirArguments arguments;
   add_options(app, arguments);
   return run_tool(argc, argv, app, [&] { return mlir_main(arguments); });

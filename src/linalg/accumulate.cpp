@@ -40,8 +40,8 @@ bool collect(const LinalgOp& op, int32_t n, int32_t out, bool negated, Accumulat
   }
   const BodyNode& node = node_at(op, peeled(op, n));
   if (node.kind != BodyNode::Kind::apply || node.children.size() != 2) return false;
-  const bool minus = into.reduction == Reduction::sum && (node.op == "arith.subf" ||
-                                                          node.op == "arith.subi");
+  const bool minus =
+      into.reduction == Reduction::sum && (node.op == "arith.subf" || node.op == "arith.subi");
   if (!minus && combining(node.op) != into.reduction) return false;
   return collect(op, node.children[0], out, negated, into, found) &&
          collect(op, node.children[1], out, negated != minus, into, found);
@@ -64,7 +64,19 @@ std::optional<Accumulation> selected(const LinalgOp& op, const BodyNode& node, i
   if (!first && !is_operand(op, no, out)) return std::nullopt;
   const int32_t term = first ? no : yes;
   if (depends_on(op, term, out)) return std::nullopt;
-  return Accumulation{*reduction, {{term, false}}};
+  return Accumulation{*reduction, {{term, false}}, -1, false};
+}
+
+/// select(condition, combined, result so far) combines where the condition holds.
+std::optional<Accumulation> guarded(const LinalgOp& op, const BodyNode& node, int32_t out) {
+  if (node.op != "arith.select" || depends_on(op, node.children[0], out)) return std::nullopt;
+  const bool unless = is_operand(op, node.children[1], out);
+  if (!unless && !is_operand(op, node.children[2], out)) return std::nullopt;
+  auto inside = accumulation(op, node.children[unless ? 2 : 1], out);
+  if (!inside || inside->guard >= 0) return std::nullopt;
+  inside->guard = node.children[0];
+  inside->unless = unless;
+  return inside;
 }
 
 }  // namespace
@@ -82,6 +94,7 @@ std::optional<Accumulation> accumulation(const LinalgOp& op, int32_t root, int32
   const BodyNode& node = node_at(op, peeled(op, root));
   if (node.kind != BodyNode::Kind::apply) return std::nullopt;
   if (auto chosen = selected(op, node, out)) return chosen;
+  if (auto held = guarded(op, node, out)) return held;
   Accumulation result;
   const bool minus = node.op == "arith.subf" || node.op == "arith.subi";
   const auto reduction = minus ? Reduction::sum : combining(node.op);

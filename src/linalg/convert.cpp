@@ -147,7 +147,8 @@ void Conversion::finish(Program& program) const {
     const bool argument =
         std::find(f_.arguments.begin(), f_.arguments.end(), id) != f_.arguments.end();
     const TensorId tensor = find_tensor(program, name);
-    if (!argument && tensor >= 0) program.tensors[static_cast<size_t>(tensor)].role = Role::constant;
+    if (!argument && tensor >= 0)
+      program.tensors[static_cast<size_t>(tensor)].role = Role::constant;
   }
   if (f_.given_regions) program.strategy = "given";
 }

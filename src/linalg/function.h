@@ -27,11 +27,11 @@ struct LinalgValue {
 /// A step of what an operation computes from one element of each operand.
 struct BodyNode {
   enum class Kind : uint8_t { operand, constant, index, apply, element } kind = Kind::constant;
-  int32_t operand = 0;     ///< operand: its number among the inputs, then the outs
-  float constant = 0;      ///< constant
-  int32_t loop = 0;        ///< index: the loop whose number it is
-  std::string op;          ///< apply: MLIR's operation, "arith.cmpf ogt" with its predicate
-  LinalgId value = -1;     ///< element: the tensor that is read
+  int32_t operand = 0;  ///< operand: its number among the inputs, then the outs
+  float constant = 0;   ///< constant
+  int32_t loop = 0;     ///< index: the loop whose number it is
+  std::string op;       ///< apply: MLIR's operation, "arith.cmpf ogt" with its predicate
+  LinalgId value = -1;  ///< element: the tensor that is read
   ElementType type = ElementType::f32;  ///< of the step's result
   std::vector<int32_t> children;        ///< apply: operands; element: subscripts; earlier nodes
 };
@@ -62,9 +62,9 @@ struct LinalgOp {
   std::vector<LinalgOperand> inputs;
   // structured
   std::vector<LinalgOperand> outs;
-  std::vector<int64_t> loops;  ///< extents
-  std::vector<bool> reduces;   ///< by loop
-  std::vector<BodyNode> body;  ///< children before parents
+  std::vector<int64_t> loops;   ///< extents
+  std::vector<bool> reduces;    ///< by loop
+  std::vector<BodyNode> body;   ///< children before parents
   std::vector<int32_t> yields;  ///< by result
   // slice, insert, pad: one a dimension of the larger tensor
   std::vector<int64_t> offsets, sizes, strides;

@@ -53,8 +53,8 @@ View with_dropped(View view, const std::vector<bool>& dropped) {
 }
 
 /// `source` at its place in a tensor of this shape, what stands around it elsewhere.
-View placed_result(LinalgValues& values, const LinalgOp& op, const View& source,
-                   const View* around, float otherwise, int group) {
+View placed_result(LinalgValues& values, const LinalgOp& op, const View& source, const View* around,
+                   float otherwise, int group) {
   const LinalgId id = op.results[0];
   const LinalgValue& made = values.function.values[static_cast<size_t>(id)];
   const auto rank = static_cast<int>(made.shape.size());
@@ -126,8 +126,7 @@ View concatenated(LinalgValues& values, const LinalgOp& op, int group) {
   std::vector<View> parts;
   int64_t start = 0;
   for (const LinalgOperand& input : op.inputs) {
-    parts.push_back(
-        single_atoms(values, values.at(input.value), values.name(input.value), group));
+    parts.push_back(single_atoms(values, values.at(input.value), values.name(input.value), group));
     operands.push_back(k.operand(placed(parts.back(), op.dim, start, extent), labels_of(rank)));
     start += parts.back().extent(op.dim);
   }
@@ -135,14 +134,15 @@ View concatenated(LinalgValues& values, const LinalgOp& op, int group) {
   int32_t root = -1;
   for (size_t p = 0; p < parts.size(); ++p) {
     int32_t value = k.use(operands[p]);
-    const auto extent_of = [&](TensorId t, size_t d) { return values.importer.tensor_extent(t, d); };
+    const auto extent_of = [&](TensorId t, size_t d) {
+      return values.importer.tensor_extent(t, d);
+    };
     const int64_t end = start + parts[p].extent(op.dim);
     if (!reads_zero_outside(parts[p], op.dim, extent_of)) {
       const auto number = [&](int64_t n) { return k.constant(static_cast<float>(n)); };
       const int32_t from = k.apply(Op::ge, {k.coordinate(op.dim), number(start)});
       const int32_t to = k.apply(Op::lt, {k.coordinate(op.dim), number(end)});
-      value = k.apply(Op::where,
-                      {k.apply(Op::logical_and, {from, to}), value, k.constant(0)});
+      value = k.apply(Op::where, {k.apply(Op::logical_and, {from, to}), value, k.constant(0)});
     }
     root = root < 0 ? value : k.apply(Op::add, {root, value});
     start = end;

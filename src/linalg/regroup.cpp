@@ -37,8 +37,7 @@ class Nodes {
       Expr coordinate;
       coordinate.kind = Expr::Kind::coordinate;
       coordinate.index = atom;
-      const int32_t scaled =
-          apply(Op::mul, {sum, constant(extents[static_cast<size_t>(atom)])});
+      const int32_t scaled = apply(Op::mul, {sum, constant(extents[static_cast<size_t>(atom)])});
       sum = apply(Op::add, {scaled, add(coordinate)});
     }
     return sum;

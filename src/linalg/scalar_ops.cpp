@@ -16,35 +16,33 @@ struct Row {
 };
 
 constexpr auto kSame = std::to_array<Row>({
-    {"arith.addf", Op::add},          {"arith.addi", Op::add},
-    {"arith.subf", Op::sub},          {"arith.subi", Op::sub},
-    {"arith.mulf", Op::mul},          {"arith.muli", Op::mul},
-    {"arith.divf", Op::div},          {"arith.negf", Op::neg},
-    {"arith.maximumf", Op::max},      {"arith.maxsi", Op::max},
-    {"arith.minimumf", Op::min},      {"arith.minsi", Op::min},
-    {"arith.maxnumf", Op::max},       {"arith.minnumf", Op::min},
-    {"arith.maxui", Op::max},         {"arith.minui", Op::min},
-    {"arith.select", Op::where},      {"arith.andi", Op::logical_and},
-    {"arith.ori", Op::logical_or},    {"arith.xori", Op::logical_xor},
-    {"arith.cmpf ogt", Op::gt},       {"arith.cmpf oge", Op::ge},
-    {"arith.cmpf olt", Op::lt},       {"arith.cmpf ole", Op::le},
-    {"arith.cmpf oeq", Op::eq},       {"arith.cmpf une", Op::ne},
-    {"arith.cmpi eq", Op::eq},        {"arith.cmpi ne", Op::ne},
-    {"arith.cmpi sgt", Op::gt},       {"arith.cmpi sge", Op::ge},
-    {"arith.cmpi slt", Op::lt},       {"arith.cmpi sle", Op::le},
-    {"math.exp", Op::exp},            {"math.log", Op::log},
-    {"math.sqrt", Op::sqrt},          {"math.rsqrt", Op::rsqrt},
-    {"math.tanh", Op::tanh},          {"math.erf", Op::erf},
-    {"math.sin", Op::sin},            {"math.cos", Op::cos},
-    {"math.absf", Op::abs},           {"math.absi", Op::abs},
-    {"math.floor", Op::floor},        {"math.ceil", Op::ceil},
-    {"math.roundeven", Op::round},    {"math.powf", Op::pow},
-    {"math.fpowi", Op::pow},          {"math.ipowi", Op::pow},
+    {"arith.addf", Op::add},       {"arith.addi", Op::add},         {"arith.subf", Op::sub},
+    {"arith.subi", Op::sub},       {"arith.mulf", Op::mul},         {"arith.muli", Op::mul},
+    {"arith.divf", Op::div},       {"arith.negf", Op::neg},         {"arith.maximumf", Op::max},
+    {"arith.maxsi", Op::max},      {"arith.minimumf", Op::min},     {"arith.minsi", Op::min},
+    {"arith.maxnumf", Op::max},    {"arith.minnumf", Op::min},      {"arith.maxui", Op::max},
+    {"arith.minui", Op::min},      {"arith.select", Op::where},     {"arith.andi", Op::logical_and},
+    {"arith.ori", Op::logical_or}, {"arith.xori", Op::logical_xor}, {"arith.cmpf ogt", Op::gt},
+    {"arith.cmpf oge", Op::ge},    {"arith.cmpf olt", Op::lt},      {"arith.cmpf ole", Op::le},
+    {"arith.cmpf oeq", Op::eq},    {"arith.cmpf une", Op::ne},      {"arith.cmpi eq", Op::eq},
+    {"arith.cmpi ne", Op::ne},     {"arith.cmpi sgt", Op::gt},      {"arith.cmpi sge", Op::ge},
+    {"arith.cmpi slt", Op::lt},    {"arith.cmpi sle", Op::le},      {"math.exp", Op::exp},
+    {"math.log", Op::log},         {"math.sqrt", Op::sqrt},         {"math.rsqrt", Op::rsqrt},
+    {"math.tanh", Op::tanh},       {"math.erf", Op::erf},           {"math.sin", Op::sin},
+    {"math.cos", Op::cos},         {"math.absf", Op::abs},          {"math.absi", Op::abs},
+    {"math.floor", Op::floor},     {"math.ceil", Op::ceil},         {"math.roundeven", Op::round},
+    {"math.powf", Op::pow},        {"math.fpowi", Op::pow},         {"math.ipowi", Op::pow},
 });
 
 constexpr auto kConversions = std::to_array<std::string_view>({
-    "arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp",
-    "arith.index_cast", "arith.index_castui",
+    "arith.extf",
+    "arith.truncf",
+    "arith.extsi",
+    "arith.extui",
+    "arith.sitofp",
+    "arith.uitofp",
+    "arith.index_cast",
+    "arith.index_castui",
 });
 
 /// Comparisons that NaN satisfies: the opposite of those that it does not.
@@ -83,14 +81,12 @@ std::optional<int32_t> integer_division(Kernel& k, const std::string& op,
   return std::nullopt;
 }
 
-std::optional<int32_t> comparison(Kernel& k, const std::string& op,
-                                  const std::vector<int32_t>& x) {
+std::optional<int32_t> comparison(Kernel& k, const std::string& op, const std::vector<int32_t>& x) {
   if (x.size() != 2) return std::nullopt;
   const auto opposite = find_row(kUnordered, op);
   if (opposite) return k.apply(Op::logical_not, {k.apply(*opposite, {x[0], x[1]})});
   const auto differ = [&] {
-    return k.apply(Op::logical_or,
-                   {k.apply(Op::lt, {x[0], x[1]}), k.apply(Op::gt, {x[0], x[1]})});
+    return k.apply(Op::logical_or, {k.apply(Op::lt, {x[0], x[1]}), k.apply(Op::gt, {x[0], x[1]})});
   };
   if (op == "arith.cmpf one") return differ();
   if (op == "arith.cmpf ueq") return k.apply(Op::logical_not, {differ()});
@@ -116,7 +112,8 @@ std::optional<int32_t> several(Kernel& k, const std::string& op, const std::vect
     const float ln10 = std::numbers::ln10_v<float>;
     return k.apply(Op::div, {k.apply(Op::log, {x[0]}), k.constant(ln10)});
   }
-  if (op == "math.tan") return k.apply(Op::div, {k.apply(Op::sin, {x[0]}), k.apply(Op::cos, {x[0]})});
+  if (op == "math.tan")
+    return k.apply(Op::div, {k.apply(Op::sin, {x[0]}), k.apply(Op::cos, {x[0]})});
   if (op == "math.trunc" || op == "arith.fptosi" || op == "arith.fptoui")
     return towards_zero(k, x[0]);
   if (op == "math.round") {  // halves away from zero
@@ -142,8 +139,8 @@ std::optional<int32_t> scalar_op(Kernel& kernel, const std::string& op,
   const auto same = find_row(kSame, op);
   if (same) {
     // Bits of wider integers are no truth values.
-    const bool logical = *same == Op::logical_and || *same == Op::logical_or ||
-                         *same == Op::logical_xor;
+    const bool logical =
+        *same == Op::logical_and || *same == Op::logical_or || *same == Op::logical_xor;
     if ((logical && integral) || op_info(*same).arity != static_cast<int>(x.size()))
       return std::nullopt;
     return kernel.apply(*same, x);

@@ -21,7 +21,9 @@ constexpr int kChosen = 200000;
 /// Nodes of an expression when everything shared is written out.
 constexpr int64_t kLargestTree = 20000;
 
-bool is_unit(const Subscript& s) { return s.terms.empty(); }
+bool is_unit(const Subscript& s) {
+  return s.terms.empty();
+}
 
 class Structured {
  public:
@@ -36,9 +38,7 @@ class Structured {
     return n < inputs ? op_.inputs[static_cast<size_t>(n)]
                       : op_.outs[static_cast<size_t>(n - inputs)];
   }
-  int32_t out_number(size_t r) const {
-    return static_cast<int32_t>(op_.inputs.size() + r);
-  }
+  int32_t out_number(size_t r) const { return static_cast<int32_t>(op_.inputs.size() + r); }
   const LinalgValue& value_of(LinalgId id) const {
     return values_.function.values[static_cast<size_t>(id)];
   }
@@ -71,10 +71,10 @@ class Structured {
   Kernel kernel_;
   bool plain_ = true;  ///< every operand is read by single loops
   std::vector<bool> needed_;
-  std::map<int32_t, int> handles_;       ///< by operand: its number in the kernel
-  std::map<int32_t, View> simple_;       ///< by operand, where not plain
-  std::map<LinalgId, View> elements_;    ///< tensors that bodies read by place
-  std::map<int32_t, int32_t> made_;      ///< by body node
+  std::map<int32_t, int> handles_;     ///< by operand: its number in the kernel
+  std::map<int32_t, View> simple_;     ///< by operand, where not plain
+  std::map<LinalgId, View> elements_;  ///< tensors that bodies read by place
+  std::map<int32_t, int32_t> made_;    ///< by body node
 };
 
 void Structured::note_undefined(LinalgId id) {
@@ -196,8 +196,7 @@ void Structured::prepare(const std::vector<int32_t>& roots, const std::vector<in
       plain_ = plain_ && (unit || whole);
     }
   }
-  for (size_t l = 0; l < op_.loops.size(); ++l)
-    kernel_.declare(static_cast<int>(l), op_.loops[l]);
+  for (size_t l = 0; l < op_.loops.size(); ++l) kernel_.declare(static_cast<int>(l), op_.loops[l]);
   for (const int32_t n : used) declare_operand(n);
   declare_chosen();
 }
@@ -303,12 +302,13 @@ std::vector<int> Structured::result_labels(size_t r) const {
   for (size_t d = 0; d < out.map.size(); ++d) {
     const Subscript& s = out.map[d];
     const bool unit = is_unit(s) && s.offset == 0 && shape[d] == 1;
-    const bool seen = s.is_plain() && std::find(labels.begin(), labels.end(), s.plain()) !=
-                                          labels.end();
+    const bool seen =
+        s.is_plain() && std::find(labels.begin(), labels.end(), s.plain()) != labels.end();
     if ((!unit && !s.is_plain()) || seen)
-      refuse_linalg(op_, "writes to a part of its result, or by sums of loops; expected a map of "
-                         "its out that names each dimension's loop (tensor.insert_slice writes "
-                         "parts)");
+      refuse_linalg(op_,
+                    "writes to a part of its result, or by sums of loops; expected a map of "
+                    "its out that names each dimension's loop (tensor.insert_slice writes "
+                    "parts)");
     labels.push_back(unit ? -1 : s.plain());
   }
   return labels;
@@ -365,8 +365,13 @@ int32_t Structured::accumulated(size_t r, const Accumulation& parts) {
                                                        : Op::min;
     body = body < 0 ? term : kernel_.apply(op, {body, term});
   }
-  return with_start(r, parts.reduction,
-                    kernel_.reduce(parts.reduction, reduced_loops(r), body));
+  if (parts.guard >= 0) {
+    const int32_t neutral = kernel_.constant(identity(parts.reduction));
+    const int32_t condition = expression(parts.guard);
+    body = parts.unless ? kernel_.apply(Op::where, {condition, neutral, body})
+                        : kernel_.apply(Op::where, {condition, body, neutral});
+  }
+  return with_start(r, parts.reduction, kernel_.reduce(parts.reduction, reduced_loops(r), body));
 }
 
 /// The place of an extreme element: the first (or last) of those that equal it.
@@ -377,7 +382,7 @@ View Structured::chosen_place(size_t r, const ArgumentChoice& choice) {
     values_.views[static_cast<size_t>(best_id)] =
         structured_result(values_, op_, choice.best, group_);
   const auto best = accumulation(op_, op_.yields[choice.best], out_number(choice.best));
-  if (!neutral_start(best_out.value, best->reduction))
+  if (!neutral_start(best_out.value, best->reduction) || best->guard >= 0)
     refuse_linalg(op_, "begins with a value, expected -inf for a maximum and inf for a minimum");
   const int32_t element = best->terms[0].node;
   prepare({element, choice.place}, {});
@@ -404,8 +409,8 @@ View Structured::chosen_place(size_t r, const ArgumentChoice& choice) {
   const int32_t equal = kernel_.apply(Op::eq, {expression(element), value});
   const int32_t place =
       kernel_.apply(Op::where, {equal, expression(choice.place), kernel_.constant(none)});
-  const int32_t root = kernel_.reduce(choice.last ? Reduction::max : Reduction::min,
-                                      reduced_loops(r), place);
+  const int32_t root =
+      kernel_.reduce(choice.last ? Reduction::max : Reduction::min, reduced_loops(r), place);
   return kernel_.result(result_labels(r), root, value_of(op_.results[r]).type);
 }
 
@@ -421,20 +426,23 @@ View Structured::result(size_t r) {
     return kernel_.result(labels, expression(root), type);
   }
   if (!reads_out)
-    refuse_linalg(op_, "a reduction loop overwrites the result, of which the last round is left; "
-                       "expected a body that combines its out argument with something new");
+    refuse_linalg(op_,
+                  "a reduction loop overwrites the result, of which the last round is left; "
+                  "expected a body that combines its out argument with something new");
   if (const auto parts = accumulation(op_, root, out_number(r))) {
     std::vector<int32_t> roots;
     for (const Accumulation::Part& part : parts->terms) roots.push_back(part.node);
+    if (parts->guard >= 0) roots.push_back(parts->guard);
     std::vector<int32_t> more;
     if (!neutral_start(op_.outs[r].value, parts->reduction)) more.push_back(out_number(r));
     prepare(roots, more);
     return kernel_.result(labels, accumulated(r, *parts), type);
   }
   if (const auto choice = argument_choice(op_, r)) return chosen_place(r, *choice);
-  refuse_linalg(op_, "its body combines its out argument in a way that is no sum, product, maximum "
-                     "or minimum of something new; expected one of these (an arg max: "
-                     "select(new > best, place, place so far) beside its maximum)");
+  refuse_linalg(op_,
+                "its body combines its out argument in a way that is no sum, product, maximum "
+                "or minimum of something new; expected one of these (an arg max: "
+                "select(new > best, place, place so far) beside its maximum)");
 }
 
 }  // namespace
@@ -446,7 +454,8 @@ void refuse_linalg(const LinalgOp& op, const std::string& why) {
 View define_linalg(LinalgValues& values, LinalgId id, View value, int group) {
   const LinalgValue& made = values.function.values[static_cast<size_t>(id)];
   value.type = made.type;
-  View result = values.importer.append(made.name.empty() ? "t" : made.name, std::move(value), group);
+  View result =
+      values.importer.append(made.name.empty() ? "t" : made.name, std::move(value), group);
   values.importer.declare_format(result, made.format);
   return result;
 }

@@ -48,8 +48,7 @@ class Collected {
         }) {}
 
   [[noreturn]] void fail(const std::string& path) {
-    if (found_.empty())
-      found_.push_back({Severity::error, Location{path}, "this is no MLIR", {}});
+    if (found_.empty()) found_.push_back({Severity::error, Location{path}, "this is no MLIR", {}});
     throw Error(ExitCode::rejected, std::move(found_));
   }
 
@@ -109,8 +108,8 @@ LinalgModule::LinalgModule(std::string_view text, const std::string& path)
   s.context.allowUnregisteredDialects();
   s.context.loadAllAvailableDialects();
   Collected messages(&s.context);
-  s.sources.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(in_new_spelling(text), path), llvm::SMLoc());
+  s.sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(in_new_spelling(text), path),
+                               llvm::SMLoc());
   const mlir::ParserConfig config(&s.context, /*verifyAfterParse=*/true);
   if (mlir::failed(mlir::parseAsmSourceFile(s.sources, &s.block, config, &s.names)))
     messages.fail(path);

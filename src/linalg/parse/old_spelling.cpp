@@ -84,7 +84,7 @@ std::string expanded_line(const std::string& line) {
   std::smatch match;
   if (line.find("tensor.expand_shape") == std::string::npos ||
       line.find("output_shape") != std::string::npos || line.size() > kLongestPiece ||
-       !std::regex_match(line, match, old))
+      !std::regex_match(line, match, old))
     return line;
   std::string shape;
   for (const std::string& extent : found_all(match[3], std::regex(R"((\d+)x)")))

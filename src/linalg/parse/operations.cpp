@@ -21,11 +21,13 @@ const std::vector<int64_t>& shape_of(LinalgId id, const FunctionScope& scope) {
 LinalgId new_value(mlir::Type type, std::vector<int64_t> shape, mlir::Operation& op,
                    FunctionScope& scope) {
   const auto ranked = llvm::dyn_cast<mlir::RankedTensorType>(type);
-  if (!ranked) refuse(op, "gives something that is no tensor of known rank; expected tensors "
-                          "(run before bufferization and vectorization)");
+  if (!ranked)
+    refuse(op,
+           "gives something that is no tensor of known rank; expected tensors "
+           "(run before bufferization and vectorization)");
   for (const int64_t extent : shape) {
-    if (extent < 1) refuse(op, fmt::format("a tensor with the extent {}, expected at least 1",
-                                           extent));
+    if (extent < 1)
+      refuse(op, fmt::format("a tensor with the extent {}, expected at least 1", extent));
   }
   LinalgValue value;
   value.type = element_type(ranked.getElementType(), op);
@@ -54,10 +56,11 @@ Subscript subscript_of(mlir::AffineExpr expr, mlir::Operation& op) {
     return s;
   }
   const auto both = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
-  if (!both || (expr.getKind() != mlir::AffineExprKind::Add &&
-                expr.getKind() != mlir::AffineExprKind::Mul))
-    refuse(op, "an indexing map with floordiv, mod or symbols, expected sums of loops times "
-               "numbers; cut the dimension with tensor.expand_shape first");
+  if (!both ||
+      (expr.getKind() != mlir::AffineExprKind::Add && expr.getKind() != mlir::AffineExprKind::Mul))
+    refuse(op,
+           "an indexing map with floordiv, mod or symbols, expected sums of loops times "
+           "numbers; cut the dimension with tensor.expand_shape first");
   const Subscript a = subscript_of(both.getLHS(), op);
   const Subscript b = subscript_of(both.getRHS(), op);
   if (expr.getKind() == mlir::AffineExprKind::Mul) {  // a constant stands on the right
@@ -102,8 +105,7 @@ LinalgOp read_structured(linalg::LinalgOp op, FunctionScope& scope) {
     if (!llvm::isa<mlir::ShapedType>(operand.get().getType())) {
       const int32_t outside = scalar(operand.get(), scope.scalars, *op);
       scope.scalars.at[operand.get()] = outside;
-      if (has_argument)
-        body.at[block.getArgument(number)] = scalar(operand.get(), body, *op);
+      if (has_argument) body.at[block.getArgument(number)] = scalar(operand.get(), body, *op);
       continue;
     }
     LinalgOperand read;
@@ -124,16 +126,17 @@ LinalgOp read_structured(linalg::LinalgOp op, FunctionScope& scope) {
   }
   made.loops.assign(op.getNumLoops(), -1);
   for (const auto type : op.getIteratorTypesArray()) {
-    if (type != mlir::utils::IteratorType::parallel &&
-        type != mlir::utils::IteratorType::reduction)
+    if (type != mlir::utils::IteratorType::parallel && type != mlir::utils::IteratorType::reduction)
       refuse(*op, "an iterator that is neither parallel nor reduction");
     made.reduces.push_back(type == mlir::utils::IteratorType::reduction);
   }
   for (const LinalgOperand& operand : made.inputs) add_extents(operand, scope, made);
   for (const LinalgOperand& operand : made.outs) add_extents(operand, scope, made);
   for (const int64_t extent : made.loops) {
-    if (extent < 0) refuse(*op, "the extent of a loop is not known, expected an operand that has "
-                                "it as a dimension");
+    if (extent < 0)
+      refuse(*op,
+             "the extent of a loop is not known, expected an operand that has "
+             "it as a dimension");
   }
   read_scalars(block, body, scope);
   mlir::Operation* end = block.getTerminator();
@@ -204,9 +207,10 @@ LinalgOp read_constant_tensor(mlir::arith::ConstantOp op, FunctionScope& scope) 
   const LinalgValue& value = scope.function.values[static_cast<size_t>(made.results[0])];
   BodyNode number;
   number.type = value.type;
-  number.constant = is_integer(value.type)
-                        ? static_cast<float>(splat.getSplatValue<mlir::APInt>().getSExtValue())
-                        : static_cast<float>(splat.getSplatValue<mlir::APFloat>().convertToDouble());
+  number.constant =
+      is_integer(value.type)
+          ? static_cast<float>(splat.getSplatValue<mlir::APInt>().getSExtValue())
+          : static_cast<float>(splat.getSplatValue<mlir::APFloat>().convertToDouble());
   if (value.type == ElementType::boolean) number.constant = number.constant != 0 ? 1 : 0;
   made.body = {number};
   made.yields = {0};
@@ -227,8 +231,8 @@ LinalgOp read_pointwise(mlir::Type type, std::vector<int64_t> shape, ScalarScope
   return made;
 }
 
-std::vector<int64_t> known_integers(llvm::ArrayRef<mlir::OpFoldResult> values,
-                                    FunctionScope& scope, mlir::Operation& op) {
+std::vector<int64_t> known_integers(llvm::ArrayRef<mlir::OpFoldResult> values, FunctionScope& scope,
+                                    mlir::Operation& op) {
   std::vector<int64_t> result;
   for (const mlir::OpFoldResult value : values) result.push_back(known_integer(value, scope, op));
   return result;
@@ -405,8 +409,7 @@ LinalgOp read_elements(tensor::FromElementsOp op, FunctionScope& scope) {
   const auto elements = op.getElements();
   int32_t value = scalar(elements.back(), body, *op);
   for (size_t e = elements.size() - 1; e-- > 0;) {
-    const int32_t here =
-        apply("arith.cmpi eq", {place, body.integer(static_cast<int64_t>(e))});
+    const int32_t here = apply("arith.cmpi eq", {place, body.integer(static_cast<int64_t>(e))});
     value = apply("arith.select", {here, scalar(elements[e], body, *op), value});
   }
   return read_pointwise(op.getType(), shape, std::move(body), value, *op, scope);
@@ -422,17 +425,21 @@ LinalgOp read_empty(mlir::RankedTensorType type, mlir::ValueRange dynamic, mlir:
 
 [[noreturn]] void refuse_unknown(mlir::Operation& op) {
   const llvm::StringRef dialect = op.getName().getDialectNamespace();
-  std::string why = "has no meaning here, expected linalg on tensors, and the operations of tensor, "
-                    "arith, math and scf.for around it";
+  std::string why =
+      "has no meaning here, expected linalg on tensors, and the operations of tensor, "
+      "arith, math and scf.for around it";
   if (dialect == "sam" || dialect == "samml")
-    why = "is an operation of FuseFlow's sam dialect, a dataflow graph; expected linalg on "
-          "tensors. fuseflow-sam reads the graphs that FuseFlow's sam-translate writes of it";
+    why =
+        "is an operation of FuseFlow's sam dialect, a dataflow graph; expected linalg on "
+        "tensors. fuseflow-sam reads the graphs that FuseFlow's sam-translate writes of it";
   if (dialect == "memref" || dialect == "bufferization" || dialect == "vector")
-    why = "works on buffers or vectors, expected tensors; take the file before bufferization and "
-          "vectorization";
+    why =
+        "works on buffers or vectors, expected tensors; take the file before bufferization and "
+        "vectorization";
   if (dialect == "tosa" || dialect == "stablehlo" || dialect == "torch")
-    why = "expected linalg on tensors; lower it first (mlir-opt --tosa-to-linalg-named "
-          "--tosa-to-linalg --tosa-to-tensor, torch-mlir-opt, stablehlo-opt)";
+    why =
+        "expected linalg on tensors; lower it first (mlir-opt --tosa-to-linalg-named "
+        "--tosa-to-linalg --tosa-to-tensor, torch-mlir-opt, stablehlo-opt)";
   refuse(op, why);
 }
 

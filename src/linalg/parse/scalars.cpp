@@ -186,7 +186,8 @@ int32_t read_extract(mlir::tensor::ExtractOp op, ScalarScope& scope, const Funct
   node.kind = BodyNode::Kind::element;
   node.value = around.tensor(op.getTensor(), *op);
   node.type = element_type(op.getType(), *op);
-  for (const mlir::Value index : op.getIndices()) node.children.push_back(scalar(index, scope, *op));
+  for (const mlir::Value index : op.getIndices())
+    node.children.push_back(scalar(index, scope, *op));
   return scope.add(std::move(node));
 }
 
@@ -254,7 +255,8 @@ int32_t read_one(mlir::Operation& op, ScalarScope& scope, const FunctionScope& a
     return read_select(select, scope, around, type);
   if (auto reduce = llvm::dyn_cast<sparse::ReduceOp>(op))
     return read_reduce(reduce, scope, around, type);
-  if (auto choice = llvm::dyn_cast<mlir::scf::IfOp>(op)) return read_if(choice, scope, around, type);
+  if (auto choice = llvm::dyn_cast<mlir::scf::IfOp>(op))
+    return read_if(choice, scope, around, type);
   return read_apply(op, scope, type);
 }
 
@@ -287,8 +289,9 @@ int32_t ScalarScope::integer(int64_t value) {
 LinalgId FunctionScope::tensor(mlir::Value value, mlir::Operation& user) const {
   const auto found = tensors.find(value);
   if (found == tensors.end())
-    refuse(user, "an operand that is no tensor of a known operation (buffers, memrefs and vectors "
-                 "have no meaning here; run before bufferization)");
+    refuse(user,
+           "an operand that is no tensor of a known operation (buffers, memrefs and vectors "
+           "have no meaning here; run before bufferization)");
   return found->second;
 }
 

@@ -84,15 +84,14 @@ std::optional<Format> format_of(mlir::RankedTensorType type, mlir::Operation& op
   const mlir::AffineMap map = encoding.getDimToLvl();
   const auto levels = encoding.getLvlTypes();
   for (size_t l = 0; l < levels.size(); ++l) {
-    const auto [dim, size] =
-        map ? level_place(map.getResult(static_cast<unsigned>(l)), op)
-            : std::pair<int, int64_t>{static_cast<int>(l), int64_t{1}};
+    const auto [dim, size] = map ? level_place(map.getResult(static_cast<unsigned>(l)), op)
+                                 : std::pair<int, int64_t>{static_cast<int>(l), int64_t{1}};
     const LevelKind kind = level_kind(levels[l], op);
     if (size < 0) {  // inside of blocks
-      if (kind != LevelKind::dense || dim < last_inner ||
-          block[static_cast<size_t>(dim)] != -size)
-        refuse(op, "an encoding's blocks are not dense ones of d floordiv N, d mod N, innermost "
-                   "and in the order of the dimensions");
+      if (kind != LevelKind::dense || dim < last_inner || block[static_cast<size_t>(dim)] != -size)
+        refuse(op,
+               "an encoding's blocks are not dense ones of d floordiv N, d mod N, innermost "
+               "and in the order of the dimensions");
       last_inner = dim;
       continue;
     }

@@ -25,9 +25,7 @@ class Walk {
   void operation(mlir::Operation& op);
   void call(mlir::func::CallOp op);
   void loop(mlir::scf::ForOp op);
-  bool is_shaped(mlir::Value value) const {
-    return llvm::isa<mlir::ShapedType>(value.getType());
-  }
+  bool is_shaped(mlir::Value value) const { return llvm::isa<mlir::ShapedType>(value.getType()); }
   /// `to` stand for what `from` are; the sources are read before any is replaced.
   void bind_all(mlir::ValueRange to, mlir::ValueRange from, mlir::Operation& op);
 
@@ -87,8 +85,10 @@ void Walk::loop(mlir::scf::ForOp op) {
 }
 
 void Walk::operation(mlir::Operation& op) {
-  if (scope_.function.ops.size() > kMostOperations) refuse(op, "calls and loops unfold to too many "
-                                                               "operations");
+  if (scope_.function.ops.size() > kMostOperations)
+    refuse(op,
+           "calls and loops unfold to too many "
+           "operations");
   if (auto called = llvm::dyn_cast<mlir::func::CallOp>(op)) return call(called);
   if (auto repeated = llvm::dyn_cast<mlir::scf::ForOp>(op)) return loop(repeated);
   const bool shaped =
@@ -123,8 +123,9 @@ mlir::Operation* Walk::block(mlir::Block& block) {
 LinalgFunction Walk::run(mlir::func::FuncOp function,
                          const std::vector<std::vector<int64_t>>& shapes) {
   if (!function.getBody().hasOneBlock())
-    refuse(*function, "has several blocks (control flow), expected operations on tensors and "
-                      "scf.for");
+    refuse(*function,
+           "has several blocks (control flow), expected operations on tensors and "
+           "scf.for");
   scope_.function.name = function.getName().str();
   for (const mlir::BlockArgument argument : function.getArguments()) {
     LinalgOp made;
