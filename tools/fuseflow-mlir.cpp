@@ -146,6 +146,18 @@ Source written_constant(const LinalgConstant& constant, const ConstantTensor& da
   return source;
 }
 
+/// Data of arguments and constants on which no result depends is not asked for again.
+void drop_needless(const LinalgFunction& f, const std::vector<LinalgConstant>& constants,
+                   ImportOptions& options) {
+  std::vector<std::string> needed = needed_arguments(f);
+  for (const LinalgConstant& constant : constants) needed.push_back(constant.name);
+  for (const LinalgOp& op : f.ops) {
+    if (op.kind != LinalgOp::Kind::argument && op.kind != LinalgOp::Kind::constant) continue;
+    const std::string& name = f.values[static_cast<size_t>(op.results[0])].name;
+    if (std::find(needed.begin(), needed.end(), name) == needed.end()) options.bindings.erase(name);
+  }
+}
+
 /// Binds what the user did not: constants, and with --generate arguments.
 void bind_rest(const LinalgFunction& f, const MlirArguments& o, ImportOptions& options) {
   size_t seed = 0;
@@ -154,14 +166,15 @@ void bind_rest(const LinalgFunction& f, const MlirArguments& o, ImportOptions& o
     options.bindings[name] = generated(f.values[static_cast<size_t>(id)], ++seed);
     made.push_back("%" + name);
   };
+  const std::vector<LinalgConstant> constants = needed_constants(f);
+  const std::vector<std::string> needed = needed_arguments(f);
+  drop_needless(f, constants, options);
   for (const LinalgId id : f.arguments) {
     const std::string& name = f.values[static_cast<size_t>(id)].name;
-    const std::vector<std::string> needed = needed_arguments(f);
     const bool used = std::find(needed.begin(), needed.end(), name) != needed.end();
-    if (!used) options.bindings.erase(name);
     if (used && o.generate && !options.bindings.contains(name)) generate(name, id);
   }
-  for (const LinalgConstant& constant : needed_constants(f)) {
+  for (const LinalgConstant& constant : constants) {
     if (options.bindings.contains(constant.name)) continue;
     const auto defines = [&](const LinalgOp& op) { return op.results[0] == constant.value; };
     const auto op = std::find_if(f.ops.begin(), f.ops.end(), defines);
