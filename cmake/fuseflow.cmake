@@ -68,12 +68,13 @@ endfunction()
 
 add_custom_target(tools COMMENT "All executables of tools/")
 
-# fuseflow_tool(NAME DOES [SEARCHES] [LIBS library...] [MAIN file] [ONLY_IF variable]): tools/fuseflow-NAME.cpp, or MAIN,
-# as an installed executable; DOES stands beside it in `fuseflow --help`. SEARCHES: fuseflow_searches. ONLY_IF: the tool
-# is listed, but built only where the variable is true, and packaged by itself (fuseflow-NAME).
+# fuseflow_tool(NAME DOES [SEARCHES] [LIBS library...] [MAIN file] [ONLY_IF variable MISSING text]): tools/fuseflow-NAME.cpp,
+# or MAIN, as an installed executable; DOES stands beside it in `fuseflow --help`. SEARCHES: fuseflow_searches. ONLY_IF: the tool
+# is listed, but built only where the variable is true, and packaged by itself (fuseflow-NAME). MISSING: what `fuseflow
+# NAME` says where it is not there.
 function(fuseflow_tool name does)
-  cmake_parse_arguments(ARG "SEARCHES" "MAIN;ONLY_IF" "LIBS" ${ARGN})
-  set_property(GLOBAL APPEND_STRING PROPERTY FUSEFLOW_TOOL_ROWS "{\"${name}\", \"${does}\"},\n")
+  cmake_parse_arguments(ARG "SEARCHES" "MAIN;ONLY_IF;MISSING" "LIBS" ${ARGN})
+  set_property(GLOBAL APPEND_STRING PROPERTY FUSEFLOW_TOOL_ROWS "{\"${name}\", \"${does}\", \"${ARG_MISSING}\"},\n")
   if(ARG_ONLY_IF AND NOT ${ARG_ONLY_IF})
     return()
   endif()
