@@ -13,6 +13,17 @@ namespace {
 constexpr size_t kMostOperations = 100000;
 constexpr int kDeepestCalls = 64;
 
+/// The callee, wherever in the file it is; null if it is not.
+mlir::func::FuncOp function_called(mlir::func::CallOp op) {
+  mlir::Block* top = op->getBlock();
+  while (top->getParentOp() != nullptr) top = top->getParentOp()->getBlock();
+  mlir::func::FuncOp found;
+  top->walk([&](mlir::func::FuncOp f) {
+    if (f.getName() == op.getCallee()) found = f;
+  });
+  return found;
+}
+
 class Walk {
  public:
   explicit Walk(const ValueNames& names) : names_(names) {}
@@ -49,8 +60,7 @@ void Walk::bind_all(mlir::ValueRange to, mlir::ValueRange from, mlir::Operation&
 }
 
 void Walk::call(mlir::func::CallOp op) {
-  auto callee =
-      mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, op.getCalleeAttr());
+  mlir::func::FuncOp callee = function_called(op);
   if (!callee || callee.isExternal())
     refuse(*op, fmt::format("@{} has no body in this file", op.getCallee().str()));
   if (++depth_ > kDeepestCalls) refuse(*op, "calls are nested too deeply, or call themselves");
