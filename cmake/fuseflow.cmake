@@ -78,10 +78,21 @@ endfunction()
 
 add_custom_target(tools COMMENT "All executables of tools/")
 
-# fuseflow_tool(NAME DOES [SEARCHES] [LIBS library...] [MAIN file]): tools/fuseflow-NAME.cpp, or MAIN, as an installed
-# executable; DOES stands beside it in `fuseflow --help`. SEARCHES: fuseflow_searches.
+# fuseflow_tool(NAME DOES [SEARCHES] [LIBS library...] [MAIN file] [ONLY_IF variable MISSING text]): tools/fuseflow-NAME.cpp,
+# or MAIN, as an installed executable; DOES stands beside it in `fuseflow --help`. SEARCHES: fuseflow_searches. ONLY_IF: the tool
+# is listed, but built only where the variable is true, and packaged by itself (fuseflow-NAME). MISSING: what `fuseflow
+# NAME` says where it is not there.
 function(fuseflow_tool name does)
-  cmake_parse_arguments(ARG "SEARCHES" "MAIN" "LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SEARCHES" "MAIN;ONLY_IF;MISSING" "LIBS" ${ARGN})
+  set_property(GLOBAL APPEND_STRING PROPERTY FUSEFLOW_TOOL_ROWS "{\"${name}\", \"${does}\", \"${ARG_MISSING}\"},\n")
+  if(ARG_ONLY_IF AND NOT ${ARG_ONLY_IF})
+    return()
+  endif()
+  set(component Unspecified)
+  if(ARG_ONLY_IF)
+    set(component ${name})
+    set_property(GLOBAL APPEND PROPERTY FUSEFLOW_OPTIONAL_TOOLS ${name})
+  endif()
   if(NOT ARG_MAIN)
     set(ARG_MAIN fuseflow-${name}.cpp)
   endif()
@@ -95,8 +106,7 @@ function(fuseflow_tool name does)
   endif()
   add_dependencies(tools fuseflow-${name})
   set_property(GLOBAL APPEND PROPERTY FUSEFLOW_TOOLS fuseflow-${name})
-  set_property(GLOBAL APPEND_STRING PROPERTY FUSEFLOW_TOOL_ROWS "{\"${name}\", \"${does}\"},\n")
-  install(TARGETS fuseflow-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS fuseflow-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component})
 endfunction()
 
 # fuseflow_pass_tool(NAME DOES): the pass NAME of src/passes as a tool; its main is made from tools/pass_main.cpp.in.

@@ -21,6 +21,7 @@ namespace {
 struct Tool {
   std::string_view name;
   std::string_view does;
+  std::string_view missing;  ///< what to do where it is not there; empty: every installation has it
 };
 
 constexpr auto kTools = std::to_array<Tool>({
@@ -52,11 +53,11 @@ int print_text(const std::string& text) {
               std::string("standard output could not be written: ") + std::strerror(errno));
 }
 
-bool is_tool(std::string_view name) {
+const Tool* find_tool(std::string_view name) {
   for (const Tool& tool : kTools) {
-    if (tool.name == name) return true;
+    if (tool.name == name) return &tool;
   }
-  return false;
+  return nullptr;
 }
 
 int unknown_tool(const std::string& name) {
@@ -71,7 +72,8 @@ int unknown_tool(const std::string& name) {
 
 /// Becomes fuseflow-NAME with these arguments; returns only where that cannot be started.
 int start(const std::string& name, std::vector<std::string> arguments) {
-  if (!is_tool(name)) return unknown_tool(name);
+  const Tool* tool = find_tool(name);
+  if (tool == nullptr) return unknown_tool(name);
   const std::string program = "fuseflow-" + name;
   arguments.insert(arguments.begin(), program);
   std::vector<char*> pointers;
@@ -81,7 +83,8 @@ int start(const std::string& name, std::vector<std::string> arguments) {
   const std::string beside = own_folder() + program;
   if (beside != program) execv(beside.c_str(), pointers.data());  // not of the current folder
   execvp(program.c_str(), pointers.data());
-  return fail(ExitCode::io, program + " could not be started: " + std::strerror(errno));
+  const std::string why = program + " could not be started: " + std::strerror(errno);
+  return fail(ExitCode::io, tool->missing.empty() ? why : why + "; " + std::string(tool->missing));
 }
 
 /// They are where an installation has them, in a build tree too (cmake/package.cmake).

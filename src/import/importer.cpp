@@ -97,8 +97,26 @@ int32_t linearise(const std::vector<Expr>& nodes, int32_t node, const ConstantLo
 
 }  // namespace
 
-Importer::Importer(OnnxModel model, const ImportOptions& options)
-    : model_(std::move(model)), options_(options), symbols_(options.dims) {}
+Importer::Importer(OnnxModel model, const ImportOptions& options, Steps steps)
+    : model_(std::move(model)),
+      options_(options),
+      steps_(std::move(steps)),
+      symbols_(options.dims) {}
+
+void Importer::declare_format(const View& value, const std::optional<Format>& format) {
+  const Expr* access = value.plain_access();
+  if (access == nullptr) throw Error(ExitCode::internal, "a format of what is no tensor");
+  Draft& draft = draft_.tensors[static_cast<size_t>(access->tensor)];
+  draft.declared = format.value_or(dense_format(static_cast<int>(draft.shape.size())));
+  draft.pinned = format.has_value();
+}
+
+int Importer::last_group() const {
+  if (!steps_) return static_cast<int>(model_.nodes.size());
+  int group = 0;
+  for (const DraftStatement& made : draft_.statements) group = std::max(group, made.group + 1);
+  return group;
+}
 
 const View& Importer::value(const std::string& name) const {
   const auto found = values_.find(name);
@@ -391,7 +409,8 @@ void Importer::bind_input(const OnnxPort& port) {
     // Integers are indices and shapes; a single number is a parameter. Both are constants. Integers
     // of 8 bits are data: quantised values.
     const bool condition = port.type == ElementType::boolean && draft.shape.empty();
-    if (condition || (integral && (draft.shape.empty() || element_bytes(port.type) > 1))) {
+    const bool shapes = integral && element_bytes(port.type) > 1 && !steps_;
+    if (condition || shapes || (integral && draft.shape.empty())) {
       draft.data = raw.integers.empty()
                        ? constant_values(floats.to_vector(), draft.shape, port.type)
                        : constant_ints(raw.integers, draft.shape, port.type);
@@ -660,7 +679,6 @@ void warn_of_shape(const OnnxPort& port, const std::vector<int64_t>& given) {
 }  // namespace
 
 void Importer::bind_output(const OnnxPort& port) {
-  const auto last_group = static_cast<int>(model_.nodes.size());
   if (!has_value(port.name)) {
     throw Error(ExitCode::rejected, Location{model_.path},
                 fmt::format("output '{}' of the model, which nothing defines", shown(port.name)));
@@ -680,7 +698,7 @@ void Importer::bind_output(const OnnxPort& port) {
   if (!name_result(draft_, value, port.name, others)) {
     names_.erase(port.name);
     rename_tensor(draft_, port.name, port.name + ".source");
-    value = append(port.name, std::move(value), last_group);
+    value = append(port.name, std::move(value), last_group());
     if (!name_result(draft_, value, port.name, others))
       throw Error(ExitCode::internal, "a result could not be named");
   }
@@ -689,6 +707,7 @@ void Importer::bind_output(const OnnxPort& port) {
 DraftProgram Importer::draft() {
   check_operators(model_.nodes);
   bind_inputs();
+  if (steps_) steps_(*this);
   groups_ = find_kernels(model_);
   convert_nodes();
   for (const OnnxPort& port : model_.outputs) bind_output(port);

@@ -22,7 +22,10 @@ class NodeImport;
 
 class Importer {
  public:
-  Importer(OnnxModel model, const ImportOptions& options);
+  /// Defines the outputs of a model that has no nodes: another way to say what is computed.
+  using Steps = std::function<void(Importer&)>;
+
+  Importer(OnnxModel model, const ImportOptions& options, Steps steps = {});
 
   /// Converts all nodes and finalizes the program (see finalize.h).
   Program run();
@@ -62,6 +65,13 @@ class Importer {
   /// again.
   void go_on_with(const OnnxGraph& graph, const OnnxNode& node,
                   std::function<void(NodeImport&)> then);
+  /// Statements that are made from now on come from this node.
+  void come_from(ModelNode node) { current_ = std::move(node); }
+  /// The format of the tensor that `value`, which was just defined, accesses. Without one it is
+  /// dense.
+  void declare_format(const View& value, const std::optional<Format>& format);
+  /// The name of a group's region.
+  void name_region(int group, const std::string& name) { draft_.region_names[group] = name; }
   /// Marks the (new) constant that `view` accesses as data: what is computed from it is not folded,
   /// or a bound token sequence would fold the whole model away.
   void mark_activation(const View& view);
@@ -98,11 +108,14 @@ class Importer {
   /// Puts nodes after the one that is being converted. `kernels`: see find_kernels().
   void insert_nodes(std::vector<OnnxNode> nodes, const std::vector<int>& kernels);
   void bind_output(const OnnxPort& port);
+  /// After those of all statements.
+  int last_group() const;
   std::string fresh_name(const std::string& wanted);
   std::vector<int64_t> agreed_shape(const OnnxPort& port, const std::vector<int64_t>& shape);
 
   OnnxModel model_;
   ImportOptions options_;
+  Steps steps_;
   DraftProgram draft_;
   std::map<std::string, Draft> known_;  ///< inputs and constants of the finished program
   std::map<std::string, View> values_;

@@ -103,7 +103,11 @@ std::vector<Region> regions_of(const DraftProgram& draft, const Program& program
   }
   std::vector<Region> regions;
   regions.reserve(by_group.size());
-  for (auto& [group, region] : by_group) regions.push_back(std::move(region));
+  for (auto& [group, region] : by_group) {
+    const auto named = draft.region_names.find(group);
+    if (named != draft.region_names.end()) region.name = named->second;
+    regions.push_back(std::move(region));
+  }
   return regions;
 }
 
@@ -253,10 +257,14 @@ namespace {
 
 /// The input is declared with other dimensions than its data has: the source says both.
 void view_source(Draft& d) {
-  // A generator's own shape= would contradict the declaration.
+  // Inline values have no shape of their own. A generator's shape= would contradict the
+  // declaration.
+  const bool shaped = d.tensor.source.kind != Source::Kind::inline_values;
   auto& params = d.tensor.source.params;
   std::erase_if(params, [](const auto& p) { return p.first == "shape"; });
-  params.insert(params.begin(), {"from_shape", fmt::format("[{}]", fmt::join(d.bound_shape, ","))});
+  if (shaped)
+    params.insert(params.begin(),
+                  {"from_shape", fmt::format("[{}]", fmt::join(d.bound_shape, ","))});
   const auto rank = static_cast<int>(d.shape.size());
   d.tensor.format = d.tensor.format.all_dense() ? dense_format(rank) : sparse_format(rank);
 }

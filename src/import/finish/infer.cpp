@@ -332,6 +332,17 @@ void expect_given_facts(const Program& program, DraftProgram& draft) {
   for (const Tensor& t : program.tensors) draft.expected.push_back(t.facts);
 }
 
+namespace {
+
+/// The format that the model declares; its levels are of no use where dimensions were cut.
+std::optional<Format> declared_format(const Draft& draft, int rank) {
+  if (!draft.declared || draft.declared->rank() == rank) return draft.declared;
+  if (draft.declared->all_dense()) return dense_format(rank);
+  return std::nullopt;
+}
+
+}  // namespace
+
 void infer_statement(Program& program, DraftProgram& draft, const Statement& statement,
                      const ImportOptions& options) {
   assume_where_needed(program, draft, statement);
@@ -353,15 +364,16 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
     format.levels.back() = LevelKind::compressed;
     sparse = true;
   }
-  const auto wanted = options.formats.find(tensor.name);
-  if (wanted != options.formats.end()) {
-    format = tensor.format;
+  std::optional<Format> wanted = declared_format(draft.tensors[id], rank);
+  if (options.formats.contains(tensor.name)) wanted = tensor.format;
+  if (wanted) {
+    format = *wanted;
     sparse = !format.all_dense();
   }
   const float fill = inferred.fill.value_or(0);
   const Facts expected = expected_result_facts(program, draft, statement);
   // The maximum of masked scores, for one, where each row has an open entry.
-  const bool never_absent = wanted == options.formats.end() && sparse && excluded(fill, expected);
+  const bool never_absent = !wanted && sparse && excluded(fill, expected);
   // What is read out of range must read 0 there.
   if (never_absent || (sparse && fill != 0 && draft.tensors[id].read_outside)) {
     sparse = false;

@@ -1,6 +1,7 @@
 // The program in the making: tensors with what the importer knows of them, and statements in order.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,16 +29,17 @@ struct Draft {
   ConstantPtr data;                  ///< constants: the values
   ConstantPtr values;                ///< inputs: the bound data, as far as it is kept
   std::optional<std::vector<MaskCondition>> finite_where;  ///< over the tensor's dimensions
-  std::string base_name;          ///< parts of a split intermediate: its name
-  std::string initializer;        ///< constants that are an initializer as it stands: its name
-  bool from_input = false;        ///< constants: computed from a bound integer input
-  bool activation = false;        ///< constants: rows of weights that such an input selects
-  bool pinned = false;            ///< the dimensions must not be cut (--format names the levels)
-  bool read_outside = false;      ///< some access has subscripts out of range
-  bool rows_finite = false;       ///< a softmax over it takes a finite maximum of every row
-  bool thinned = false;           ///< mostly 0 by its values, which no structure says
-  TensorId nonzero_if = -1;       ///< never 0 if that tensor is finite (a softmax's denominator)
-  std::optional<double> density;  ///< of inputs and constants
+  std::string base_name;           ///< parts of a split intermediate: its name
+  std::string initializer;         ///< constants that are an initializer as it stands: its name
+  bool from_input = false;         ///< constants: computed from a bound integer input
+  bool activation = false;         ///< constants: rows of weights that such an input selects
+  std::optional<Format> declared;  ///< the format that the model says, of what statements define
+  bool pinned = false;             ///< the dimensions must not be cut (--format names the levels)
+  bool read_outside = false;       ///< some access has subscripts out of range
+  bool rows_finite = false;        ///< a softmax over it takes a finite maximum of every row
+  bool thinned = false;            ///< mostly 0 by its values, which no structure says
+  TensorId nonzero_if = -1;        ///< never 0 if that tensor is finite (a softmax's denominator)
+  std::optional<double> density;   ///< of inputs and constants
 };
 
 /// A statement and the node (for its region) that it came from.
@@ -82,6 +84,7 @@ struct DraftProgram {
   std::vector<InputUse> inputs;
   std::vector<FullyMaskedRows> closed_rows;
   std::vector<FiniteMask> finite_masks;
+  std::map<int, std::string> region_names;  ///< by group; others are named by their last statement
   std::vector<Facts> expected;  ///< by tensor: facts that hold unless a finite number overflows
 };
 

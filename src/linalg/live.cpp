@@ -1,0 +1,46 @@
+// Liveness, backwards over straight-line code.
+#include "linalg/live.h"
+
+namespace fuseflow {
+
+std::vector<bool> needed_nodes(const LinalgOp& op, const std::vector<int32_t>& roots) {
+  std::vector<bool> needed(op.body.size(), false);
+  for (const int32_t root : roots) needed[static_cast<size_t>(root)] = true;
+  for (size_t n = op.body.size(); n-- > 0;) {
+    if (!needed[n]) continue;
+    for (const int32_t child : op.body[n].children) needed[static_cast<size_t>(child)] = true;
+  }
+  return needed;
+}
+
+std::vector<bool> live_values(const LinalgFunction& function) {
+  std::vector<bool> live(function.values.size(), false);
+  for (const LinalgId id : function.returned) live[static_cast<size_t>(id)] = true;
+  for (size_t o = function.ops.size(); o-- > 0;) {
+    const LinalgOp& op = function.ops[o];
+    std::vector<int32_t> roots;
+    bool any = false;
+    for (size_t r = 0; r < op.results.size(); ++r) {
+      if (!live[static_cast<size_t>(op.results[r])]) continue;
+      any = true;
+      if (r < op.yields.size()) roots.push_back(op.yields[r]);
+    }
+    if (!any) continue;
+    const auto inputs = static_cast<int32_t>(op.inputs.size());
+    const std::vector<bool> needed = needed_nodes(op, roots);
+    for (size_t n = 0; n < op.body.size(); ++n) {
+      if (!needed[n]) continue;
+      const BodyNode& node = op.body[n];
+      if (node.kind == BodyNode::Kind::element) live[static_cast<size_t>(node.value)] = true;
+      if (node.kind != BodyNode::Kind::operand) continue;
+      const auto& from = node.operand < inputs ? op.inputs : op.outs;
+      const int32_t at = node.operand < inputs ? node.operand : node.operand - inputs;
+      live[static_cast<size_t>(from[static_cast<size_t>(at)].value)] = true;
+    }
+    if (op.kind == LinalgOp::Kind::structured) continue;
+    for (const LinalgOperand& input : op.inputs) live[static_cast<size_t>(input.value)] = true;
+  }
+  return live;
+}
+
+}  // namespace fuseflow

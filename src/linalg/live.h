@@ -1,0 +1,16 @@
+// What the results of a function depend on.
+#pragma once
+
+#include <vector>
+
+#include "linalg/function.h"
+
+namespace fuseflow {
+
+/// By value: whether some returned value depends on it.
+std::vector<bool> live_values(const LinalgFunction& function);
+
+/// By body node: whether one of these needs it.
+std::vector<bool> needed_nodes(const LinalgOp& op, const std::vector<int32_t>& roots);
+
+}  // namespace fuseflow

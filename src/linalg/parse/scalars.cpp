@@ -1,0 +1,328 @@
+// Operations on scalars: the bodies of linalg operations, and what a function computes between
+// them (sizes, offsets, numbers).
+#include <fmt/format.h>
+
+#include "linalg/parse/scope.h"
+
+namespace fuseflow {
+
+namespace {
+
+namespace sparse = mlir::sparse_tensor;
+
+/// Results of folding are wrapped, so that hostile numbers do not overflow.
+int64_t wrapped(uint64_t value) {
+  return static_cast<int64_t>(value);
+}
+
+/// Arithmetic on known integers; nothing for other operations.
+std::optional<int64_t> folded(llvm::StringRef op, llvm::ArrayRef<int64_t> x) {
+  if (x.size() == 1) {
+    if (op == "arith.index_cast" || op == "arith.extsi" || op == "arith.extui" ||
+        op == "arith.trunci" || op == "arith.index_castui")
+      return x[0];
+    return std::nullopt;
+  }
+  if (x.size() != 2) return std::nullopt;
+  const auto a = static_cast<uint64_t>(x[0]);
+  const auto b = static_cast<uint64_t>(x[1]);
+  if (op == "arith.addi") return wrapped(a + b);
+  if (op == "arith.subi") return wrapped(a - b);
+  if (op == "arith.muli") return wrapped(a * b);
+  if (op == "arith.maxsi") return std::max(x[0], x[1]);
+  if (op == "arith.minsi") return std::min(x[0], x[1]);
+  if (x[0] < 0 || x[1] <= 0) return std::nullopt;
+  if (op == "arith.divsi" || op == "arith.divui" || op == "arith.floordivsi") return x[0] / x[1];
+  if (op == "arith.ceildivsi" || op == "arith.ceildivui")
+    return x[0] / x[1] + (x[0] % x[1] != 0 ? 1 : 0);
+  if (op == "arith.remsi" || op == "arith.remui") return x[0] % x[1];
+  return std::nullopt;
+}
+
+BodyNode applied(std::string op, std::vector<int32_t> children, ElementType type) {
+  BodyNode node;
+  node.kind = BodyNode::Kind::apply;
+  node.op = std::move(op);
+  node.children = std::move(children);
+  node.type = type;
+  return node;
+}
+
+int32_t number(ScalarScope& scope, float value) {
+  BodyNode node;
+  node.constant = value;
+  return scope.add(node);
+}
+
+/// An apply whose value may be a known integer.
+int32_t apply_known(ScalarScope& scope, BodyNode node) {
+  std::vector<int64_t> integers;
+  for (const int32_t child : node.children) {
+    const auto& known = scope.known[static_cast<size_t>(child)];
+    if (!known) return scope.add(std::move(node));
+    integers.push_back(*known);
+  }
+  const auto value = folded(node.op, integers);
+  return value ? scope.integer(*value) : scope.add(std::move(node));
+}
+
+/// An affine expression over scalars.
+int32_t affine_node(mlir::AffineExpr expr, llvm::ArrayRef<int32_t> operands, unsigned dims,
+                    ScalarScope& scope) {
+  if (const auto c = llvm::dyn_cast<mlir::AffineConstantExpr>(expr))
+    return scope.integer(c.getValue());
+  if (const auto d = llvm::dyn_cast<mlir::AffineDimExpr>(expr)) return operands[d.getPosition()];
+  if (const auto s = llvm::dyn_cast<mlir::AffineSymbolExpr>(expr))
+    return operands[dims + s.getPosition()];
+  const auto both = llvm::cast<mlir::AffineBinaryOpExpr>(expr);
+  const int32_t a = affine_node(both.getLHS(), operands, dims, scope);
+  const int32_t b = affine_node(both.getRHS(), operands, dims, scope);
+  const char* op = "arith.addi";
+  if (expr.getKind() == mlir::AffineExprKind::Mul) op = "arith.muli";
+  if (expr.getKind() == mlir::AffineExprKind::FloorDiv) op = "arith.floordivsi";
+  if (expr.getKind() == mlir::AffineExprKind::CeilDiv) op = "arith.ceildivsi";
+  if (expr.getKind() == mlir::AffineExprKind::Mod) op = "arith.remsi";
+  return apply_known(scope, applied(op, {a, b}, ElementType::i64));
+}
+
+/// What a region of one block gives for these arguments.
+int32_t inlined(mlir::Region& region, llvm::ArrayRef<int32_t> arguments, ScalarScope& scope,
+                const FunctionScope& around, mlir::Operation& op) {
+  if (!region.hasOneBlock()) refuse(op, "a region of several blocks has no meaning here");
+  mlir::Block& block = region.front();
+  for (const mlir::BlockArgument argument : block.getArguments())
+    scope.at[argument] = arguments[argument.getArgNumber()];
+  read_scalars(block, scope, around);
+  mlir::Operation* end = block.getTerminator();
+  if (end->getNumOperands() != 1) refuse(op, "a region that yields nothing has no meaning here");
+  return scalar(end->getOperand(0), scope, *end);
+}
+
+/// Whether an element is there: it is not 0.
+int32_t present(ScalarScope& scope, int32_t x) {
+  return scope.add(applied("arith.cmpf une", {x, number(scope, 0)}, ElementType::boolean));
+}
+
+int32_t either(ScalarScope& scope, int32_t condition, int32_t yes, int32_t no, ElementType type) {
+  return scope.add(applied("arith.select", {condition, yes, no}, type));
+}
+
+int32_t read_unary(sparse::UnaryOp op, ScalarScope& scope, const FunctionScope& around,
+                   ElementType type) {
+  const int32_t x = scalar(op.getX(), scope, *op);
+  const auto side = [&](mlir::Region& region, llvm::ArrayRef<int32_t> arguments) {
+    return region.empty() ? number(scope, 0) : inlined(region, arguments, scope, around, *op);
+  };
+  const int32_t there = side(op.getPresentRegion(), {x});
+  const int32_t gone = side(op.getAbsentRegion(), {});
+  return either(scope, present(scope, x), there, gone, type);
+}
+
+int32_t read_binary(sparse::BinaryOp op, ScalarScope& scope, const FunctionScope& around,
+                    ElementType type) {
+  const int32_t x = scalar(op.getX(), scope, *op);
+  const int32_t y = scalar(op.getY(), scope, *op);
+  const auto side = [&](mlir::Region& region, bool identity, llvm::ArrayRef<int32_t> arguments) {
+    if (identity) return arguments[0];
+    return region.empty() ? number(scope, 0) : inlined(region, arguments, scope, around, *op);
+  };
+  const int32_t overlap = side(op.getOverlapRegion(), false, {x, y});
+  const int32_t left = side(op.getLeftRegion(), op.getLeftIdentity(), {x});
+  const int32_t right = side(op.getRightRegion(), op.getRightIdentity(), {y});
+  const int32_t with_x = either(scope, present(scope, y), overlap, left, type);
+  const int32_t without = either(scope, present(scope, y), right, number(scope, 0), type);
+  return either(scope, present(scope, x), with_x, without, type);
+}
+
+int32_t read_select(sparse::SelectOp op, ScalarScope& scope, const FunctionScope& around,
+                    ElementType type) {
+  const int32_t x = scalar(op.getX(), scope, *op);
+  const int32_t kept = inlined(op.getRegion(), {x}, scope, around, *op);
+  return either(scope, kept, x, number(scope, 0), type);
+}
+
+/// A reduction of what is there: an absent element is the identity.
+int32_t read_reduce(sparse::ReduceOp op, ScalarScope& scope, const FunctionScope& around,
+                    ElementType type) {
+  const int32_t x = scalar(op.getX(), scope, *op);
+  const int32_t y = scalar(op.getY(), scope, *op);
+  const int32_t identity = scalar(op.getIdentity(), scope, *op);
+  const auto accumulates = [&](int32_t n) {
+    return scope.nodes[static_cast<size_t>(n)].kind == BodyNode::Kind::operand;
+  };
+  // One of the two is the result so far: the block's last argument.
+  mlir::Block* block = op->getBlock();
+  const mlir::Value out = block->getNumArguments() == 0
+                              ? mlir::Value{}
+                              : block->getArgument(block->getNumArguments() - 1);
+  const bool left = op.getX() == out;
+  if (!left && !(op.getY() == out && accumulates(y)))
+    refuse(*op, "expected the result so far (the block's last argument) as an operand");
+  const int32_t element = left ? y : x;
+  const int32_t taken = either(scope, present(scope, element), element, identity, type);
+  const std::vector<int32_t> arguments =
+      left ? std::vector<int32_t>{x, taken} : std::vector<int32_t>{taken, y};
+  return inlined(op.getRegion(), arguments, scope, around, *op);
+}
+
+int32_t read_constant(mlir::arith::ConstantOp op, ScalarScope& scope) {
+  BodyNode node;
+  node.type = element_type(op.getType(), *op);
+  if (const auto real = llvm::dyn_cast<mlir::FloatAttr>(op.getValue())) {
+    node.constant = static_cast<float>(real.getValueAsDouble());
+    return scope.add(node);
+  }
+  const auto integer = llvm::dyn_cast<mlir::IntegerAttr>(op.getValue());
+  if (!integer) refuse(*op, "expected a number or elements of a tensor");
+  const bool flag = op.getType().isInteger(1);
+  const int64_t value = flag ? static_cast<int64_t>(integer.getValue().getZExtValue())
+                             : integer.getValue().getSExtValue();
+  node.constant = static_cast<float>(value);
+  return scope.add(node, value);
+}
+
+int32_t read_extract(mlir::tensor::ExtractOp op, ScalarScope& scope, const FunctionScope& around) {
+  BodyNode node;
+  node.kind = BodyNode::Kind::element;
+  node.value = around.tensor(op.getTensor(), *op);
+  node.type = element_type(op.getType(), *op);
+  for (const mlir::Value index : op.getIndices())
+    node.children.push_back(scalar(index, scope, *op));
+  return scope.add(std::move(node));
+}
+
+int32_t read_dim(mlir::tensor::DimOp op, ScalarScope& scope, const FunctionScope& around) {
+  const auto& shape =
+      around.function.values[static_cast<size_t>(around.tensor(op.getSource(), *op))].shape;
+  const auto dim = scope.known[static_cast<size_t>(scalar(op.getIndex(), scope, *op))];
+  if (!dim || *dim < 0 || *dim >= static_cast<int64_t>(shape.size()))
+    refuse(*op, "expected the number of a dimension that the tensor has");
+  return scope.integer(shape[static_cast<size_t>(*dim)]);
+}
+
+int32_t read_if(mlir::scf::IfOp op, ScalarScope& scope, const FunctionScope& around,
+                ElementType type) {
+  const int32_t condition = scalar(op.getCondition(), scope, *op);
+  const int32_t yes = inlined(op.getThenRegion(), {}, scope, around, *op);
+  const int32_t no = inlined(op.getElseRegion(), {}, scope, around, *op);
+  return either(scope, condition, yes, no, type);
+}
+
+/// The operation's name, a comparison's with its predicate.
+std::string full_name(mlir::Operation& op) {
+  std::string name = name_of(op);
+  if (auto real = llvm::dyn_cast<mlir::arith::CmpFOp>(op))
+    name += " " + mlir::arith::stringifyCmpFPredicate(real.getPredicate()).str();
+  if (auto integer = llvm::dyn_cast<mlir::arith::CmpIOp>(op))
+    name += " " + mlir::arith::stringifyCmpIPredicate(integer.getPredicate()).str();
+  return name;
+}
+
+int32_t read_apply(mlir::Operation& op, ScalarScope& scope, ElementType type) {
+  const llvm::StringRef dialect = op.getName().getDialectNamespace();
+  if ((dialect != "arith" && dialect != "math") || op.getNumRegions() != 0)
+    refuse(op, "has no meaning for scalars here, expected operations of arith and math");
+  std::vector<int32_t> children;
+  for (const mlir::Value operand : op.getOperands()) children.push_back(scalar(operand, scope, op));
+  return apply_known(scope, applied(full_name(op), std::move(children), type));
+}
+
+int32_t read_one(mlir::Operation& op, ScalarScope& scope, const FunctionScope& around) {
+  if (auto constant = llvm::dyn_cast<mlir::arith::ConstantOp>(op))
+    return read_constant(constant, scope);
+  if (auto extract = llvm::dyn_cast<mlir::tensor::ExtractOp>(op))
+    return read_extract(extract, scope, around);
+  if (auto dim = llvm::dyn_cast<mlir::tensor::DimOp>(op)) return read_dim(dim, scope, around);
+  if (auto apply = llvm::dyn_cast<mlir::affine::AffineApplyOp>(op)) {
+    std::vector<int32_t> operands;
+    for (const mlir::Value v : apply.getMapOperands()) operands.push_back(scalar(v, scope, op));
+    const mlir::AffineMap map = apply.getAffineMap();
+    return affine_node(map.getResult(0), operands, map.getNumDims(), scope);
+  }
+  if (auto index = llvm::dyn_cast<mlir::linalg::IndexOp>(op)) {
+    BodyNode node;
+    node.kind = BodyNode::Kind::index;
+    node.loop = static_cast<int32_t>(index.getDim());
+    node.type = ElementType::i64;
+    return scope.add(node);
+  }
+  const ElementType type = element_type(op.getResult(0).getType(), op);
+  if (auto unary = llvm::dyn_cast<sparse::UnaryOp>(op))
+    return read_unary(unary, scope, around, type);
+  if (auto binary = llvm::dyn_cast<sparse::BinaryOp>(op))
+    return read_binary(binary, scope, around, type);
+  if (auto select = llvm::dyn_cast<sparse::SelectOp>(op))
+    return read_select(select, scope, around, type);
+  if (auto reduce = llvm::dyn_cast<sparse::ReduceOp>(op))
+    return read_reduce(reduce, scope, around, type);
+  if (auto choice = llvm::dyn_cast<mlir::scf::IfOp>(op))
+    return read_if(choice, scope, around, type);
+  return read_apply(op, scope, type);
+}
+
+/// Copies a node of the scope around, with what it is made of.
+int32_t brought_in(int32_t node, ScalarScope& scope) {
+  const auto found = scope.copied.find(node);
+  if (found != scope.copied.end()) return found->second;
+  BodyNode copy = scope.outer->nodes[static_cast<size_t>(node)];
+  for (int32_t& child : copy.children) child = brought_in(child, scope);
+  const int32_t at = scope.add(std::move(copy), scope.outer->known[static_cast<size_t>(node)]);
+  scope.copied[node] = at;
+  return at;
+}
+
+}  // namespace
+
+int32_t ScalarScope::add(BodyNode node, std::optional<int64_t> integer) {
+  nodes.push_back(std::move(node));
+  known.push_back(integer);
+  return static_cast<int32_t>(nodes.size()) - 1;
+}
+
+int32_t ScalarScope::integer(int64_t value) {
+  BodyNode node;
+  node.constant = static_cast<float>(value);
+  node.type = ElementType::i64;
+  return add(node, value);
+}
+
+LinalgId FunctionScope::tensor(mlir::Value value, mlir::Operation& user) const {
+  const auto found = tensors.find(value);
+  if (found == tensors.end())
+    refuse(user,
+           "an operand that is no tensor of a known operation (buffers, memrefs and vectors "
+           "have no meaning here; run before bufferization)");
+  return found->second;
+}
+
+int32_t scalar(mlir::Value value, ScalarScope& scope, mlir::Operation& user) {
+  const auto found = scope.at.find(value);
+  if (found != scope.at.end()) return found->second;
+  if (scope.outer != nullptr) {
+    const auto around = scope.outer->at.find(value);
+    if (around != scope.outer->at.end()) return brought_in(around->second, scope);
+  }
+  refuse(user, "an operand that is no scalar of a known operation");
+}
+
+void read_scalar(mlir::Operation& op, ScalarScope& scope, const FunctionScope& around) {
+  if (op.getNumResults() == 0) return;
+  if (op.getNumResults() != 1) refuse(op, "gives several scalars, expected one");
+  scope.at[op.getResult(0)] = read_one(op, scope, around);
+}
+
+void read_scalars(mlir::Block& block, ScalarScope& scope, const FunctionScope& around) {
+  for (mlir::Operation& op : block.without_terminator()) read_scalar(op, scope, around);
+}
+
+int64_t known_integer(mlir::OpFoldResult value, FunctionScope& scope, mlir::Operation& user) {
+  if (const auto attribute = llvm::dyn_cast_if_present<mlir::Attribute>(value))
+    return llvm::cast<mlir::IntegerAttr>(attribute).getInt();
+  const int32_t node = scalar(llvm::cast<mlir::Value>(value), scope.scalars, user);
+  const auto known = scope.scalars.known[static_cast<size_t>(node)];
+  if (!known)
+    refuse(user, "a size or an offset that data decide, expected one that is known without them");
+  return *known;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,189 @@
+// The walk: which operation of a function becomes which of ours.
+#include "linalg/parse/walk.h"
+
+#include <fmt/format.h>
+
+#include "linalg/parse/operations.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// What calls and loops may unfold to.
+constexpr size_t kMostOperations = 100000;
+constexpr int kDeepestCalls = 64;
+
+/// The callee, wherever in the file it is; null if it is not.
+mlir::func::FuncOp function_called(mlir::func::CallOp op) {
+  mlir::Block* top = op->getBlock();
+  while (top->getParentOp() != nullptr) top = top->getParentOp()->getBlock();
+  mlir::func::FuncOp found;
+  top->walk([&](mlir::func::FuncOp f) {
+    if (f.getName() == op.getCallee()) found = f;
+  });
+  return found;
+}
+
+class Walk {
+ public:
+  explicit Walk(const ValueNames& names) : names_(names) {}
+
+  LinalgFunction run(mlir::func::FuncOp function, const std::vector<std::vector<int64_t>>& shapes);
+
+ private:
+  /// Reads a block; gives what its terminator names.
+  mlir::Operation* block(mlir::Block& block);
+  void operation(mlir::Operation& op);
+  void call(mlir::func::CallOp op);
+  void loop(mlir::scf::ForOp op);
+  bool is_shaped(mlir::Value value) const { return llvm::isa<mlir::ShapedType>(value.getType()); }
+  /// `to` stand for what `from` are; the sources are read before any is replaced.
+  void bind_all(mlir::ValueRange to, mlir::ValueRange from, mlir::Operation& op);
+
+  const ValueNames& names_;
+  FunctionScope scope_;
+  std::string region_;  ///< of the call that is being read
+  int depth_ = 0;
+  int calls_ = 0;
+};
+
+void Walk::bind_all(mlir::ValueRange to, mlir::ValueRange from, mlir::Operation& op) {
+  std::vector<int32_t> ids;
+  for (const mlir::Value value : from)
+    ids.push_back(is_shaped(value) ? scope_.tensor(value, op) : scalar(value, scope_.scalars, op));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (is_shaped(to[i]))
+      scope_.tensors[to[i]] = ids[i];
+    else
+      scope_.scalars.at[to[i]] = ids[i];
+  }
+}
+
+void Walk::call(mlir::func::CallOp op) {
+  mlir::func::FuncOp callee = function_called(op);
+  if (!callee || callee.isExternal())
+    refuse(*op, fmt::format("@{} has no body in this file", op.getCallee().str()));
+  if (++depth_ > kDeepestCalls) refuse(*op, "calls are nested too deeply, or call themselves");
+  mlir::Block& body = callee.getBody().front();
+  bind_all(body.getArguments(), op.getOperands(), *op);
+  const bool outermost = region_.empty();
+  if (outermost) {
+    region_ = fmt::format("{}.{}", op.getCallee().str(), ++calls_);
+    scope_.function.given_regions = true;
+  }
+  mlir::Operation* end = block(body);
+  bind_all(op.getResults(), end->getOperands(), *op);
+  if (outermost) region_.clear();
+  --depth_;
+}
+
+void Walk::loop(mlir::scf::ForOp op) {
+  const int64_t from = known_integer(op.getLowerBound(), scope_, *op);
+  const int64_t to = known_integer(op.getUpperBound(), scope_, *op);
+  const int64_t step = known_integer(op.getStep(), scope_, *op);
+  if (step < 1) refuse(*op, "expected a step of at least 1");
+  if (to > from && (to - from) / step > static_cast<int64_t>(kMostOperations))
+    refuse(*op, "has too many rounds to be unrolled");
+  bind_all(op.getRegionIterArgs(), op.getInitArgs(), *op);
+  mlir::Block& body = *op.getBody();
+  for (int64_t i = from; i < to; i += step) {
+    scope_.scalars.at[op.getInductionVar()] = scope_.scalars.integer(i);
+    mlir::Operation* end = block(body);
+    bind_all(op.getRegionIterArgs(), end->getOperands(), *op);
+  }
+  bind_all(op.getResults(), op.getRegionIterArgs(), *op);
+}
+
+void Walk::operation(mlir::Operation& op) {
+  if (scope_.function.ops.size() > kMostOperations)
+    refuse(op,
+           "calls and loops unfold to too many "
+           "operations");
+  if (auto called = llvm::dyn_cast<mlir::func::CallOp>(op)) return call(called);
+  if (auto repeated = llvm::dyn_cast<mlir::scf::ForOp>(op)) return loop(repeated);
+  const bool shaped =
+      llvm::any_of(op.getResults(), [&](mlir::Value value) { return is_shaped(value); });
+  if (!shaped) {
+    if (op.getNumResults() == 0 && !mlir::isMemoryEffectFree(&op) &&
+        op.getName().getDialectNamespace() != "cf")
+      refuse(op, "has an effect and no result, expected operations on tensors");
+    return read_scalar(op, scope_.scalars, scope_);
+  }
+  LinalgOp made = read_operation(op, scope_);
+  made.name = name_of(op);
+  made.where = place_of(op.getLoc());
+  made.region = region_;
+  if (const auto given = op.getAttrOfType<mlir::StringAttr>("fuseflow.region")) {
+    made.region = given.getValue().str();
+    scope_.function.given_regions = true;
+  }
+  for (const mlir::OpResult result : op.getResults()) {
+    const LinalgId id = made.results[result.getResultNumber()];
+    scope_.function.values[static_cast<size_t>(id)].name = names_(result);
+    scope_.tensors[result] = id;
+  }
+  scope_.function.ops.push_back(std::move(made));
+}
+
+mlir::Operation* Walk::block(mlir::Block& block) {
+  for (mlir::Operation& op : block.without_terminator()) operation(op);
+  return block.getTerminator();
+}
+
+LinalgFunction Walk::run(mlir::func::FuncOp function,
+                         const std::vector<std::vector<int64_t>>& shapes) {
+  if (!function.getBody().hasOneBlock())
+    refuse(*function,
+           "has several blocks (control flow), expected operations on tensors and "
+           "scf.for");
+  scope_.function.name = function.getName().str();
+  for (const mlir::BlockArgument argument : function.getArguments()) {
+    LinalgOp made;
+    made.kind = LinalgOp::Kind::argument;
+    made.where = place_of(argument.getLoc());
+    const auto type = llvm::dyn_cast<mlir::RankedTensorType>(argument.getType());
+    const mlir::Type element = type ? type.getElementType() : argument.getType();
+    LinalgValue value;
+    value.name = names_(argument);
+    value.type = element_type(element, *function);
+    value.shape = shapes[argument.getArgNumber()];
+    if (type) value.format = format_of(type, *function);
+    const auto id = static_cast<LinalgId>(scope_.function.values.size());
+    if (type) {
+      scope_.tensors[argument] = id;
+    } else {
+      BodyNode read;
+      read.kind = BodyNode::Kind::element;
+      read.value = id;
+      read.type = value.type;
+      scope_.scalars.at[argument] = scope_.scalars.add(read);
+    }
+    scope_.function.values.push_back(std::move(value));
+    made.results = {id};
+    scope_.function.arguments.push_back(id);
+    scope_.function.ops.push_back(std::move(made));
+  }
+  mlir::Operation* end = block(function.getBody().front());
+  for (const mlir::Value value : end->getOperands()) {
+    if (is_shaped(value)) {
+      scope_.function.returned.push_back(scope_.tensor(value, *end));
+      continue;
+    }
+    LinalgOp made = read_scalar_result(value, *end, scope_);
+    made.name = name_of(*end);
+    made.where = place_of(end->getLoc());
+    scope_.function.returned.push_back(made.results[0]);
+    scope_.function.ops.push_back(std::move(made));
+  }
+  return std::move(scope_.function);
+}
+
+}  // namespace
+
+LinalgFunction walk_function(mlir::func::FuncOp function,
+                             const std::vector<std::vector<int64_t>>& shapes,
+                             const ValueNames& names) {
+  return Walk(names).run(function, shapes);
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,181 @@
+// The table of scalar operations, and those that take several of ours.
+#include "linalg/scalar_ops.h"
+
+#include <algorithm>
+#include <array>
+#include <numbers>
+#include <string_view>
+
+namespace fuseflow {
+
+namespace {
+
+struct Row {
+  std::string_view name;
+  Op op;
+};
+
+constexpr auto kSame = std::to_array<Row>({
+    {"arith.addf", Op::add},       {"arith.addi", Op::add},         {"arith.subf", Op::sub},
+    {"arith.subi", Op::sub},       {"arith.mulf", Op::mul},         {"arith.muli", Op::mul},
+    {"arith.divf", Op::div},       {"arith.negf", Op::neg},         {"arith.maximumf", Op::max},
+    {"arith.maxsi", Op::max},      {"arith.minimumf", Op::min},     {"arith.minsi", Op::min},
+    {"arith.maxnumf", Op::max},    {"arith.minnumf", Op::min},      {"arith.maxui", Op::max},
+    {"arith.minui", Op::min},      {"arith.select", Op::where},     {"arith.andi", Op::logical_and},
+    {"arith.ori", Op::logical_or}, {"arith.xori", Op::logical_xor}, {"arith.cmpf ogt", Op::gt},
+    {"arith.cmpf oge", Op::ge},    {"arith.cmpf olt", Op::lt},      {"arith.cmpf ole", Op::le},
+    {"arith.cmpf oeq", Op::eq},    {"arith.cmpf une", Op::ne},      {"arith.cmpi eq", Op::eq},
+    {"arith.cmpi ne", Op::ne},     {"arith.cmpi sgt", Op::gt},      {"arith.cmpi sge", Op::ge},
+    {"arith.cmpi slt", Op::lt},    {"arith.cmpi sle", Op::le},      {"math.exp", Op::exp},
+    {"math.log", Op::log},         {"math.sqrt", Op::sqrt},         {"math.rsqrt", Op::rsqrt},
+    {"math.tanh", Op::tanh},       {"math.erf", Op::erf},           {"math.sin", Op::sin},
+    {"math.cos", Op::cos},         {"math.absf", Op::abs},          {"math.absi", Op::abs},
+    {"math.floor", Op::floor},     {"math.ceil", Op::ceil},         {"math.roundeven", Op::round},
+    {"math.powf", Op::pow},        {"math.fpowi", Op::pow},         {"math.ipowi", Op::pow},
+});
+
+constexpr auto kConversions = std::to_array<std::string_view>({
+    "arith.extf",
+    "arith.truncf",
+    "arith.extsi",
+    "arith.extui",
+    "arith.sitofp",
+    "arith.uitofp",
+    "arith.index_cast",
+    "arith.index_castui",
+});
+
+/// Comparisons that NaN satisfies: the opposite of those that it does not.
+constexpr auto kUnordered = std::to_array<Row>({
+    {"arith.cmpf ugt", Op::le},
+    {"arith.cmpf uge", Op::lt},
+    {"arith.cmpf ult", Op::ge},
+    {"arith.cmpf ule", Op::gt},
+});
+
+template <size_t N>
+std::optional<Op> find_row(const std::array<Row, N>& rows, std::string_view name) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
+  if (found == rows.end()) return std::nullopt;
+  return found->op;
+}
+
+int32_t towards_zero(Kernel& k, int32_t x) {
+  const int32_t negative = k.apply(Op::lt, {x, k.constant(0)});
+  return k.apply(Op::where, {negative, k.apply(Op::ceil, {x}), k.apply(Op::floor, {x})});
+}
+
+/// Whole-number quotients and what is left of them.
+std::optional<int32_t> integer_division(Kernel& k, const std::string& op,
+                                        const std::vector<int32_t>& x) {
+  if (x.size() != 2) return std::nullopt;
+  const auto quotient = [&] { return k.apply(Op::div, {x[0], x[1]}); };
+  if (op == "arith.divsi" || op == "arith.divui") return towards_zero(k, quotient());
+  if (op == "arith.floordivsi") return k.apply(Op::floor, {quotient()});
+  if (op == "arith.ceildivsi" || op == "arith.ceildivui") return k.apply(Op::ceil, {quotient()});
+  if (op == "arith.remsi" || op == "arith.remui" || op == "arith.remf") {
+    const int32_t whole = towards_zero(k, quotient());
+    return k.apply(Op::sub, {x[0], k.apply(Op::mul, {whole, x[1]})});
+  }
+  return std::nullopt;
+}
+
+std::optional<int32_t> comparison(Kernel& k, const std::string& op, const std::vector<int32_t>& x) {
+  if (x.size() != 2) return std::nullopt;
+  const auto opposite = find_row(kUnordered, op);
+  if (opposite) return k.apply(Op::logical_not, {k.apply(*opposite, {x[0], x[1]})});
+  const auto differ = [&] {
+    return k.apply(Op::logical_or, {k.apply(Op::lt, {x[0], x[1]}), k.apply(Op::gt, {x[0], x[1]})});
+  };
+  if (op == "arith.cmpf one") return differ();
+  if (op == "arith.cmpf ueq") return k.apply(Op::logical_not, {differ()});
+  const auto any_nan = [&] {
+    return k.apply(Op::logical_or, {k.apply(Op::isnan, {x[0]}), k.apply(Op::isnan, {x[1]})});
+  };
+  if (op == "arith.cmpf uno") return any_nan();
+  if (op == "arith.cmpf ord") return k.apply(Op::logical_not, {any_nan()});
+  if (op == "arith.cmpf true") return k.constant(1);
+  if (op == "arith.cmpf false") return k.constant(0);
+  return std::nullopt;
+}
+
+std::optional<int32_t> several(Kernel& k, const std::string& op, const std::vector<int32_t>& x) {
+  constexpr float kLn2 = std::numbers::ln2_v<float>;
+  const auto one = [&] { return k.constant(1); };
+  if (op == "math.fma") return k.apply(Op::add, {k.apply(Op::mul, {x[0], x[1]}), x[2]});
+  if (op == "math.log1p") return k.apply(Op::log, {k.apply(Op::add, {one(), x[0]})});
+  if (op == "math.expm1") return k.apply(Op::sub, {k.apply(Op::exp, {x[0]}), one()});
+  if (op == "math.exp2") return k.apply(Op::exp, {k.apply(Op::mul, {x[0], k.constant(kLn2)})});
+  if (op == "math.log2") return k.apply(Op::div, {k.apply(Op::log, {x[0]}), k.constant(kLn2)});
+  if (op == "math.log10") {
+    const float ln10 = std::numbers::ln10_v<float>;
+    return k.apply(Op::div, {k.apply(Op::log, {x[0]}), k.constant(ln10)});
+  }
+  if (op == "math.tan")
+    return k.apply(Op::div, {k.apply(Op::sin, {x[0]}), k.apply(Op::cos, {x[0]})});
+  if (op == "math.trunc" || op == "arith.fptosi" || op == "arith.fptoui")
+    return towards_zero(k, x[0]);
+  if (op == "math.round") {  // halves away from zero
+    const int32_t magnitude =
+        k.apply(Op::floor, {k.apply(Op::add, {k.apply(Op::abs, {x[0]}), k.constant(0.5F)})});
+    return k.apply(Op::mul, {k.apply(Op::sign, {x[0]}), magnitude});
+  }
+  if (op == "math.isnan") return k.apply(Op::isnan, {x[0]});
+  if (op == "math.isinf") return k.apply(Op::isinf, {x[0]});
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_conversion(const std::string& op) {
+  return std::find(kConversions.begin(), kConversions.end(), op) != kConversions.end();
+}
+
+std::optional<int32_t> scalar_op(Kernel& kernel, const std::string& op,
+                                 const std::vector<int32_t>& x, bool integral) {
+  if (x.empty()) return std::nullopt;
+  if (is_conversion(op)) return x[0];
+  const auto same = find_row(kSame, op);
+  if (same) {
+    // Bits of wider integers are no truth values.
+    const bool logical =
+        *same == Op::logical_and || *same == Op::logical_or || *same == Op::logical_xor;
+    if ((logical && integral) || op_info(*same).arity != static_cast<int>(x.size()))
+      return std::nullopt;
+    return kernel.apply(*same, x);
+  }
+  if (const auto divided = integer_division(kernel, op, x)) return divided;
+  if (const auto compared = comparison(kernel, op, x)) return compared;
+  return several(kernel, op, x);
+}
+
+std::optional<Reduction> combining(const std::string& op) {
+  if (op == "arith.addf" || op == "arith.addi") return Reduction::sum;
+  if (op == "arith.mulf" || op == "arith.muli") return Reduction::prod;
+  if (op == "arith.maximumf" || op == "arith.maxnumf" || op == "arith.maxsi" ||
+      op == "arith.maxui" || op == "arith.ori")
+    return Reduction::max;
+  if (op == "arith.minimumf" || op == "arith.minnumf" || op == "arith.minsi" ||
+      op == "arith.minui" || op == "arith.andi")
+    return Reduction::min;
+  return std::nullopt;
+}
+
+std::optional<Reduction> selecting(const std::string& comparison) {
+  for (const char* name : {"arith.cmpf ogt", "arith.cmpf oge", "arith.cmpf ugt", "arith.cmpf uge",
+                           "arith.cmpi sgt", "arith.cmpi sge"}) {
+    if (comparison == name) return Reduction::max;
+  }
+  for (const char* name : {"arith.cmpf olt", "arith.cmpf ole", "arith.cmpf ult", "arith.cmpf ule",
+                           "arith.cmpi slt", "arith.cmpi sle"}) {
+    if (comparison == name) return Reduction::min;
+  }
+  return std::nullopt;
+}
+
+bool is_unordered_greater(const std::string& comparison) {
+  return comparison == "arith.cmpf ugt" || comparison == "arith.cmpf uge";
+}
+
+}  // namespace fuseflow
