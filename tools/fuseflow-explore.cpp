@@ -7,7 +7,7 @@
 
 #include "cluster/common/machine_to_plan.h"
 #include "cluster/kernels/kernels.h"
-#include "cluster/planned_program.h"
+#include "cluster/plan.h"
 #include "explore/rewritten.h"
 #include "explore/same_kernels.h"
 #include "explore/search.h"
@@ -216,33 +216,36 @@ bool with_tiles(const ExploreOptions& o, const Machine& machine) {
                                            machine.name));
 }
 
-/// What the machine's cores can run, as seeds of the search.
-std::vector<Seed> seeds_of_tiles(const Program& kernels, const Machine& whole, int threads) {
+/// What the machine's cores can run, as seeds of the search: runs of kernels, and plans with
+/// tensors of their own (statements divided, copies read) as they are.
+PlannedSeeds seeds_of_tiles(const Program& kernels, const Machine& whole, int threads) {
   const Machine machine = cluster::machine_to_plan(whole);
-  const cluster::Effort effort{.operations = int64_t{1} << 22};
+  cluster::PlanOptions options{.given = cluster::given_formats(kernels),
+                               .effort = {.operations = int64_t{1} << 22},
+                               .threads = threads};
   Program dense = kernels;
   cluster::store_dense(dense);  // a region may read dense copies of compressed inputs
-  const cluster::GivenFormats given = cluster::given_formats(kernels);
-  const auto seed_of = [&](const char* name, const auto& plan) {
+  PlannedSeeds seeds;
+  const auto add = [&](const Program& program, cluster::PlanStrategy strategy, const char* name) {
     try {
-      return planned_seed(kernels, plan(), name);
+      options.strategy = strategy;
+      cluster::PlanListener unheard;
+      Program planned = cluster::plan(program, machine, options, unheard);
+      Seed runs = planned_seed(kernels, planned, name);
+      if (!runs.parts.empty()) seeds.runs.push_back(std::move(runs));
+      if (planned.tensors.size() == kernels.tensors.size()) return;
+      cluster::restore_given_formats(planned, options.given);
+      seeds.wholes.push_back({name, std::move(planned)});
     } catch (const Error& error) {  // the cores have no room for any tile
       if (error.code() != ExitCode::rejected) throw;
       report(Severity::note, fmt::format("{}: {}; left out of the search", name, error.what()));
-      return Seed{};
     }
   };
-  const auto apart = [&](const Program& program, const char* name) {
-    return seed_of(name, [&] { return cluster::kernels_apart(program, given, machine); });
-  };
-  const auto planned = [&](const Program& program, const char* name) {
-    return seed_of(
-        name, [&] { return cluster::planned_program(program, given, machine, effort, threads); });
-  };
-  std::vector<Seed> seeds = {apart(kernels, "tiles apart"), planned(kernels, "tiles"),
-                             apart(dense, "dense tiles apart"), planned(dense, "dense tiles")};
-  std::erase_if(seeds, [](const Seed& seed) { return seed.parts.empty(); });
-  if (seeds.empty()) {
+  add(kernels, cluster::PlanStrategy::none, "tiles apart");
+  add(kernels, cluster::PlanStrategy::tiles, "tiles");
+  add(dense, cluster::PlanStrategy::none, "dense tiles apart");
+  add(dense, cluster::PlanStrategy::tiles, "dense tiles");
+  if (seeds.runs.empty() && seeds.wholes.empty()) {
     report(Severity::note,
            "no run of kernels has a form of tiles, so streams alone are searched; "
            "fuseflow-cluster says why");

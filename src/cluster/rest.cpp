@@ -1,14 +1,77 @@
 #include "cluster/rest.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <set>
 #include <utility>
 
 #include "cluster/common/attach_plan.h"
 #include "cluster/common/part.h"
+#include "cluster/common/statement_table.h"
+#include "cluster/common/timings.h"
 
 namespace fuseflow::cluster {
+namespace {
+
+enum class Step : uint8_t { fold, rows, second_products };
+using Order = std::array<Step, 3>;
+
+CombinedKernels combined_in(const Order& order, Program& program, const Machine& machine) {
+  CombinedKernels combined;
+  for (const Step step : order) {
+    if (step == Step::fold) combined.folded = fold_kernels(program, machine);
+    // Folding is a step of its own.
+    if (step == Step::rows) {
+      combined.rows = plan_rows(program, machine, {.against_folded = false});
+    }
+    if (step == Step::second_products) {
+      combined.second_products = plan_second_products(program, machine);
+    }
+  }
+  return combined;
+}
+
+bool leaves_tiles_out(const Program& program) {
+  return std::any_of(program.regions.begin(), program.regions.end(), [](const Region& region) {
+    return region.graph && region.graph->tiles && !region.graph->tiles->open.empty();
+  });
+}
+
+}  // namespace
+
+int64_t tiles_cycles(const Program& program, const Machine& machine) {
+  int64_t cycles = 0;
+  for (const Region& region : program.regions) {
+    if (!region.graph || !region.graph->tiles) continue;
+    cycles += timed(*region.graph, machine).cycles + machine.reconfiguration_cycles;
+  }
+  return cycles;
+}
+
+CombinedKernels combine_kernels(Program& program, const Machine& machine) {
+  std::vector<Order> others;
+  const bool sparse = leaves_tiles_out(program);
+  Program best = program;
+  CombinedKernels combined =
+      combined_in({Step::fold, Step::rows, Step::second_products}, best, machine);
+  int64_t least = tiles_cycles(best, machine);
+  if (!combined.folded.empty()) others.push_back({Step::rows, Step::fold, Step::second_products});
+  if (sparse) others.push_back({Step::second_products, Step::fold, Step::rows});
+  if (sparse) others.push_back({Step::second_products, Step::rows, Step::fold});
+  for (const Order& order : others) {
+    Program other = program;
+    CombinedKernels found = combined_in(order, other, machine);
+    const int64_t cycles = tiles_cycles(other, machine);
+    if (cycles >= least) continue;
+    least = cycles;
+    best = std::move(other);
+    combined = std::move(found);
+  }
+  program = std::move(best);
+  return combined;
+}
+
 namespace {
 
 /// A program whose rest is planned: the statements that are left to streams, whose cycles are not
@@ -25,14 +88,13 @@ struct Planned {
 };
 
 /// With the orders that the options say, and of others those that kernels by themselves want most.
-Planned planned_once(const Program& program, const Machine& machine, KernelOptions options,
-                     const RowsOptions& rows) {
+Planned planned_once(const Program& program, const Machine& machine, KernelOptions options) {
   Planned made{program, {}, {}, 0, 0};
   options.contested = &made.contested;
   options.sparse = &made.rest.sparse;
   options.unproved = &made.rest.unproved;
   made.rest.refused = make_kernels(made.program, machine, options);
-  made.rest.combined = combine_kernels(made.program, machine, rows);
+  made.rest.combined = combine_kernels(made.program, machine);
   made.cycles = tiles_cycles(made.program, machine);
   if (options.given != nullptr) {
     made.cycles +=
@@ -50,16 +112,15 @@ int innermost_of(const Program& program, TensorId tensor) {
 }
 
 /// Each contested tensor in each of its orders, one tensor after the other.
-Planned planned(const Program& program, const Machine& machine, KernelOptions options,
-                const RowsOptions& rows = {}) {
-  Planned best = planned_once(program, machine, options, rows);
+Planned planned(const Program& program, const Machine& machine, KernelOptions options) {
+  Planned best = planned_once(program, machine, options);
   const ContestedOrders contested = best.contested;
   for (const auto& [tensor, orders] : contested) {
     InnermostDims kept = options.orders;
     for (const int innermost : orders) {
       if (innermost == innermost_of(best.program, tensor)) continue;
       options.orders[tensor] = innermost;
-      Planned other = planned_once(program, machine, options, rows);
+      Planned other = planned_once(program, machine, options);
       if (!other.better_than(best)) continue;
       best = std::move(other);
       kept = options.orders;
@@ -74,12 +135,6 @@ void take_plan_away(Program& program, TensorId result) {
     program.regions[r].graph.reset();
     program.regions[r].plan.clear();
   }
-}
-
-std::set<TensorId> results_in(const Region& region) {
-  std::set<TensorId> results;
-  for (const Statement& s : region.statements) results.insert(s.result);
-  return results;
 }
 
 /// What becomes of a chain.
@@ -108,9 +163,7 @@ class Chains {
     for (size_t c = 0; c < size(); ++c) {
       if (left_[c] == Left::given) continue;
       const Region& chain = planned_[c];
-      std::vector<TensorId> results;
-      for (const Statement& s : chain.statements) results.push_back(s.result);
-      attach_plan(made, results, chain.plan, *chain.graph);
+      attach_plan(made, results_of(chain), chain.plan, *chain.graph);
       if (left_[c] == Left::together) take_plan_away(made, result(c));
     }
     return made;
@@ -123,7 +176,10 @@ class Chains {
     const size_t first = one == 0 ? 0 : at[one - 1];
     const size_t last = one + 1 == at.size() ? all.regions.size() - 1 : at[one + 1];
     std::set<TensorId> members;
-    for (size_t r = first; r <= last; ++r) members.merge(results_in(all.regions[r]));
+    for (size_t r = first; r <= last; ++r) {
+      const std::vector<TensorId> results = results_of(all.regions[r]);
+      members.insert(results.begin(), results.end());
+    }
     return members;
   }
 
@@ -141,13 +197,12 @@ class Chains {
 
 }  // namespace
 
-PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options,
-                      const RowsOptions& rows) {
-  Planned made = planned(program, machine, options, rows);
+PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options) {
+  Planned made = planned(program, machine, options);
   Program other = program;
   std::vector<DividedProduct> divided = divide_products(other, machine, options, Divide::always);
   if (!divided.empty()) {
-    Planned parts = planned(other, machine, options, rows);
+    Planned parts = planned(other, machine, options);
     if (parts.better_than(made)) {
       made = std::move(parts);
       made.rest.divided = std::move(divided);

@@ -1,16 +1,34 @@
-// What a program has beside its chains and attentions, planned without a word: kernels, folded or
-// combined as rows, products after sparse ones. And the chains that it is faster without.
+// What a program has beside its chains and attentions: kernels, folded or combined as rows,
+// products after sparse ones, in the order that gives the fewest cycles. And the chains that it is
+// faster without.
 #pragma once
 
 #include <vector>
 
-#include "cluster/combine.h"
 #include "cluster/kernels/divide.h"
+#include "cluster/kernels/fold.h"
 #include "cluster/kernels/kernels.h"
+#include "cluster/kernels/second_product.h"
+#include "cluster/rows/rows.h"
 #include "ir/program.h"
 #include "machine/machine.h"
 
 namespace fuseflow::cluster {
+
+/// What was combined: elementwise statements folded (kernels/fold.h), runs of rows as one kernel
+/// (rows/rows.h), second products after sparse ones (kernels/second_product.h).
+struct CombinedKernels {
+  std::vector<KernelOutcome> folded;
+  std::vector<RowsOutcome> rows;
+  std::vector<KernelOutcome> second_products;
+};
+
+/// Of the program's graphs of tiles as it runs them: each from an empty L2, with a pause.
+int64_t tiles_cycles(const Program& program, const Machine& machine);
+
+/// Of a program whose regions are graphs of tiles where they can be. What is one kernel already is
+/// no longer there for another one that begins or ends within it, hence the orders.
+CombinedKernels combine_kernels(Program& program, const Machine& machine);
 
 struct PlannedRest {
   std::vector<RefusedKernel> refused;
@@ -24,8 +42,7 @@ struct PlannedRest {
 /// their own (kernels/divide.h): what takes fewer cycles stays. Where kernels would gather a tensor
 /// in another order than it has, or in several, all of them are planned with each, and the order
 /// stays with which the program takes the fewest cycles.
-PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options,
-                      const RowsOptions& rows = {});
+PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options);
 
 /// A chain that went, and the cycles of the graphs of tiles around it with it and without it.
 struct DroppedChain {

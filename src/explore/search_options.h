@@ -26,10 +26,17 @@ struct WholeSeed {
   Program program;  ///< regions have graphs, or schedules by which they are lowered
 };
 
+/// Plans of the kernels of a search: as runs of them, of which points are made, and those that have
+/// statements or copies of their own.
+struct PlannedSeeds {
+  std::vector<Seed> runs;
+  std::vector<WholeSeed> wholes;
+};
+
 /// Makes seeds of a program that is searched: as given, rewritten, or in blocks.
 struct SeedMaker {
   std::string name;  ///< says what it makes: a journal is of one
-  std::function<std::vector<Seed>(const Program& kernels)> make;
+  std::function<PlannedSeeds(const Program& kernels)> make;
 };
 
 struct SearchOptions {

@@ -27,7 +27,9 @@ Seeds all_seeds(const Program& kernels, const Machine& machine, const SearchOpti
   Seeds seeds = strategy_seeds(kernels, options.given.value_or(kernels), machine);
   seeds.runs.insert(seeds.runs.end(), given.begin(), given.end());
   if (options.planned) {
-    for (Seed& seed : options.planned->make(kernels)) seeds.runs.push_back(std::move(seed));
+    PlannedSeeds planned = options.planned->make(kernels);
+    std::move(planned.runs.begin(), planned.runs.end(), std::back_inserter(seeds.runs));
+    std::move(planned.wholes.begin(), planned.wholes.end(), std::back_inserter(seeds.wholes));
   }
   return seeds;
 }

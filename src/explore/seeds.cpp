@@ -235,7 +235,13 @@ Seed given_seed(const Program& kernels, const Program& program, const std::strin
   return seed;
 }
 
-Seed planned_seed(const Program& kernels, const Program& program, const std::string& name) {
+Seed planned_seed(const Program& kernels, Program program, const std::string& name) {
+  std::erase_if(program.regions, [&](const Region& region) {
+    return std::any_of(region.statements.begin(), region.statements.end(), [&](const Statement& s) {
+      const auto result = static_cast<size_t>(s.result);
+      return kernel_of(kernels, program.tensors[result].name) == kernels.regions.size();
+    });
+  });
   Seed seed{name, {}};
   for (const Whole& whole : wholes_of(kernels, program)) {
     if (!has_tiles(program.regions[whole.regions.front()])) continue;

@@ -31,7 +31,8 @@ Seed given_seed(const Program& kernels, const Program& program, const std::strin
 std::vector<Seed> given_runs(const Program& kernels, const std::vector<WholeSeed>& seeds);
 
 /// The regions of `program` that are planned for cores and are runs of whole kernels; all other
-/// kernels are regions of their own. Without parts if there is no such region.
-Seed planned_seed(const Program& kernels, const Program& program, const std::string& name);
+/// kernels are regions of their own, also those of which a part is a statement that they have not.
+/// Without parts if there is no such region.
+Seed planned_seed(const Program& kernels, Program program, const std::string& name);
 
 }  // namespace fuseflow

@@ -129,7 +129,10 @@ void compare_whole(SearchResult& result, const WholeSeed& seed, const Machine& m
         seed.name, machine.name));
     return;
   }
-  const bool cuts = late && result.objective == Objective::cycles && result.best.cycles > 0;
+  // What is known so far may have streams that are free.
+  const bool unfair = !machine.has_streams && result.program && has_streams(*result.program);
+  const bool cuts =
+      late && !unfair && result.objective == Objective::cycles && result.best.cycles > 0;
   const auto most = cuts ? static_cast<int64_t>(result.best.cycles) : 0;
   const WholeRun run = run_whole(seed.program, machine, threads, most);
   if (run.finish == Finish::cancelled) return;
@@ -142,7 +145,8 @@ void compare_whole(SearchResult& result, const WholeSeed& seed, const Machine& m
   }
   const double cost = cost_of(result.objective, run.amounts);
   note_total(result, seed.name, cost, false);
-  if (result.best.cycles > 0 && cost >= cost_of(result.objective, result.best)) return;
+  const bool known = result.best.cycles > 0 && !unfair;
+  if (known && cost >= cost_of(result.objective, result.best)) return;
   result.best = run.amounts;
   result.program = seed.program;
   result.program->strategy = "explore";

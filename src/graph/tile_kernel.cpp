@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "graph/tiles.h"
-
 namespace fuseflow {
 
 bool is_tile_kernel(const Graph& graph) {
@@ -282,15 +280,6 @@ int shares_of(const Graph& graph, StreamId stream) {
 
 int64_t core_elements(const Graph& graph, StreamId stream) {
   return tile_elements(graph, stream) / shares_of(graph, stream);
-}
-
-std::array<bool, kKernelDims> varies_along(const Graph& graph, const Node& load) {
-  std::array<bool, kKernelDims> varies{};
-  for (const int dim : graph.streams[static_cast<size_t>(load.outputs[0])].block) {
-    if (dim < kKernelDims) varies[static_cast<size_t>(dim)] = true;  // l is one tile
-  }
-  if (reads_along(graph, load, kKernelG)) varies[kKernelG] = true;
-  return varies;
 }
 
 }  // namespace fuseflow

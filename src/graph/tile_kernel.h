@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/tiles.h"
 
 namespace fuseflow {
 
@@ -131,9 +131,5 @@ int shared_dim(const Graph& graph);
 int shares_of(const Graph& graph, StreamId stream);
 /// Elements of a tile that a core has.
 int64_t core_elements(const Graph& graph, StreamId stream);
-
-/// Do the tiles of a load differ along a dimension? They do along those of its stream, and along g
-/// where a subscript has a digit of it.
-std::array<bool, kKernelDims> varies_along(const Graph& graph, const Node& load);
 
 }  // namespace fuseflow

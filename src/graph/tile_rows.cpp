@@ -4,8 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "graph/tiles.h"
-
 namespace fuseflow {
 namespace {
 
@@ -127,11 +125,11 @@ void give_buffers(const Graph& graph, RowsShape& shape) {
   for (const NodeId n : shape.loads) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
     const std::vector<int>& dims = dims_of_stream(graph, load.outputs[0]);
-    RowsBufferSize wanted{std::min(load.capacity, rows_load_tiles(graph, load)), 1,
+    RowsBufferSize wanted{std::min(load.capacity, load_tiles(graph, load)), 1,
                           moved_bytes(graph, load), false};
     for (const int dim : dims) wanted.elements *= graph.indices[static_cast<size_t>(dim)].block;
     wanted.shared =
-        dims.size() == 2 && dims[0] >= kRowsWidths && wanted.copies < rows_load_tiles(graph, load);
+        dims.size() == 2 && dims[0] >= kRowsWidths && wanted.copies < load_tiles(graph, load);
     size_t buffer = 0;
     const auto same = [&](const RowsBufferSize& other) {
       return wanted.shared && other.shared && other.elements == wanted.elements &&
@@ -176,21 +174,6 @@ RowsCluster rows_cluster(const Graph& graph) {
 
 int64_t rows_tiles(const Graph& graph) {
   return graph.indices[kRowsM].extent * graph.indices[kRowsG].extent;
-}
-
-std::vector<bool> rows_varies_along(const Graph& graph, const Node& load) {
-  std::vector<bool> varies(graph.indices.size(), false);
-  for (const int dim : dims_of_stream(graph, load.outputs[0]))
-    varies[static_cast<size_t>(dim)] = true;
-  if (reads_along(graph, load, kRowsG)) varies[kRowsG] = true;
-  return varies;
-}
-
-int64_t rows_load_tiles(const Graph& graph, const Node& load) {
-  const std::vector<bool> varies = rows_varies_along(graph, load);
-  int64_t tiles = 1;
-  for (size_t d = 0; d < varies.size(); ++d) tiles *= varies[d] ? graph.indices[d].extent : 1;
-  return tiles;
 }
 
 }  // namespace fuseflow

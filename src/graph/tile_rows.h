@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/tiles.h"
 
 namespace fuseflow {
 
@@ -64,12 +64,5 @@ RowsCluster rows_cluster(const Graph& graph);
 
 /// Tiles of rows of all elements of the batch.
 int64_t rows_tiles(const Graph& graph);
-
-/// By dimension: do the tiles of a load differ along it? Along g where a subscript has a digit of
-/// it.
-std::vector<bool> rows_varies_along(const Graph& graph, const Node& load);
-
-/// Tiles of a load, each once.
-int64_t rows_load_tiles(const Graph& graph, const Node& load);
 
 }  // namespace fuseflow

@@ -31,6 +31,26 @@ bool reads_along(const Graph& graph, const Node& node, int dim) {
   return false;
 }
 
+std::vector<bool> varies_along(const Graph& graph, const Node& load) {
+  std::vector<bool> varies(graph.indices.size(), false);
+  for (const int dim : graph.streams[static_cast<size_t>(load.outputs[0])].block) {
+    varies[static_cast<size_t>(dim)] = true;
+  }
+  const int batch = is_tile_rows(graph) ? int{kRowsG} : int{kKernelG};
+  if (reads_along(graph, load, batch)) varies[static_cast<size_t>(batch)] = true;
+  return varies;
+}
+
+int64_t load_tiles(const Graph& graph, const Node& load) {
+  const std::vector<bool> varies = varies_along(graph, load);
+  int64_t tiles = 1;
+  for (size_t d = 0; d < varies.size(); ++d) {
+    if (!varies[d]) continue;
+    if (__builtin_mul_overflow(tiles, graph.indices[d].extent, &tiles)) return INT64_MAX;
+  }
+  return tiles;
+}
+
 namespace {
 
 using Dims = std::vector<int>;

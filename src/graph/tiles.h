@@ -61,6 +61,12 @@ int first_digit(const Graph& graph, int dim);
 /// Whether the subscripts of a node of any graph of tiles read along a dimension.
 bool reads_along(const Graph& graph, const Node& node, int dim);
 
+/// Of a kernel of one loop or of rows, by dimension: do the tiles of a load differ along it? They
+/// do along those of its stream, and along the batch where a subscript has a digit of it.
+std::vector<bool> varies_along(const Graph& graph, const Node& load);
+/// ... and the tiles that it has, each once; 2^63-1 where these are more.
+int64_t load_tiles(const Graph& graph, const Node& load);
+
 /// Position of a temporal loop, 0 outermost; -1 when the dimension is spread over clusters.
 int tile_loop_depth(const TileMapping& tiles, Dim dim);
 

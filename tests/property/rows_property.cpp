@@ -185,7 +185,8 @@ std::string check(uint64_t seed, Seen& seen) {
     members.push_back(s.result);
   }
   std::string why;
-  const std::optional<cluster::RowsForm> form = cluster::rows_form(program, statements, why);
+  const std::optional<cluster::RowsForm> form =
+      cluster::rows_form(cluster::StatementTable(program), statements, why);
   if (!form) {
     ++seen.refused;
     return "";

@@ -163,7 +163,7 @@ TEST(ElementBytes, OfAKernelOfRows) {
   ASSERT_EQ(outcomes[0].kind, RowsOutcome::Kind::taken) << outcomes[0].why;
   const Graph& graph = *program.regions.back().graph;
   EXPECT_EQ(graph.tiles->element_bytes, 2);
-  const CompulsoryBytes least = compulsory_rows_bytes(graph);
+  const CompulsoryBytes least = compulsory_kernel_bytes(graph);
   EXPECT_EQ(least.loaded, 64 * 32 * 2 + 32 * 32 * 1 + 32 * 32 * 2 + 32 * 4);
   EXPECT_EQ(least.stored, 64 * 32 * 4);
   const RowsShape shape = rows_shape(graph);

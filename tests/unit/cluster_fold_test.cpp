@@ -9,10 +9,9 @@
 #include "cluster/chain/lower_plan.h"
 #include "cluster/chain/measure.h"
 #include "cluster/chain/recognize.h"
-#include "cluster/combine.h"
 #include "cluster/kernels/fold.h"
 #include "cluster/kernels/kernels.h"
-#include "cluster/planned_program.h"
+#include "cluster/plan.h"
 #include "cluster/rest.h"
 #include "cluster_program.h"
 #include "ir/print.h"
@@ -49,7 +48,7 @@ int64_t cycles_of(const Program& program, const Machine& machine) {
 /// The kernels of a program, folded.
 struct Folded {
   Program program;
-  std::vector<FoldOutcome> outcomes;
+  std::vector<KernelOutcome> outcomes;
   int64_t apart = 0;
 };
 
@@ -68,8 +67,8 @@ TEST(FoldKernels, ALayerOfThreeStatementsIsOneKernel) {
       fold({kProduct, "%d[i, j] = relu(%c[i, j] + %b[j])", "%y[i, j] = %d[i, j] + %r[i, j]"}, 128,
            96, 160);
   ASSERT_EQ(folded.outcomes.size(), 1U);
-  const FoldOutcome& outcome = folded.outcomes[0];
-  EXPECT_TRUE(outcome.taken);
+  const KernelOutcome& outcome = folded.outcomes[0];
+  EXPECT_TRUE(outcome.taken());
   EXPECT_EQ(outcome.members.size(), 3U);
   EXPECT_EQ(outcome.apart.kernels, 3);
   EXPECT_LE(outcome.apart.total.cycles, folded.apart);  // there with what the L2 still holds
@@ -218,8 +217,9 @@ TEST(FoldKernels, RandomLayersAreRightAndNeverSlower) {
     const Program given = parse(
         layer(draw.among(1, 150), draw.among(1, 90), draw.among(1, 150), drawn_statements(draw)));
     SCOPED_TRACE(print_program(given));
-    const Program apart = kernels_apart(given, {}, machine);
-    const Program planned = planned_program(given, {}, machine, {}, 1);
+    PlanListener unheard;
+    const Program apart = plan(given, machine, {.strategy = PlanStrategy::none}, unheard);
+    const Program planned = plan(given, machine, {}, unheard);
     EXPECT_LE(cycles_of(planned, machine), cycles_of(apart, machine));
     expect_right_and_read_again(planned, machine);
   }

@@ -9,7 +9,6 @@
 #include <random>
 #include <set>
 
-#include "cluster/combine.h"
 #include "cluster/kernels/apart.h"
 #include "cluster/kernels/gathered.h"
 #include "cluster/kernels/kernels.h"

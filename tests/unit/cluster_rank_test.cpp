@@ -375,7 +375,7 @@ TEST(Rank, KernelsOfRows) {
       std::vector<const Statement*> statements;
       for (const Region& region : program.regions) statements.push_back(&region.statements[0]);
       std::string why;
-      const auto form = rows_form(program, statements, why);
+      const auto form = rows_form(StatementTable(program), statements, why);
       ASSERT_TRUE(form) << why;
       Fewest fewest(machine);
       look_at_all_rows(*form, machine, fewest);

@@ -21,7 +21,7 @@ std::optional<RowsForm> form_of(const Program& program, std::string& why) {
   for (const Region& region : program.regions) {
     for (const Statement& s : region.statements) statements.push_back(&s);
   }
-  return rows_form(program, statements, why);
+  return rows_form(StatementTable(program), statements, why);
 }
 
 RowsForm form_of(const std::string& text) {
@@ -183,7 +183,7 @@ TEST(Rows, PlannedWhereItIsFaster) {
   const std::vector<RowsOutcome> outcomes = plan_rows(program, machine);
   ASSERT_EQ(outcomes.size(), 1U);
   EXPECT_EQ(outcomes[0].kind, RowsOutcome::Kind::taken);
-  EXPECT_LT(outcomes[0].fused.cycles, outcomes[0].given.total.cycles);
+  EXPECT_LT(outcomes[0].fused.cycles, outcomes[0].apart.total.cycles);
   ASSERT_EQ(program.regions.size(), 1U);
   EXPECT_EQ(time_tiles(*program.regions[0].graph, machine).cycles, outcomes[0].fused.cycles);
 }

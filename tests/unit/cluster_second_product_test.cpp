@@ -329,8 +329,8 @@ TEST(SecondProducts, BothOperandsAreOneTensor) {
                 "region @c { %c[i, j] = sum(k) %a[i, k] * " +
                 std::string(second) + " }\nregion @y { %y[i, l] = sum(j) %c[i, j] * %w[j, l] }\n");
       make_kernels(program, machine, {.reorder_operands = true});
-      for (const SecondProductOutcome& o : plan_second_products(program, machine)) {
-        taken += o.taken ? 1 : 0;
+      for (const KernelOutcome& o : plan_second_products(program, machine)) {
+        taken += o.taken() ? 1 : 0;
       }
       expect_right(program, machine);
     }
@@ -361,9 +361,9 @@ TEST(SecondProducts, AreTakenWhereTheyAreFaster) {
   const Machine machine = load_machine("h100", {});
   Program program = made("temp", machine);
   const int64_t before = cycles(program, machine);
-  std::vector<SecondProductOutcome> outcomes = plan_second_products(program, machine);
+  std::vector<KernelOutcome> outcomes = plan_second_products(program, machine);
   ASSERT_EQ(outcomes.size(), 1U);
-  EXPECT_TRUE(outcomes[0].taken);
+  EXPECT_TRUE(outcomes[0].taken());
   EXPECT_EQ(program.regions.size(), 1U);
   EXPECT_EQ(outcomes[0].apart.kernels, 3);
   EXPECT_LE(outcomes[0].apart.total.cycles, before);  // an L2 holds what those before left
@@ -383,8 +383,8 @@ TEST(SecondProducts, AreTakenWhereTheyAreFaster) {
       "h100", {"reconfiguration_cycles=0", "core.count=1024", "core.matrix_flops_per_cycle=8"});
   program = made("temp", small);
   const std::string printed = print_program(program);
-  for (const SecondProductOutcome& o : plan_second_products(program, small)) {
-    EXPECT_EQ(o.taken, o.fused.cycles < o.apart.total.cycles);
+  for (const KernelOutcome& o : plan_second_products(program, small)) {
+    EXPECT_EQ(o.taken(), o.fused.cycles < o.apart.total.cycles);
   }
   expect_right(program, small);
 }

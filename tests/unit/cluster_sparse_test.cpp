@@ -4,7 +4,7 @@
 
 #include "cluster/kernels/kernels.h"
 #include "cluster/kernels/present_tiles.h"
-#include "cluster/planned_program.h"
+#include "cluster/plan.h"
 #include "cluster_program.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -354,8 +354,10 @@ TEST(SparseKernels, AChainOfThemIsPlannedWhereItIsFaster) {
               "\nregion @h { %h[i, j] = sum(k) %x[i, k] * %w[k, j] }\n"
               "region @a { %a[i, j] = relu(%h[i, j]) }\n"
               "region @y { %y[i, j] = sum(k) %a[i, k] * %v[k, j] }\n");
+    PlanListener unheard;
     const Program made =
-        planned_program(program, given_formats(program), machine, {.operations = 1 << 14}, 1);
+        plan(program, machine, {.given = given_formats(program), .effort = {.operations = 1 << 14}},
+             unheard);
     expect_right(made, machine);
     return std::count_if(made.regions.begin(), made.regions.end(), [](const Region& region) {
       const std::string kind = region.plan.empty() ? "" : region.plan[0].second;

@@ -5,173 +5,113 @@
 #include <array>
 
 #include "cluster/chain/recognize.h"
+#include "cluster/common/tile_graph.h"
 #include "ir/parse.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {
 namespace {
 
-const std::vector<int> kMk{0, 2}, kKn{2, 1}, kMn{0, 1}, kNl{1, 3}, kMl{0, 3}, kOnlyN{1}, kOnlyL{3};
+const TileDims kMk{0, 2}, kKn{2, 1}, kMn{0, 1}, kNl{1, 3}, kMl{0, 3}, kOnlyN{1}, kOnlyL{3};
 
-class PlanLowering {
+class PlanLowering : private TileGraphBuilder {
  public:
   PlanLowering(const ChainForm& form, const Chain& chain, const Plan& plan,
                const Analysis& analysis)
-      : form_(form), chain_(chain), plan_(plan), analysis_(analysis) {}
+      : TileGraphBuilder(digits_of_loops(form.digits)),
+        form_(form),
+        chain_(chain),
+        plan_(plan),
+        analysis_(analysis) {}
 
   Graph run() {
     dimensions();
-    const std::vector<StreamId> products = first_products();
-    const StreamId c = maps(form_.first, products, kMn);
-    const StreamId held = hold(c);
-    const StreamId e = second_product(held);
-    const StreamId y = maps(form_.last, {e}, kMl);
-    Node store = node(NodeKind::tile_store, {y});
-    store.tensor = form_.store.tensor;
-    store.tile.subscripts = numbered(form_.store.subscripts);
-    graph_.nodes.push_back(std::move(store));
-    name_streams(graph_);
+    const Input c = maps(form_.first, first_products(), kMn);
+    const Input e = second_product(hold(c));
+    store(form_.store.tensor, form_.store.subscripts, maps(form_.last, {e}, kMl));
     set_moved_bytes(graph_, form_.element_bytes);
-    return std::move(graph_);
+    return take();
   }
 
  private:
-  /// Digits are numbered dimension after dimension in the graph.
   void dimensions() {
-    number_.assign(form_.digits.size(), -1);
-    int next = 0;
     for (const Dim dim : kAllDims) {
-      GraphIndex index;
-      index.name = std::string(1, static_cast<char>(letter_of(dim) - 'A' + 'a'));
-      index.block = plan_.tile[dim];
-      index.extent = chain_.size[dim] / index.block;
-      index.size = 1;
-      index.tiling.cluster = static_cast<int>(plan_.shape.along(dim));
-      for (size_t d = 0; d < form_.digits.size(); ++d) {
-        if (form_.digits[d].dim != dim) continue;
-        number_[d] = next++;
-        index.tiling.digits.push_back({form_.digits[d].name, form_.digits[d].extent});
-        index.size *= form_.digits[d].extent;
-      }
-      if (index.tiling.digits.empty()) {
-        index.tiling.digits.push_back({fmt::format("one_{}", index.name), 1});
-        ++next;
-      }
-      graph_.indices.push_back(std::move(index));
+      const std::string name(1, static_cast<char>(letter_of(dim) - 'A' + 'a'));
+      GraphIndex& index = dimension(
+          name, loops_that(form_.digits, [&](const FormDigit& d) { return d.dim == dim; }),
+          plan_.tile[dim], static_cast<int>(plan_.shape.along(dim)));
+      index.extent = chain_.size[dim] / index.block;  // padded
     }
-    TileMapping tiles;
     for (int depth = 0; depth < plan_.schedule.loops(); ++depth) {
-      tiles.loops.push_back(plan_.schedule.loop(depth));
+      graph_.tiles->loops.push_back(plan_.schedule.loop(depth));
     }
-    tiles.way = plan_.way;
-    tiles.element_bytes = chain_.bytes.work();
-    graph_.tiles = std::move(tiles);
+    graph_.tiles->way = plan_.way;
+    graph_.tiles->element_bytes = chain_.bytes.work();
   }
 
-  std::vector<TileSubscript> numbered(std::vector<TileSubscript> subscripts) const {
-    for (TileSubscript& subscript : subscripts) {
-      for (auto& [digit, factor] : subscript.terms) digit = number_[static_cast<size_t>(digit)];
-    }
-    return subscripts;
-  }
-
-  static Node node(NodeKind kind, const std::vector<StreamId>& inputs) {
+  static Node node(NodeKind kind, std::vector<Input> inputs) {
     Node result;
     result.kind = kind;
-    for (const StreamId stream : inputs) result.inputs.push_back({stream, 0});
+    result.inputs = std::move(inputs);
     return result;
   }
 
-  /// Adds a node that gives one stream.
-  StreamId add(Node given, const std::vector<int>& dims, std::string name) {
-    Stream stream;
-    stream.name = std::move(name);
-    stream.indices = stream.block = dims;
-    stream.producer = static_cast<NodeId>(graph_.nodes.size());
-    stream.port = static_cast<int>(given.outputs.size());
-    const auto id = static_cast<StreamId>(graph_.streams.size());
-    given.outputs.push_back(id);
-    graph_.streams.push_back(std::move(stream));
-    graph_.nodes.push_back(std::move(given));
-    return id;
+  Input operand(const FormAccess& access, const TileDims& dims, const char* name) {
+    return load(access.tensor, access.subscripts, dims, analysis_.capacity.stages, name);
   }
 
-  StreamId load(const FormAccess& access, const std::vector<int>& dims, std::string name,
-                bool operand, int branch = -1) {
-    Node result = node(NodeKind::tile_load, {});
-    result.tensor = access.tensor;
-    result.tile.subscripts = numbered(access.subscripts);
-    result.capacity = operand ? analysis_.capacity.stages : 0;
-    result.tile.branch = branch;
-    return add(std::move(result), dims, std::move(name));
-  }
-
-  std::vector<StreamId> first_products() {
+  std::vector<Input> first_products() {
     const bool split = plan_.way == GatedWay::split;
-    const StreamId a = load(form_.a, kMk, "a", true);
-    std::vector<StreamId> products;
+    const Input a = operand(form_.a, kMk, "a");
+    std::vector<Input> products;
     for (size_t branch = 0; branch < form_.b.size(); ++branch) {
       const int only = split ? static_cast<int>(branch) : -1;
-      const StreamId b = load(form_.b[branch], kKn, "b", true, only);
+      const Input b = operand(form_.b[branch], kKn, "b");
+      graph_.nodes.back().tile.branch = only;
       Node product = node(NodeKind::tile_multiply, {a, b});
       product.tile.branch = only;
       products.push_back(add(std::move(product), kMn, "c_part"));
     }
     if (plan_.shape.k == 1) return products;
-    Node exchange = node(NodeKind::exchange, products);
-    std::vector<StreamId> sums;
-    for (size_t i = 0; i < products.size(); ++i) {
-      Stream stream;
-      stream.name = "c_sum";
-      stream.indices = stream.block = kMn;
-      stream.producer = static_cast<NodeId>(graph_.nodes.size());
-      stream.port = static_cast<int>(i);
-      sums.push_back(static_cast<StreamId>(graph_.streams.size()));
-      exchange.outputs.push_back(sums.back());
-      graph_.streams.push_back(std::move(stream));
-    }
-    graph_.nodes.push_back(std::move(exchange));
+    std::vector<Input> sums{add(node(NodeKind::exchange, products), kMn, "c_sum")};
+    while (sums.size() < products.size()) sums.push_back(add_output(kMn, "c_sum"));
     return sums;
   }
 
-  /// The elementwise work of `nodes` on products; its last stream.
-  StreamId maps(const std::vector<FormNode>& nodes, const std::vector<StreamId>& products,
-                const std::vector<int>& dims) {
+  /// The elementwise work of `nodes` on products; what its last node gives.
+  Input maps(const std::vector<FormNode>& nodes, const std::vector<Input>& products,
+             const TileDims& dims) {
     std::vector<Input> made(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
       const FormNode& at = nodes[i];
       switch (at.kind) {
         case FormNode::Kind::product:
-          made[i].stream = products[static_cast<size_t>(at.product)];
+          made[i] = products[static_cast<size_t>(at.product)];
           break;
         case FormNode::Kind::constant:
           made[i].immediate = at.constant;
           break;
         case FormNode::Kind::load:
-          made[i].stream = load(at.access, load_dims(at, dims), "v", false);
+          made[i] = load(at.access.tensor, at.access.subscripts, load_dims(at, dims), 0, "v");
           break;
         case FormNode::Kind::map: {
-          Node map;
-          map.kind = NodeKind::map;
-          map.op = at.op;
-          for (const int32_t child : at.children) {
-            map.inputs.push_back(made[static_cast<size_t>(child)]);
-          }
-          made[i].stream = add(std::move(map), dims, dims == kMn ? "c" : "y");
+          std::vector<Input> taken;
+          for (const int32_t child : at.children) taken.push_back(made[static_cast<size_t>(child)]);
+          made[i] = map(at.op, std::move(taken), dims, dims == kMn ? "c" : "y");
           break;
         }
       }
     }
-    return made.back().stream;
+    return made.back();
   }
 
   /// A vector over the columns, or a tensor of the result's size.
-  static const std::vector<int>& load_dims(const FormNode& load, const std::vector<int>& dims) {
+  static const TileDims& load_dims(const FormNode& load, const TileDims& dims) {
     if (load.of_size_e) return kMl;
     return dims == kMn ? kOnlyN : kOnlyL;
   }
 
-  StreamId hold(StreamId c) {
+  Input hold(Input c) {
     if (plan_.shape.k > 1) c = add(node(NodeKind::gather, {c}), kMn, "c_all");
     Node hold = node(NodeKind::tile_hold, {c});
     const Placement& held = analysis_.capacity.c;
@@ -179,14 +119,14 @@ class PlanLowering {
     return add(std::move(hold), kMn, "c_held");
   }
 
-  StreamId second_product(StreamId c) {
+  Input second_product(Input c) {
     if (plan_.shape.shuffle() > 1) c = add(node(NodeKind::shuffle, {c}), kMn, "c_slice");
-    const StreamId d = load(form_.d, kNl, "d", true);
+    const Input d = operand(form_.d, kNl, "d");
     Node product = node(NodeKind::tile_multiply, {c, d});
     product.capacity = analysis_.capacity.e_accumulators;
     const Placement& held = analysis_.capacity.e;
     product.tile.held = {held.registers, held.scratchpad, held.links, held.global};
-    StreamId e = add(std::move(product), kMl, "e_part");
+    Input e = add(std::move(product), kMl, "e_part");
     if (plan_.shape.reduce() > 1) e = add(node(NodeKind::reduce_scatter, {e}), kMl, "e_sum");
     return e;
   }
@@ -195,8 +135,6 @@ class PlanLowering {
   const Chain& chain_;
   const Plan& plan_;
   const Analysis& analysis_;
-  Graph graph_;
-  std::vector<int> number_;  ///< of the form's digits in the graph
 };
 
 /// Writes the text of a chain's program.

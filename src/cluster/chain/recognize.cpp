@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cluster/chain/form_builder.h"
+#include "cluster/common/statement_table.h"
 #include "ir/names.h"
 
 namespace fuseflow::cluster {
@@ -16,14 +17,13 @@ namespace {
 class Finder {
  public:
   explicit Finder(const Program& program)
-      : program_(program), builder_(program, [this](TensorId t) { return inner_statement(t); }) {
+      : program_(program),
+        statements_(program),
+        builder_(program, [this](TensorId t) { return inner_statement(t); }) {
     for (const Region& region : program.regions) {
       for (const Statement& statement : region.statements) {
         if (!region.graph) defined_[statement.result] = &statement;
         position_.emplace(statement.result, position_.size());
-        for (const Expr& node : statement.nodes) {
-          if (node.kind == Expr::Kind::access) users_[node.tensor].insert(statement.result);
-        }
       }
     }
   }
@@ -57,10 +57,7 @@ class Finder {
   }
 
   std::optional<FoundChain> chain_ending_at(const Statement& e) {
-    const auto reduces = [](const Expr& node) { return node.kind == Expr::Kind::reduce; };
-    if (taken_.count(e.result) != 0 || !std::any_of(e.nodes.begin(), e.nodes.end(), reduces)) {
-      return std::nullopt;
-    }
+    if (taken_.count(e.result) != 0 || !reduces(e)) return std::nullopt;
     std::vector<const Statement*> tail = tail_of(e);
     std::optional<FoundChain> found = longest(e, tail);
     while (found && found->shorter.empty() && !found->chain.sums_alone() && !tail.empty()) {
@@ -125,9 +122,8 @@ class Finder {
     std::vector<const Statement*> tail;
     std::vector<TensorId> read{e.result};
     for (size_t next = 0; next < read.size() && tail.size() < kMostStatements; ++next) {
-      const auto users = users_.find(read[next]);
-      if (inner_statement(read[next]) == nullptr || users == users_.end()) continue;
-      for (const TensorId user : users->second) {
+      if (inner_statement(read[next]) == nullptr) continue;
+      for (const TensorId user : statements_.readers(read[next])) {
         const auto reader = defined_.find(user);
         const bool known = std::find(read.begin(), read.end(), user) != read.end();
         if (known || reader == defined_.end() || taken_.count(user) != 0) continue;
@@ -146,10 +142,7 @@ class Finder {
   std::string why_not(const BuiltForm& built) const {
     for (const TensorId tensor : built.members) {
       if (tensor == built.form.store.tensor) continue;
-      const auto users = users_.find(tensor);
-      const auto inside = [&](TensorId user) { return built.members.count(user) != 0; };
-      if (users == users_.end() ||
-          !std::all_of(users->second.begin(), users->second.end(), inside)) {
+      if (statements_.readers(tensor).empty() || statements_.read_beside(tensor, built.members)) {
         return fmt::format("%{} would be kept on chip, but others read it, too",
                            quote_if_needed(program_.tensors[static_cast<size_t>(tensor)].name));
       }
@@ -217,10 +210,10 @@ class Finder {
   }
 
   const Program& program_;
+  const StatementTable statements_;
   FormBuilder builder_;
   std::map<TensorId, const Statement*> defined_;
   std::map<TensorId, size_t> position_;  ///< of statements in the program, by result
-  std::map<TensorId, std::set<TensorId>> users_;
   std::set<TensorId> taken_;
   std::vector<RefusedChain> refused_;
 };

@@ -25,27 +25,46 @@ const Statement* StatementTable::of(TensorId tensor) const {
   return temporary ? defining(tensor) : nullptr;
 }
 
+const std::set<TensorId>& StatementTable::readers(TensorId tensor) const {
+  static const std::set<TensorId> nobody;
+  const auto users = users_.find(tensor);
+  return users == users_.end() ? nobody : users->second;
+}
+
+bool StatementTable::read_beside(TensorId tensor, const std::set<TensorId>& members) const {
+  const std::set<TensorId>& users = readers(tensor);
+  return !std::includes(members.begin(), members.end(), users.begin(), users.end());
+}
+
 bool StatementTable::unread(TensorId tensor) const {
-  return of(tensor) != nullptr && users_.count(tensor) == 0;
+  return of(tensor) != nullptr && readers(tensor).empty();
 }
 
 bool StatementTable::read_only_by(TensorId tensor, const std::set<TensorId>& members) const {
-  const auto users = users_.find(tensor);
-  return users == users_.end() ||
-         std::all_of(users->second.begin(), users->second.end(),
+  const std::set<TensorId>& users = readers(tensor);
+  return std::all_of(users.begin(), users.end(),
                      [&](TensorId user) { return members.count(user) != 0 || unread(user); });
 }
 
 std::set<TensorId> StatementTable::unread_beside(const std::set<TensorId>& members) const {
   std::set<TensorId> found;
   for (const TensorId member : members) {
-    const auto users = users_.find(member);
-    if (users == users_.end()) continue;
-    for (const TensorId user : users->second) {
+    for (const TensorId user : readers(member)) {
       if (unread(user)) found.insert(user);
     }
   }
   return found;
+}
+
+bool reduces(const Statement& statement) {
+  return std::any_of(statement.nodes.begin(), statement.nodes.end(),
+                     [](const Expr& node) { return node.kind == Expr::Kind::reduce; });
+}
+
+std::vector<TensorId> results_of(const Region& region) {
+  std::vector<TensorId> results;
+  for (const Statement& s : region.statements) results.push_back(s.result);
+  return results;
 }
 
 }  // namespace fuseflow::cluster

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <set>
+#include <vector>
 
 #include "ir/program.h"
 
@@ -17,6 +18,10 @@ class StatementTable {
   const Statement* defining(TensorId tensor) const;
   /// ... of a temporary, which may stay on the core; else null.
   const Statement* of(TensorId tensor) const;
+  /// Results of the statements that read it.
+  const std::set<TensorId>& readers(TensorId tensor) const;
+  /// Does another statement than that of one of `members` read it?
+  bool read_beside(TensorId tensor, const std::set<TensorId>& members) const;
   /// Every statement that reads it is one of `members`, or gives a temporary that nothing reads
   /// (as those that only state an assumption).
   bool read_only_by(TensorId tensor, const std::set<TensorId>& members) const;
@@ -29,5 +34,10 @@ class StatementTable {
   std::map<TensorId, const Statement*> defined_;
   std::map<TensorId, std::set<TensorId>> users_;
 };
+
+bool reduces(const Statement& statement);
+
+/// What the statements of a region compute, in their order.
+std::vector<TensorId> results_of(const Region& region);
 
 }  // namespace fuseflow::cluster

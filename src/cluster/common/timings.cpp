@@ -26,8 +26,7 @@ std::vector<TileKey> tiles_of(const Graph& graph, NodeId n) {
     return keys;
   }
   if (is_tile_rows(graph)) {
-    for (int64_t tile = 0; tile < rows_load_tiles(graph, load); ++tile)
-      keys.push_back({n, tile, 0});
+    for (int64_t tile = 0; tile < load_tiles(graph, load); ++tile) keys.push_back({n, tile, 0});
     return keys;
   }
   const TileGeometry geometry = tile_geometry(graph);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cluster/common/attach_plan.h"
+#include "cluster/common/statement_table.h"
 #include "cluster/kernels/apart.h"
 #include "rewrite/rewrite.h"
 
@@ -62,13 +63,6 @@ std::optional<DividedProduct> divide_product(Program& program, TensorId result,
   }
   program = std::move(other);
   return divided;
-}
-
-/// The results of a region's statements.
-std::vector<TensorId> results_of(const Region& region) {
-  std::vector<TensorId> results;
-  for (const Statement& s : region.statements) results.push_back(s.result);
-  return results;
 }
 
 const Statement& statement_of(const Region& region, TensorId result) {

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "cluster/common/attach_plan.h"
 #include "cluster/kernels/groups.h"
 #include "cluster/kernels/kernels.h"
 #include "graph/tile_kernel.h"
@@ -32,13 +31,6 @@ Program gathered_kernels(const Program& program) {
   return part;
 }
 
-std::vector<TensorId> results_of(const std::vector<const Statement*>& statements) {
-  std::vector<TensorId> results;
-  results.reserve(statements.size());
-  for (const Statement* s : statements) results.push_back(s->result);
-  return results;
-}
-
 /// The group as a region by itself, with the graph of its fastest kernel; nothing where no tiles
 /// of it fit.
 std::optional<Region> one_kernel(const Program& program, const KernelGroup& group,
@@ -57,11 +49,14 @@ std::optional<Region> one_kernel(const Program& program, const KernelGroup& grou
 
 }  // namespace
 
-std::vector<FoldOutcome> fold_kernels(Program& program, const Machine& machine) {
+std::vector<KernelOutcome> fold_kernels(Program& program, const Machine& machine) {
   const Program part = gathered_kernels(program);
-  std::vector<FoldOutcome> outcomes;
+  std::vector<KernelOutcome> outcomes;
   for (const KernelGroup& group : kernel_groups(part, 0, true)) {
-    FoldOutcome outcome{group.root->result, results_of(group.members), {}, {}, false};
+    KernelOutcome outcome;
+    outcome.kind = KernelOutcome::Kind::slower;
+    outcome.result = group.root->result;
+    for (const Statement* s : group.members) outcome.members.push_back(s->result);
     const std::vector<size_t> regions = regions_of(program, outcome.members);
     if (regions.size() < 2) continue;
     std::optional<Region> folded = one_kernel(program, group, machine);
@@ -71,9 +66,9 @@ std::vector<FoldOutcome> fold_kernels(Program& program, const Machine& machine) 
     fused.run(*folded->graph);
     outcome.apart = apart.apart();
     outcome.fused = fused.apart().total;
-    outcome.taken =
-        outcome.fused.cycles < outcome.apart.total.cycles &&
-        attach_plan(program, outcome.members, folded->plan, std::move(*folded->graph), true);
+    if (outcome.fused.cycles < outcome.apart.total.cycles) {
+      outcome.put_in(program, folded->plan, std::move(*folded->graph), true);
+    }
     outcomes.push_back(std::move(outcome));
   }
   return outcomes;

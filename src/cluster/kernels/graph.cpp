@@ -4,15 +4,24 @@
 
 #include "cluster/kernels/form.h"
 #include "cluster/kernels/present_tiles.h"
-#include "support/ceil_div.h"
-#include "support/text.h"
 
 namespace fuseflow::cluster {
 
 KernelGraphBuilder::KernelGraphBuilder(const KernelTerms& terms, const KernelSizes& block,
                                        int64_t copies)
-    : terms_(terms), copies_(copies), made_(terms.terms.size()), made_dims_(terms.terms.size()) {
-  dimensions(block);
+    : TileGraphBuilder(digits_of_loops(terms.digits)),
+      terms_(terms),
+      copies_(copies),
+      made_(terms.terms.size()),
+      made_dims_(terms.terms.size()) {
+  const auto add_dimension = [&](int dim, int64_t size) {
+    dimension(std::string(1, "mnkgl"[dim]),
+              loops_that(terms.digits, [&](const KernelDigit& d) { return d.dim == dim; }), size);
+  };
+  for (int dim = 0; dim < kKernelDims; ++dim) add_dimension(dim, block[static_cast<size_t>(dim)]);
+  int64_t inner = 1;
+  for (const KernelDigit& digit : terms.digits) inner *= digit.dim == kKernelL ? digit.extent : 1;
+  if (terms.one_tile_l) add_dimension(kKernelL, inner);
 }
 
 Input KernelGraphBuilder::give(int32_t t, const TileDims& dims) {
@@ -20,7 +29,7 @@ Input KernelGraphBuilder::give(int32_t t, const TileDims& dims) {
   if (made) return *made;
   const KernelTerm& at = term(t);
   if (at.kind == KernelTerm::Kind::constant) return *(made = Input{-1, at.constant});
-  if (at.kind == KernelTerm::Kind::load) return *(made = load(at, dims));
+  if (at.kind == KernelTerm::Kind::load) return *(made = load_term(at, dims, copies_));
   if (at.kind == KernelTerm::Kind::coordinate) return *(made = coordinate(at, dims));
   std::vector<Input> inputs;
   for (const int32_t child : at.children) inputs.push_back(give(child, natural(child)));
@@ -56,56 +65,11 @@ void KernelGraphBuilder::collect(int32_t t, std::set<int>& dims) const {
   }
 }
 
-Input KernelGraphBuilder::load(const KernelTerm& from, const TileDims& dims, int64_t copies) {
-  Node node;
-  node.kind = NodeKind::tile_load;
-  node.tensor = from.tensor;
-  node.tile.subscripts = numbered(from.subscripts);
-  node.capacity = copies;
-  return add(std::move(node), dims, "x");
-}
-
 Input KernelGraphBuilder::coordinate(const KernelTerm& from, const TileDims& dims) {
   Node node;
   node.kind = NodeKind::tile_coordinate;
   node.tile.subscripts = numbered(from.subscripts);
   return add(std::move(node), dims, "at");
-}
-
-Input KernelGraphBuilder::map(Op op, std::vector<Input> inputs, const TileDims& dims,
-                              std::string name) {
-  Node node;
-  node.kind = NodeKind::map;
-  node.op = op;
-  node.inputs = std::move(inputs);
-  return add(std::move(node), dims, std::move(name));
-}
-
-Input KernelGraphBuilder::add(Node node, const TileDims& dims, std::string name) {
-  graph_.nodes.push_back(std::move(node));
-  return add_output(dims, std::move(name));
-}
-
-Input KernelGraphBuilder::add_output(const TileDims& dims, std::string name) {
-  Node& node = graph_.nodes.back();
-  Stream stream;
-  stream.name = std::move(name);
-  stream.indices = stream.block = dims;
-  stream.producer = static_cast<NodeId>(graph_.nodes.size()) - 1;
-  stream.port = static_cast<int>(node.outputs.size());
-  const auto id = static_cast<StreamId>(graph_.streams.size());
-  node.outputs.push_back(id);
-  graph_.streams.push_back(std::move(stream));
-  return {id, 0};
-}
-
-void KernelGraphBuilder::store(TensorId tensor, const std::vector<TileSubscript>& at, Input from) {
-  Node store;
-  store.kind = NodeKind::tile_store;
-  store.inputs = {from};
-  store.tensor = tensor;
-  store.tile.subscripts = numbered(at);
-  graph_.nodes.push_back(std::move(store));
 }
 
 bool KernelGraphBuilder::spread_columns() {
@@ -131,56 +95,8 @@ Input KernelGraphBuilder::reduce_over_cluster(Reduction reduction, Input part, c
 }
 
 Graph KernelGraphBuilder::take() {
-  name_streams(graph_);
   set_element_bytes(graph_, terms_.element_bytes);
-  return std::move(graph_);
-}
-
-void KernelGraphBuilder::dimensions(const KernelSizes& block) {
-  const KernelSizes sizes = sizes_of(terms_.digits);
-  number_.assign(terms_.digits.size(), -1);
-  int digits = 0;
-  for (int d = 0; d < kKernelDims; ++d) {
-    const auto at = static_cast<size_t>(d);
-    dimension(d, block[at], sizes[at], digits);
-  }
-  int64_t inner = 1;
-  for (const KernelDigit& digit : terms_.digits) inner *= digit.dim == kKernelL ? digit.extent : 1;
-  if (terms_.one_tile_l) dimension(kKernelL, inner, inner, digits);
-  graph_.tiles = TileMapping{};
-}
-
-void KernelGraphBuilder::dimension(int dim, int64_t block, int64_t size, int& digits_before) {
-  GraphIndex index;
-  index.name = std::string(1, "mnkgl"[dim]);
-  index.block = block;
-  index.size = size;
-  index.extent = ceil_div(index.size, index.block);
-  for (size_t i = 0; i < terms_.digits.size(); ++i) {
-    if (static_cast<int>(terms_.digits[i].dim) != dim) continue;
-    number_[i] = digits_before++;
-    index.tiling.digits.push_back({terms_.digits[i].name, terms_.digits[i].extent});
-  }
-  if (index.tiling.digits.empty()) {
-    index.tiling.digits.push_back({unused("one_" + index.name), 1});
-    ++digits_before;
-  }
-  graph_.indices.push_back(std::move(index));
-}
-
-std::string KernelGraphBuilder::unused(const std::string& name) const {
-  return unused_name(name, "_", 1, [&](const std::string& other) {
-    return std::any_of(terms_.digits.begin(), terms_.digits.end(),
-                       [&](const KernelDigit& digit) { return digit.name == other; });
-  });
-}
-
-std::vector<TileSubscript> KernelGraphBuilder::numbered(
-    std::vector<TileSubscript> subscripts) const {
-  for (TileSubscript& subscript : subscripts) {
-    for (auto& [digit, factor] : subscript.terms) digit = number_[static_cast<size_t>(digit)];
-  }
-  return subscripts;
+  return TileGraphBuilder::take();
 }
 
 namespace {
@@ -195,8 +111,8 @@ Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const Kern
   Node node;
   node.kind = NodeKind::tile_multiply;
   node.capacity = gathered;
-  node.inputs = {builder.load(term(body.children[0]), {kKernelM, kKernelK}),
-                 builder.load(term(body.children[1]), {kKernelK, kKernelN})};
+  node.inputs = {builder.load_term(term(body.children[0]), {kKernelM, kKernelK}),
+                 builder.load_term(term(body.children[1]), {kKernelK, kKernelN})};
   const Input product = builder.add(std::move(node), {kKernelM, kKernelN}, "c");
   if (parts == 1) return product;
   builder.spread_depth(parts);
@@ -213,7 +129,7 @@ Input second_product_of(KernelGraphBuilder& builder, const KernelForm& form) {
   Node node;
   node.kind = NodeKind::tile_multiply;
   node.inputs = {builder.give(body.children[0], {kKernelM, kKernelN}),
-                 builder.load(term(body.children[1]), {kKernelN, kKernelL}, 1)};
+                 builder.load_term(term(body.children[1]), {kKernelN, kKernelL}, 1)};
   const Input product = builder.add(std::move(node), {kKernelM, kKernelL}, "d");
   if (!builder.spread_columns()) return product;
   return builder.sum_over_cluster(product, {kKernelM, kKernelL}, "d_sum");

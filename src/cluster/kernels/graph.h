@@ -7,14 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "cluster/common/tile_graph.h"
 #include "cluster/kernels/terms.h"
 
 namespace fuseflow::cluster {
 
-/// Dimensions of a tile, ascending.
-using TileDims = std::vector<int>;
-
-class KernelGraphBuilder {
+class KernelGraphBuilder : public TileGraphBuilder {
  public:
   /// Tiles of `block` elements (1 along g), `copies` of each load. Digits of l are one tile.
   KernelGraphBuilder(const KernelTerms& terms, const KernelSizes& block, int64_t copies);
@@ -26,14 +24,13 @@ class KernelGraphBuilder {
   /// The dimensions along which a term differs.
   TileDims natural(int32_t term) const;
 
-  Input load(const KernelTerm& from, const TileDims& dims, int64_t copies);
-  Input load(const KernelTerm& from, const TileDims& dims) { return load(from, dims, copies_); }
-  Input add(Node node, const TileDims& dims, std::string name);
-  /// One more stream of the last node.
-  Input add_output(const TileDims& dims, std::string name);
+  Input load_term(const KernelTerm& from, const TileDims& dims, int64_t copies) {
+    return load(from.tensor, from.subscripts, dims, copies);
+  }
+  Input load_term(const KernelTerm& from, const TileDims& dims) {
+    return load_term(from, dims, copies_);
+  }
   Input coordinate(const KernelTerm& from, const TileDims& dims);
-  Input map(Op op, std::vector<Input> inputs, const TileDims& dims, std::string name);
-  void store(TensorId tensor, const std::vector<TileSubscript>& at, Input from);
   /// Tiles of rows that a cluster's cores have at a time, one each.
   void set_cluster(int cores) { graph_.indices[kKernelM].tiling.cluster = cores; }
   /// Gives each core of a cluster one of the tiles of columns; false where there is only one.
@@ -52,18 +49,12 @@ class KernelGraphBuilder {
 
  private:
   const KernelTerm& term(int32_t t) const { return terms_.terms[static_cast<size_t>(t)]; }
-  void dimensions(const KernelSizes& block);
-  void dimension(int dim, int64_t block, int64_t size, int& digits_before);
-  std::string unused(const std::string& name) const;
-  std::vector<TileSubscript> numbered(std::vector<TileSubscript> subscripts) const;
   void collect(int32_t t, std::set<int>& dims) const;
 
   const KernelTerms& terms_;
   const int64_t copies_;
-  Graph graph_;
   std::vector<std::optional<Input>> made_;
   std::vector<TileDims> made_dims_;
-  std::vector<int> number_;  ///< of a digit, in the graph
 };
 
 }  // namespace fuseflow::cluster

@@ -1,32 +1,19 @@
 #include "cluster/kernels/groups.h"
 
-#include <algorithm>
 #include <set>
 #include <string>
 
 #include "cluster/common/loop_extent.h"
+#include "cluster/common/statement_table.h"
 #include "cluster/kernels/form.h"
 
 namespace fuseflow::cluster {
 namespace {
 
-bool elementwise(const Statement& s) {
-  return std::none_of(s.nodes.begin(), s.nodes.end(),
-                      [](const Expr& node) { return node.kind == Expr::Kind::reduce; });
-}
-
 class Grouping {
  public:
   Grouping(const Program& program, size_t region, bool fold_products)
-      : program_(program), region_(region), fold_products_(fold_products) {
-    for (const Region& other : program.regions) {
-      for (const Statement& s : other.statements) {
-        for (const Expr& node : s.nodes) {
-          if (node.kind == Expr::Kind::access) users_[node.tensor].insert(s.result);
-        }
-      }
-    }
-  }
+      : program_(program), region_(region), fold_products_(fold_products), statements_(program) {}
 
   std::vector<KernelGroup> run() {
     const std::vector<Statement>& all = program_.regions[region_].statements;
@@ -51,56 +38,46 @@ class Grouping {
 
   /// The statement's own, or that of the kernel that reads each of its elements once at most.
   TensorId root_for(const Statement& s) const {
-    const auto users = users_.find(s.result);
-    const bool folds = elementwise(s) || fold_products_;
-    if (!folds || !is_internal(program_, region_, s.result) || users == users_.end()) {
-      return s.result;
-    }
+    const bool folds = !reduces(s) || fold_products_;
+    if (!folds || !is_internal(program_, region_, s.result)) return s.result;
     std::set<TensorId> roots;
-    for (const TensorId user : users->second) {
-      if (!reads_plainly(user, s.result)) return s.result;
+    for (const TensorId user : statements_.readers(s.result)) {
+      if (!reads_plainly(*statements_.defining(user), s.result)) return s.result;
       roots.insert(root_of_.at(user));
     }
     if (roots.size() != 1) return s.result;
-    return elementwise(s) || has_form_with(*roots.begin(), s) ? *roots.begin() : s.result;
+    return !reduces(s) || has_form_with(*roots.begin(), s) ? *roots.begin() : s.result;
   }
 
   /// Has the group of a root still the form of a kernel with one statement more?
   bool has_form_with(TensorId root, const Statement& more) const {
-    for (const Statement& s : program_.regions[region_].statements) {
-      if (s.result != root) continue;
-      KernelGroup group = group_of(s);
-      group.members.insert(group.members.begin(), &more);
-      std::string why;
-      return kernel_form(program_, s, folded_into(group), why).has_value();
-    }
-    return false;
+    KernelGroup group = group_of(*statements_.defining(root));
+    group.members.insert(group.members.begin(), &more);
+    std::string why;
+    return kernel_form(program_, *group.root, folded_into(group), why).has_value();
   }
 
   /// The user is elementwise, and reads at its own loops, all of them, each element once.
-  bool reads_plainly(TensorId user, TensorId read) const {
-    for (const Statement& s : program_.regions[region_].statements) {
-      if (s.result != user) continue;
-      if (!elementwise(s)) return false;
-      for (const Expr& node : s.nodes) {
-        if (node.kind != Expr::Kind::access || node.tensor != read) continue;
-        if (node.subscripts.size() != s.result_indices.size()) return false;
-        const std::vector<Extent>& shape = program_.tensors[static_cast<size_t>(read)].shape;
-        for (size_t d = 0; d < shape.size(); ++d) {
-          const Subscript& at = node.subscripts[d];
-          // Outside of its extents it has its fill, not what its statement would give.
-          if (!at.is_plain() || loop_extent(program_, s, at.plain()) > shape[d].value) return false;
-        }
+  bool reads_plainly(const Statement& user, TensorId read) const {
+    if (reduces(user)) return false;
+    for (const Expr& node : user.nodes) {
+      if (node.kind != Expr::Kind::access || node.tensor != read) continue;
+      if (node.subscripts.size() != user.result_indices.size()) return false;
+      const std::vector<Extent>& shape = program_.tensors[static_cast<size_t>(read)].shape;
+      for (size_t d = 0; d < shape.size(); ++d) {
+        const Subscript& at = node.subscripts[d];
+        // Outside of its extents it has its fill, not what its statement would give.
+        if (!at.is_plain() || loop_extent(program_, user, at.plain()) > shape[d].value)
+          return false;
       }
-      return true;
     }
-    return false;
+    return true;
   }
 
   const Program& program_;
   const size_t region_;
   const bool fold_products_;
-  std::map<TensorId, std::set<TensorId>> users_;
+  const StatementTable statements_;
   std::map<TensorId, TensorId> root_of_;
 };
 

@@ -56,7 +56,9 @@ class Costs {
     for (const NodeId n : roles_.loads) {
       const auto varies = varies_along(g_, node(n));
       bool changes = false;
-      for (size_t d = 0; d < varies.size(); ++d) changes = changes || (varies[d] && tiles_[d] > 1);
+      for (size_t d = 0; d < varies.size(); ++d) {
+        changes = changes || (varies[d] && g_.indices[d].extent > 1);
+      }
       if (changes) bytes += tile_elements(g_, node(n).outputs[0]) * moved_bytes(g_, node(n));
     }
     return static_cast<double>(bytes);

@@ -7,7 +7,6 @@
 #include <set>
 #include <string>
 
-#include "cluster/common/attach_plan.h"
 #include "cluster/kernels/gathered.h"
 #include "cluster/kernels/present_tiles.h"
 #include "cluster/kernels/second_product_form.h"
@@ -43,7 +42,7 @@ class Finder {
 
   /// The pair that saves most of those whose first product is that of a region; else, where there
   /// is one, in `refused` the result and why it is none.
-  std::optional<Pair> best_from(size_t first, SecondProductOutcome& refused) {
+  std::optional<Pair> best_from(size_t first, KernelOutcome& refused) {
     std::optional<Pair> best;
     const std::optional<KernelForm> product = sparse_product(first);
     if (!product) return best;
@@ -152,32 +151,29 @@ PlanNotes notes_of(const Pair& pair, const Program& program, const Machine& mach
           {"apart", std::to_string(pair.apart.total.cycles)}};
 }
 
-/// Of the pair's statements, in program order.
-std::vector<TensorId> results_of(const Program& program, const Pair& pair) {
-  std::vector<TensorId> results;
-  for (size_t r = pair.first; r < pair.end; ++r) {
-    for (const Statement& s : program.regions[r].statements) results.push_back(s.result);
-  }
-  return results;
-}
-
 }  // namespace
 
-std::vector<SecondProductOutcome> plan_second_products(Program& program, const Machine& machine) {
-  std::vector<SecondProductOutcome> outcomes;
+std::vector<KernelOutcome> plan_second_products(Program& program, const Machine& machine) {
+  std::vector<KernelOutcome> outcomes;
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (!begins_pair(program.regions[r])) continue;
-    SecondProductOutcome outcome;
+    KernelOutcome outcome;
     std::optional<Pair> pair = Finder(program, machine).best_from(r, outcome);
     if (!pair) {
       if (!outcome.why.empty()) outcomes.push_back(std::move(outcome));
       continue;
     }
-    const std::vector<TensorId> results = results_of(program, *pair);
-    outcome = {results.back(), {}, false, pair->fastest.measured, pair->apart};
+    std::vector<TensorId> results;
+    for (size_t at = pair->first; at < pair->end; ++at) {
+      const std::vector<TensorId> more = results_of(program.regions[at]);
+      results.insert(results.end(), more.begin(), more.end());
+    }
+    const TensorId last = results.back();
+    outcome = {KernelOutcome::Kind::slower, last,       std::move(results), {},
+               pair->fastest.measured,      pair->apart};
     if (pair->saved() > 0) {
       const auto notes = notes_of(*pair, program, machine);
-      outcome.taken = attach_plan(program, results, notes, std::move(pair->fastest.graph), true);
+      outcome.put_in(program, notes, std::move(pair->fastest.graph), true);
     }
     outcomes.push_back(std::move(outcome));
   }

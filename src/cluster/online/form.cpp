@@ -216,18 +216,13 @@ class OnlineBuilder {
 
   // --- X -----------------------------------------------------------------------------------
 
-  static bool has_reduction(const Statement& s) {
-    return std::any_of(s.nodes.begin(), s.nodes.end(),
-                       [](const Expr& node) { return node.kind == Expr::Kind::reduce; });
-  }
-
   /// Computed on the core: what nothing else reads; of products the first one met, for all who read
   /// it.
   const Statement* inner(TensorId tensor) {
     const Statement* s = statements_.of(tensor);
     if (s == nullptr || form_.members.count(tensor) != 0) return s;
     if (!statements_.read_only_by(tensor, form_.members)) return nullptr;
-    if (has_reduction(*s) && (form_.product >= 0 || !is_score_product(*s))) return nullptr;
+    if (cluster::reduces(*s) && (form_.product >= 0 || !is_score_product(*s))) return nullptr;
     form_.members.insert(tensor);
     return s;
   }

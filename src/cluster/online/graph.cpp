@@ -35,7 +35,8 @@ class OnlineGraph {
     Input sums = builder_.add(std::move(sum), kRows, "sum");
     Node product;
     product.kind = NodeKind::tile_multiply;
-    product.inputs = with_factor({exponentials, builder_.load(form_.values, {kKernelK, kKernelN})});
+    product.inputs =
+        with_factor({exponentials, builder_.load_term(form_.values, {kKernelK, kKernelN})});
     Input products = builder_.add(std::move(product), kResult, "o");
     if (tiles_.parts > 1) join_parts(sums, products);
     builder_.store(form_.result, form_.stored,
@@ -51,9 +52,9 @@ class OnlineGraph {
     const std::vector<int32_t>& sides = term(form_.product).children;
     Node node;
     node.kind = NodeKind::tile_multiply;
-    node.inputs = {
-        builder_.load(term(sides[0]), {kKernelM, kKernelL}, std::min(tiles_.copies, kCopiesOfRows)),
-        builder_.load(term(sides[1]), {kKernelL, kKernelK})};
+    node.inputs = {builder_.load_term(term(sides[0]), {kKernelM, kKernelL},
+                                      std::min(tiles_.copies, kCopiesOfRows)),
+                   builder_.load_term(term(sides[1]), {kKernelL, kKernelK})};
     node.capacity = tiles_.steps;
     builder_.set_made(form_.product, builder_.add(std::move(node), kStep, "s"), kStep);
   }

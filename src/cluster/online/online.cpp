@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "cluster/common/attach_plan.h"
 #include "cluster/common/given_formats.h"
+#include "cluster/kernels/apart.h"
 #include "cluster/online/open_scores.h"
 #include "ir/copies.h"
 
@@ -84,15 +84,9 @@ void plan_form(Program& program, OnlineForm& form, const Machine& machine,
   outcome.kind = OnlineOutcome::Kind::slower;
   const int64_t cycles = plan->measured.cycles + copies_cycles(program, form, machine);
   if (cycles >= apart->total.cycles && !options.accept_slower) return;
-  std::vector<TensorId> members(form.members.begin(), form.members.end());
-  members.insert(members.end(), form.unread.begin(), form.unread.end());
-  if (!attach_plan(program, members, notes_of(outcome, machine), std::move(plan->graph))) {
-    outcome.kind = OnlineOutcome::Kind::refused;
-    outcome.why = "its statements share regions with others or are scheduled";
-    return;
-  }
-  store_loaded(program, form);
-  outcome.kind = OnlineOutcome::Kind::taken;
+  outcome.members.insert(outcome.members.end(), form.unread.begin(), form.unread.end());
+  outcome.put_in(program, notes_of(outcome, machine), std::move(plan->graph), false);
+  if (outcome.taken()) store_loaded(program, form);
 }
 
 /// All statements' results of regions that are not lowered.
@@ -100,18 +94,10 @@ std::vector<TensorId> open_results(const Program& program) {
   std::vector<TensorId> results;
   for (const Region& region : program.regions) {
     if (region.graph) continue;
-    for (const Statement& s : region.statements) results.push_back(s.result);
+    const std::vector<TensorId> more = results_of(region);
+    results.insert(results.end(), more.begin(), more.end());
   }
   return results;
-}
-
-const Statement& statement_of(const Program& program, TensorId result) {
-  for (const Region& region : program.regions) {
-    for (const Statement& s : region.statements) {
-      if (s.result == result) return s;
-    }
-  }
-  return program.regions.front().statements.front();  // not reached: results are of statements
 }
 
 }  // namespace
@@ -125,11 +111,11 @@ std::vector<OnlineOutcome> plan_online(Program& program, const Machine& machine,
     std::optional<OnlineForm> form;
     {
       const StatementTable statements(program);  // of the program as it is now
-      form = online_form(statements, statement_of(program, result), outcome.why);
+      form = online_form(statements, *statements.defining(result), outcome.why);
     }
     if (!form && outcome.why.empty()) continue;
     if (form) {
-      outcome.members = form->members;
+      outcome.members.assign(form->members.begin(), form->members.end());
       outcome.kind = OnlineOutcome::Kind::found;
       if (options.measure) {
         outcome.kind = OnlineOutcome::Kind::refused;

@@ -2,30 +2,18 @@
 // it where they win.
 #pragma once
 
-#include <string>
 #include <vector>
 
-#include "cluster/kernels/apart.h"
+#include "cluster/common/outcome.h"
 #include "cluster/online/tiles.h"
 #include "ir/program.h"
 
 namespace fuseflow::cluster {
 
 /// What became of a product with a softmax.
-struct OnlineOutcome {
-  enum class Kind : uint8_t {
-    refused,  ///< it has no form, or no tiles that fit: `why`
-    slower,   ///< its kernels apart are not
-    found,    ///< not measured
-    taken,    ///< in the program
-  } kind = Kind::refused;
-  TensorId result = -1;
-  std::set<TensorId> members;
-  std::string why;
+struct OnlineOutcome : KernelOutcome {
   OnlineTiles tiles;
   OnlineSpread spread;  ///< over cores: what was tried, or (found) could be
-  Measured fused;
-  KernelsApart apart;
 };
 
 struct OnlineOptions {

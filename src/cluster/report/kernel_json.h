@@ -1,9 +1,10 @@
-// Kernels of tiles as JSON (ir-spec/plan.schema.json, `kernels`): single products, sparse and
-// gathered ones, attention, elementwise work, reductions of rows.
+// Kernels of tiles as JSON (ir-spec/plan.schema.json): single products, sparse and gathered ones,
+// attention, elementwise work and reductions of rows (`kernels`), and kernels of rows (`rows`).
 #pragma once
 
 #include <vector>
 
+#include "cluster/rows/rows.h"
 #include "ir/program.h"
 #include "machine/machine.h"
 #include "support/json.h"
@@ -12,5 +13,7 @@ namespace fuseflow::cluster {
 
 /// Of every region of the program that is one, in program order, with its simulated cycles.
 std::vector<Json> kernels_json(const Program& program, const Machine& machine);
+
+Json rows_json(const Program& program, const RowsOutcome& outcome);
 
 }  // namespace fuseflow::cluster

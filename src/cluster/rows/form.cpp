@@ -15,8 +15,8 @@ namespace {
 
 class Builder {
  public:
-  Builder(const Program& program, const std::vector<const Statement*>& statements)
-      : program_(program), statements_(statements), loops_(program, statements) {
+  Builder(const StatementTable& all, const std::vector<const Statement*>& statements)
+      : program_(all.program()), all_(all), statements_(statements), loops_(program_, statements) {
     form_.loops = loops_.loops();
   }
 
@@ -259,17 +259,9 @@ class Builder {
   // --- results -----------------------------------------------------------------------------
 
   void find_results() {
-    std::set<TensorId> read;
-    for (const Region& region : program_.regions) {
-      for (const Statement& s : region.statements) {
-        if (form_.members.count(s.result) != 0) continue;
-        for (const Expr& node : s.nodes) {
-          if (node.kind == Expr::Kind::access) read.insert(node.tensor);
-        }
-      }
-    }
     for (const Statement* s : statements_) {
-      if (tensor(s->result).role != Role::result && read.count(s->result) == 0) continue;
+      const bool read = all_.read_beside(s->result, form_.members);
+      if (tensor(s->result).role != Role::result && !read) continue;
       RowsForm::Result result{s->result, terms_of_.at(s->result), {}};
       for (const IndexId index : s->result_indices) {
         Subscript plain;
@@ -281,6 +273,7 @@ class Builder {
   }
 
   const Program& program_;
+  const StatementTable& all_;
   const std::vector<const Statement*>& statements_;
   const RowsLoops loops_;
   RowsForm form_;
@@ -307,7 +300,7 @@ int64_t RowsForm::width(int w) const {
   return extent;
 }
 
-std::optional<RowsForm> rows_form(const Program& program,
+std::optional<RowsForm> rows_form(const StatementTable& program,
                                   const std::vector<const Statement*>& statements,
                                   std::string& why) {
   try {

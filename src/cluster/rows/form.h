@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cluster/common/element_bytes.h"
+#include "cluster/common/statement_table.h"
 #include "cluster/rows/loops.h"
 #include "graph/graph.h"
 #include "ir/program.h"
@@ -52,7 +53,7 @@ struct RowsForm {
 };
 
 /// The form of statements in program order; nothing, and the reason in `why`, where they have none.
-std::optional<RowsForm> rows_form(const Program& program,
+std::optional<RowsForm> rows_form(const StatementTable& program,
                                   const std::vector<const Statement*>& statements,
                                   std::string& why);
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cluster/common/candidates.h"
+#include "cluster/common/tile_graph.h"
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
 #include "support/ceil_div.h"
@@ -12,24 +13,22 @@
 namespace fuseflow::cluster {
 namespace {
 
-using Dims = std::vector<int>;
-
-class RowsGraph {
+class RowsGraph : private TileGraphBuilder {
  public:
-  RowsGraph(const RowsForm& form, const RowsTiles& tiles) : form_(form), tiles_(tiles) {
+  RowsGraph(const RowsForm& form, const RowsTiles& tiles)
+      : TileGraphBuilder(digits_of_loops(form.loops)), form_(form), tiles_(tiles) {
     made_.resize(form.terms.size());
-    number_.assign(form.loops.size(), -1);
     dimensions();
-    graph_.tiles = TileMapping{};
   }
 
   Graph build() {
     for (size_t t = 0; t < form_.terms.size(); ++t) make(static_cast<int32_t>(t));
-    for (const RowsForm::Result& result : form_.results) store(result);
+    for (const RowsForm::Result& result : form_.results) {
+      store(result.tensor, result.subscripts, given(result.term));
+    }
     for (const auto& [from, of] : loads_) settle_copies(of);
-    name_streams(graph_);
     set_element_bytes(graph_, form_.element_bytes);
-    return std::move(graph_);
+    return take();
   }
 
  private:
@@ -38,8 +37,8 @@ class RowsGraph {
   // --- dimensions --------------------------------------------------------------------------
 
   void dimensions() {
-    dimension("m", LoopRole::rows, tiles_.rows, tiles_.tall);
-    dimension("g", LoopRole::batch, 1, 1);
+    dimension("m", loops_of(LoopRole::rows), tiles_.rows, tiles_.tall);
+    dimension("g", loops_of(LoopRole::batch), 1);
     for (size_t w = 0; w < form_.widths.size(); ++w) {
       const int64_t size = form_.width(static_cast<int>(w));
       std::string name;
@@ -48,46 +47,12 @@ class RowsGraph {
       }
       // m and g are rows and the batch.
       if (name == "m" || name == "g") name += name;
-      add_dimension(name, form_.widths[w], rows_column(size, tiles_), tiles_.wide);
+      dimension(name, form_.widths[w], rows_column(size, tiles_), tiles_.wide);
     }
   }
 
-  void dimension(const std::string& name, LoopRole role, int64_t block, int cluster) {
-    std::vector<int> loops;
-    for (size_t l = 0; l < form_.loops.size(); ++l) {
-      if (form_.loops[l].role == role) loops.push_back(static_cast<int>(l));
-    }
-    add_dimension(name, loops, block, cluster);
-  }
-
-  void add_dimension(const std::string& name, const std::vector<int>& loops, int64_t block,
-                     int cluster) {
-    GraphIndex index;
-    index.name = name;
-    index.size = 1;
-    index.block = block;
-    index.tiling.cluster = cluster;
-    for (const int loop : loops) {
-      const SharedLoop& of = form_.loops[static_cast<size_t>(loop)];
-      number_[static_cast<size_t>(loop)] = digits_++;
-      index.tiling.digits.push_back({of.name, of.extent});
-      index.size *= of.extent;
-    }
-    if (loops.empty()) {
-      index.tiling.digits.push_back({unused("one_" + name), 1});
-      ++digits_;
-    }
-    index.extent = ceil_div(index.size, block * cluster) * cluster;
-    graph_.indices.push_back(std::move(index));
-  }
-
-  std::string unused(std::string name) const {
-    const auto taken = [&] {
-      return std::any_of(form_.loops.begin(), form_.loops.end(),
-                         [&](const SharedLoop& loop) { return loop.name == name; });
-    };
-    while (taken()) name += "_";
-    return name;
+  std::vector<int> loops_of(LoopRole role) const {
+    return loops_that(form_.loops, [&](const SharedLoop& loop) { return loop.role == role; });
   }
 
   // --- nodes -------------------------------------------------------------------------------
@@ -119,16 +84,16 @@ class RowsGraph {
         break;
     }
     const bool reduces = at.kind == RowsTerm::Kind::reduce;
-    const Dims dims = reduces ? Dims{kRowsM} : dims_of(at);
+    const TileDims dims = reduces ? TileDims{kRowsM} : dims_of(at);
     made_[static_cast<size_t>(t)] = add(std::move(node), dims,
                                         at.kind == RowsTerm::Kind::product ? "c"
                                         : reduces                          ? "r"
                                                                            : "v");
   }
 
-  static Dims dims_of(const RowsTerm& at) {
+  static TileDims dims_of(const RowsTerm& at) {
     if (at.summed >= 0) return {kRowsWidths + at.summed, kRowsWidths + at.width};
-    Dims dims;
+    TileDims dims;
     if (at.of_rows || at.width < 0) dims.push_back(kRowsM);
     if (at.width >= 0) dims.push_back(kRowsWidths + at.width);
     return dims;
@@ -139,12 +104,7 @@ class RowsGraph {
     if (at.kind != RowsTerm::Kind::load) return made_[static_cast<size_t>(t)];
     const auto known = loads_.find(t);
     if (known != loads_.end()) return known->second;
-    Node load;
-    load.kind = NodeKind::tile_load;
-    load.tensor = at.tensor;
-    load.tile.subscripts = numbered(at.subscripts);
-    load.capacity = tiles_.copies;
-    return loads_[t] = add(std::move(load), dims_of(at), "x");
+    return loads_[t] = load(at.tensor, at.subscripts, dims_of(at), tiles_.copies);
   }
 
   /// All tiles of a width, which a product sums: gathered where cores share it.
@@ -159,40 +119,12 @@ class RowsGraph {
     return gathered_[t] = add(std::move(gather), dims_of(at), "a");
   }
 
-  void store(const RowsForm::Result& result) {
-    Node node;
-    node.kind = NodeKind::tile_store;
-    node.tensor = result.tensor;
-    node.inputs = {given(result.term)};
-    node.tile.subscripts = numbered(result.subscripts);
-    graph_.nodes.push_back(std::move(node));
-  }
-
-  std::vector<TileSubscript> numbered(std::vector<TileSubscript> subscripts) const {
-    for (TileSubscript& subscript : subscripts) {
-      for (auto& [loop, factor] : subscript.terms) loop = number_[static_cast<size_t>(loop)];
-    }
-    return subscripts;
-  }
-
-  Input add(Node node, const Dims& dims, std::string name) {
-    Stream stream;
-    stream.name = std::move(name);
-    stream.indices = stream.block = dims;
-    stream.producer = static_cast<NodeId>(graph_.nodes.size());
-    const auto id = static_cast<StreamId>(graph_.streams.size());
-    node.outputs.push_back(id);
-    graph_.nodes.push_back(std::move(node));
-    graph_.streams.push_back(std::move(stream));
-    return {id, 0};
-  }
-
   /// A load of rows that is taken again (by a product for each of its columns, by two loops) has
   /// room for all of its tiles; so have weights that are kept.
   void settle_copies(const Input& of) {
     Node& load =
         graph_.nodes[static_cast<size_t>(graph_.streams[static_cast<size_t>(of.stream)].producer)];
-    const std::vector<bool> varies = rows_varies_along(graph_, load);
+    const std::vector<bool> varies = varies_along(graph_, load);
     int64_t tiles = 1;
     for (size_t d = 0; d < varies.size(); ++d) {
       if (d != kRowsM && d != kRowsG && varies[d]) tiles *= graph_.indices[d].extent;
@@ -217,12 +149,9 @@ class RowsGraph {
 
   const RowsForm& form_;
   const RowsTiles& tiles_;
-  Graph graph_;
-  int digits_ = 0;
   std::vector<Input> made_;            ///< by term
   std::map<int32_t, Input> loads_;     ///< by term
   std::map<int32_t, Input> gathered_;  ///< by term
-  std::vector<int> number_;            ///< by loop: its digit
 };
 
 }  // namespace

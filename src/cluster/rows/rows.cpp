@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 
-#include "cluster/common/attach_plan.h"
 #include "cluster/kernels/fold.h"
 #include "cluster/kernels/kernels.h"
 #include "graph/tile_kernel.h"
@@ -19,11 +18,8 @@ constexpr size_t kMostUnits = 64;   ///< regions of one kernel
 constexpr size_t kMostResults = 8;  ///< stored by one kernel
 constexpr int kMostProducts = 64;   ///< in one kernel
 
-bool reduces(const Region& region) {
-  return std::any_of(region.statements.begin(), region.statements.end(), [](const Statement& s) {
-    return std::any_of(s.nodes.begin(), s.nodes.end(),
-                       [](const Expr& node) { return node.kind == Expr::Kind::reduce; });
-  });
+bool any_reduces(const Region& region) {
+  return std::any_of(region.statements.begin(), region.statements.end(), reduces);
 }
 
 /// Regions [first, end) of a program as one kernel.
@@ -39,7 +35,7 @@ struct Run {
 class Runs {
  public:
   Runs(const Program& program, const Machine& machine, const RowsOptions& options)
-      : program_(program), machine_(machine), options_(options) {}
+      : program_(program), statements_(program), machine_(machine), options_(options) {}
 
   /// Where a run may begin or end, beside the ends of what has a form: `cuts[u]` is before unit u.
   std::vector<Run> find(const std::vector<bool>& cuts) {
@@ -52,7 +48,7 @@ class Runs {
         begins[first + 1] = begins[first + 1] || begins[first];
         continue;
       }
-      if (!reduces(program_.regions[first]) && !begins[first]) continue;
+      if (!any_reduces(program_.regions[first]) && !begins[first]) continue;
       std::optional<Run> longest;
       size_t end = first + 1;
       for (; end <= std::min(units, first + kMostUnits); ++end) {
@@ -61,7 +57,7 @@ class Runs {
         const bool last = end == units || cuts[end];
         if (!last) continue;
         Run run{first, end, std::move(*form), {}, std::nullopt};
-        const bool before_next = end < units && reduces(program_.regions[end]);
+        const bool before_next = end < units && any_reduces(program_.regions[end]);
         if (before_next && worth(run)) runs.push_back(run);
         longest = before_next ? std::nullopt : std::optional<Run>(std::move(run));
       }
@@ -87,7 +83,7 @@ class Runs {
       for (const Statement& s : region.statements) statements.push_back(&s);
     }
     std::string why;
-    return rows_form(program_, statements, why);
+    return rows_form(statements_, statements, why);
   }
 
   /// Statements: kernels, or a chain or a folded kernel that may be faster as rows.
@@ -105,6 +101,7 @@ class Runs {
   }
 
   const Program& program_;
+  const StatementTable statements_;
   const Machine& machine_;
   const RowsOptions& options_;
 };
@@ -148,18 +145,20 @@ PlanNotes notes_of(const RowsOutcome& o, const Machine& machine) {
           {"global_bytes", std::to_string(o.fused.bytes.global())},
           {"link_bytes", std::to_string(o.fused.bytes.link)},
           {"cycles", std::to_string(o.fused.cycles)},
-          {"apart", std::to_string(o.given.total.cycles)}};
+          {"apart", std::to_string(o.apart.total.cycles)}};
 }
 
 RowsOutcome outcome_of(const Run& run, const Program& program) {
   RowsOutcome outcome;
+  outcome.kind = RowsOutcome::Kind::found;
   for (size_t u = run.first; u < run.end; ++u) {
     for (const Statement& s : program.regions[u].statements) outcome.members.push_back(s.result);
   }
   for (const RowsForm::Result& result : run.form.results) outcome.results.push_back(result.tensor);
+  outcome.result = outcome.results.back();
   outcome.products = run.form.products;
   outcome.reductions = run.form.reductions;
-  outcome.given = run.given;
+  outcome.apart = run.given;
   if (run.plan) {
     outcome.tiles = run.plan->tiles;
     outcome.graph = run.plan->graph;
@@ -182,15 +181,6 @@ std::vector<bool> cuts_of(const Program& program, const Program& tiles) {
     cuts[u] = region_of.at(before.back().result) != region_of.at(here.front().result);
   }
   return cuts;
-}
-
-void put_in(Program& program, const Machine& machine, RowsOutcome& outcome) {
-  if (attach_plan(program, outcome.members, notes_of(outcome, machine), outcome.graph, true)) {
-    outcome.kind = RowsOutcome::Kind::taken;
-    return;
-  }
-  outcome.kind = RowsOutcome::Kind::refused;
-  outcome.why = "its statements share regions with others or are scheduled";
 }
 
 /// The longest of the runs that overlap nothing covered: of those who only ask what there is, or
@@ -234,7 +224,8 @@ std::vector<RowsOutcome> plan_rows(Program& program, const Machine& machine,
   }
   for (const size_t r : best) {
     outcomes.push_back(outcome_of(runs[r], tiles));
-    put_in(program, machine, outcomes.back());
+    RowsOutcome& one = outcomes.back();
+    one.put_in(program, notes_of(one, machine), one.graph, true);
   }
   return outcomes;
 }

@@ -2,32 +2,20 @@
 // compared with what they take otherwise, and put into the program where they win.
 #pragma once
 
-#include <set>
-#include <string>
 #include <vector>
 
-#include "cluster/kernels/apart.h"
+#include "cluster/common/outcome.h"
 #include "cluster/rows/tiles.h"
 #include "ir/program.h"
 
 namespace fuseflow::cluster {
 
 /// What became of a run of statements.
-struct RowsOutcome {
-  enum class Kind : uint8_t {
-    refused,  ///< it cannot be put into the program: `why`
-    slower,   ///< what it takes otherwise is not
-    found,    ///< not measured
-    taken,    ///< in the program
-  } kind = Kind::found;
-  std::vector<TensorId> members;  ///< in program order
+struct RowsOutcome : KernelOutcome {
   std::vector<TensorId> results;
   int products = 0, reductions = 0;
-  std::string why;
   RowsTiles tiles;
   Graph graph;
-  Measured fused;      ///< no cycles where no tiles that fit take fewer than `given`
-  KernelsApart given;  ///< as the program has its statements: chains, attentions, folded kernels
 };
 
 struct RowsOptions {

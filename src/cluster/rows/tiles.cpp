@@ -201,7 +201,7 @@ class Costs {
         const auto summed = static_cast<size_t>(rows_width(g_, at.inputs[0].stream));
         count *= static_cast<double>(g_.indices[summed].extent);
       }
-      all.push_back({s, count, rows_varies_along(g_, load)[kRowsM]});
+      all.push_back({s, count, varies_along(g_, load)[kRowsM]});
     }
     return all;
   }

@@ -35,11 +35,13 @@ class CoreBuilder {
         tiles_(kernel_tiles(graph)),
         packed_(gathered_step(graph)),
         made_(graph.streams.size(), -1),
+        varies_(graph.nodes.size()),
         buffers_(graph.nodes.size()),
         running_(graph.nodes.size()),
         done_steps_(static_cast<size_t>(steps_at_a_time(graph, roles_))) {
     for (const NodeId n : roles_.loads) {
       buffers_[n].readers.resize(static_cast<size_t>(node(n).capacity));
+      varies_[n] = varies_along(graph, node(n));
     }
     for (const NodeId n : roles_.steps) {
       for (const Input& input : node(n).inputs) {
@@ -129,7 +131,7 @@ class CoreBuilder {
   int32_t& made(StreamId s) { return made_[s]; }
 
   /// Number of the tile that a node has here, among those along the dimensions where they differ.
-  int64_t number(const std::array<bool, kKernelDims>& varies) const {
+  int64_t number(const std::vector<bool>& varies) const {
     int64_t number = 0;
     for (const size_t d :
          {size_t{kKernelG}, size_t{kKernelM}, size_t{kKernelN}, size_t{kKernelK}}) {
@@ -139,28 +141,28 @@ class CoreBuilder {
   }
 
   /// ... and among those that the cores have shares of.
-  int64_t number(const std::array<bool, kKernelDims>& varies, StreamId stream) const {
+  int64_t number(const std::vector<bool>& varies, StreamId stream) const {
     const int shares = shares_of(g_, stream);
     return shares > 1 ? number(varies) * shares + core_ : number(varies);
   }
 
   /// Does a step gather the tiles of this load one by one?
-  bool gathered(const Node& load) const { return packed_ > 0 && varies_along(g_, load)[kKernelK]; }
+  bool gathered(NodeId load) const { return packed_ > 0 && varies_[load][kKernelK]; }
 
   /// What tells the tile that a load has from others. Those gathered depend on the tile of rows,
   /// whose list they follow.
-  int64_t resident(const Node& load) const {
-    std::array<bool, kKernelDims> varies = varies_along(g_, load);
+  int64_t resident(NodeId load) const {
+    std::vector<bool> varies = varies_[load];
     if (gathered(load)) varies[kKernelM] = varies[kKernelG] = true;
     return number(varies);
   }
 
-  void add_pieces(const Node& load, TileOp& op) {
+  void add_pieces(NodeId load, TileOp& op) {
     op.first_piece = static_cast<int32_t>(ops_.pieces.size());
     op.pieces = static_cast<int32_t>(picked_.size());
     for (const int64_t k : picked_) {
       at_[kKernelK] = k;
-      ops_.pieces.push_back(static_cast<int32_t>(number(varies_along(g_, load))));
+      ops_.pieces.push_back(static_cast<int32_t>(number(varies_[load])));
     }
     at_[kKernelK] = picked_.front();
   }
@@ -168,12 +170,12 @@ class CoreBuilder {
   void load(NodeId n) {
     LoadBuffer& buffer = buffers_[n];
     const StreamId given = node(n).outputs[0];
-    const int64_t tile = resident(node(n));
+    const int64_t tile = resident(n);
     if (buffer.resident != tile) {
       TileOp op = op_of(TileOpKind::load, n);
       op.turn = turn_;
-      op.row = static_cast<int32_t>(number(varies_along(g_, node(n)), given));
-      if (gathered(node(n))) add_pieces(node(n), op);
+      op.row = static_cast<int32_t>(number(varies_[n], given));
+      if (gathered(n)) add_pieces(n, op);
       op.bytes.global_read = op.bytes.scratchpad_write =
           std::max(op.pieces, 1) * core_elements(g_, given) * moved_bytes(g_, node(n));
       std::vector<int32_t>& copy = readers(buffer, ++buffer.loaded);
@@ -195,7 +197,7 @@ class CoreBuilder {
     for (const Input& input : at.inputs) {
       if (input.is_immediate() || &input == without || made(input.stream) < 0) continue;
       const bool loaded = producer(input.stream).kind == NodeKind::tile_load;
-      const int64_t tiles = loaded && gathered(producer(input.stream)) ? packed_ : 1;
+      const int64_t tiles = loaded && gathered(g_.streams[input.stream].producer) ? packed_ : 1;
       const int64_t elements = tiles * core_elements(g_, input.stream);
       (loaded ? op.bytes.scratchpad_read : op.bytes.registers) +=
           elements * (loaded ? moved_bytes(g_, producer(input.stream)) : kAccumulatorBytes);
@@ -374,7 +376,8 @@ class CoreBuilder {
   bool adds_ = false;            ///< to what another cluster finishes
   std::set<StreamId> of_steps_;  ///< what the steps of k take
   std::vector<StepBegin> begins_;
-  std::vector<int32_t> made_;  ///< by stream: the operation that gave its tile
+  std::vector<int32_t> made_;              ///< by stream: the operation that gave its tile
+  std::vector<std::vector<bool>> varies_;  ///< by node, of loads: along which dimensions they do
   std::vector<LoadBuffer> buffers_;
   /// Of a reduction: the operation that gave what it holds, and what has read it since.
   struct Running {
@@ -423,18 +426,6 @@ int64_t operations_of(const Graph& graph) {
   int64_t operations = 0;
   if (__builtin_mul_overflow(operations_a_step(graph), steps, &operations)) return INT64_MAX;
   return operations;
-}
-
-void check_numbers(const Graph& graph) {
-  const KernelSizes tiles = kernel_tiles(graph);
-  for (const Node& node : graph.nodes) {
-    if (node.kind != NodeKind::tile_load) continue;
-    const std::array<bool, kKernelDims> varies = varies_along(graph, node);
-    int64_t numbers = 1;  // at most 2^40, by the rules of a kernel
-    for (size_t d = 0; d < varies.size(); ++d) numbers *= varies[d] ? tiles[d] : 1;
-    numbers *= shares_of(graph, node.outputs[0]);
-    check_tile_numbers(static_cast<double>(numbers));
-  }
 }
 
 /// Tiles of rows that the cores of a cluster have at a time, of all columns and elements of the
@@ -498,7 +489,7 @@ std::vector<TileOps> expand_kernel(const Graph& graph, int64_t clusters, bool ov
     throw Error(ExitCode::unfinished,
                 fmt::format("a kernel of tiles exceeds {} operations", kMostTileOps));
   }
-  check_numbers(graph);
+  check_tile_numbers(graph);
   const int64_t groups = all_groups(graph);
   std::vector<TileOps> result;
   for (int64_t cluster = 0; cluster < std::min(clusters, groups); ++cluster) {

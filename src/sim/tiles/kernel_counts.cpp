@@ -7,14 +7,14 @@
 #include "graph/tile_kernel.h"
 #include "graph/tiles.h"
 #include "sim/tiles/kernel.h"
+#include "sim/tiles/rows_counts.h"
 
 namespace fuseflow {
 namespace {
 
 /// The tiles of k that a row of a load's tiles is taken at: those of all rows of the result, and of
 /// all elements of the batch, that take the same.
-std::vector<TileRange> taken_along_k(const Graph& graph,
-                                     const std::array<bool, kKernelDims>& varies, int64_t m,
+std::vector<TileRange> taken_along_k(const Graph& graph, const std::vector<bool>& varies, int64_t m,
                                      int64_t g) {
   if (!leaves_steps_out(graph)) return {{0, kernel_tiles(graph)[kKernelK]}};
   const int64_t rows = varies[kKernelM] ? m + 1 : kernel_tiles(graph)[kKernelM];
@@ -124,7 +124,7 @@ int64_t steps_at_a_time(const Graph& graph, const KernelRoles& roles) {
 }
 
 std::vector<int64_t> walked_tiles(const Graph& graph, const Node& load) {
-  const std::array<bool, kKernelDims> varies = varies_along(graph, load);
+  const std::vector<bool> varies = varies_along(graph, load);
   const KernelSizes tiles = kernel_tiles(graph);
   const auto along = [&](KernelDim d) { return varies[d] ? tiles[d] : 1; };
   const int64_t shares = shares_of(graph, load.outputs[0]);
@@ -152,29 +152,25 @@ TilesPresent tiles_present(const Graph& graph) {
   const NodeId load = load_of_absent_tiles(graph);
   if (load < 0) return {};
   const Node& operand = graph.nodes[load];
-  const std::array<bool, kKernelDims> varies = varies_along(graph, operand);
-  TilesPresent tiles{static_cast<int64_t>(walked_tiles(graph, operand).size()), 1};
-  for (size_t d = 0; d < varies.size(); ++d) tiles.all *= varies[d] ? kernel_tiles(graph)[d] : 1;
-  return tiles;
+  return {static_cast<int64_t>(walked_tiles(graph, operand).size()), load_tiles(graph, operand)};
 }
 
 CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
-  const KernelRoles roles = kernel_roles(graph);
-  const KernelSizes tiles = kernel_tiles(graph);
+  const bool rows = is_tile_rows(graph);
   CompulsoryBytes bytes;
-  for (const NodeId n : roles.loads) {
-    const Node& load = graph.nodes[n];
-    int64_t tiles_taken = 1;
-    const std::array<bool, kKernelDims> varies = varies_along(graph, load);
-    for (size_t d = 0; d < varies.size(); ++d) tiles_taken *= varies[d] ? tiles[d] : 1;
-    if (leaves_steps_out(graph) && varies[kKernelK]) {
-      tiles_taken = static_cast<int64_t>(walked_tiles(graph, load).size());
+  for (const Node& node : graph.nodes) {
+    if (node.kind == NodeKind::tile_load) {
+      const bool parts = !rows && leaves_steps_out(graph) && varies_along(graph, node)[kKernelK];
+      const int64_t tiles =
+          parts ? static_cast<int64_t>(walked_tiles(graph, node).size()) : load_tiles(graph, node);
+      bytes.loaded += tiles * tile_elements(graph, node.outputs[0]) * moved_bytes(graph, node);
+    } else if (node.kind == NodeKind::tile_store) {
+      const int64_t tiles =
+          rows ? rows_tiles_computed(graph, node) : kernel_tile_count(graph) / column_cores(graph);
+      bytes.stored +=
+          tiles * tile_elements(graph, node.inputs[0].stream) * moved_bytes(graph, node);
     }
-    bytes.loaded += tiles_taken * tile_elements(graph, load.outputs[0]) * moved_bytes(graph, load);
   }
-  const Node& store = graph.nodes[roles.store];
-  bytes.stored = kernel_tile_count(graph) / column_cores(graph) *
-                 tile_elements(graph, store.inputs[0].stream) * moved_bytes(graph, store);
   return bytes;
 }
 

@@ -11,7 +11,8 @@
 
 namespace fuseflow {
 
-/// Every tile of every load that is walked, and of the result, once, with its padding.
+/// Every tile of every load that is walked, and of every result, once, with its padding; of kernels
+/// of rows, too.
 CompulsoryBytes compulsory_kernel_bytes(const Graph& graph);
 
 /// The tiles of a load that the cores take, each once, as the operations number them (TileOp::row);

@@ -16,11 +16,11 @@ namespace {
 
 constexpr int64_t kTilesBetweenChecks = 64;
 
-class KernelValues {
+class KernelValues : private KernelTiles {
  public:
   KernelValues(const Program& program, const Graph& graph, const TensorData& data)
-      : program_(program),
-        g_(graph),
+      : KernelTiles(graph),
+        program_(program),
         roles_(kernel_roles(graph)),
         data_(data),
         of_core_(static_cast<size_t>(summing_cores(graph)), Values(graph.streams.size())) {
@@ -71,8 +71,10 @@ class KernelValues {
   /// Where a core is: each has a tile of the columns that they share.
   void place(const KernelTile& at, size_t core) {
     core_ = core;
-    const int64_t n = column_cores(g_) > 1 ? at.n + static_cast<int64_t>(core) : at.n;
-    at_ = {at.m, n, 0, at.g};
+    at_[kKernelM] = at.m;
+    at_[kKernelN] = column_cores(g_) > 1 ? at.n + static_cast<int64_t>(core) : at.n;
+    at_[kKernelK] = 0;
+    at_[kKernelG] = at.g;
   }
 
   /// The steps that a core of a cluster walks, of which several may add to the tile.
@@ -93,7 +95,7 @@ class KernelValues {
         first = false;
       }
     }
-    for (const NodeId n : roles_.reductions) finish(node(n));
+    for (const NodeId n : roles_.reductions) finish(node(n), kKernelK);
   }
 
   /// What clusters add to a tile in memory: the product, of each of their cores.
@@ -110,7 +112,8 @@ class KernelValues {
   void last(NodeId n, const KernelTile& tile) {
     for (size_t core = 0; core < (n < roles_.scatter ? of_core_.size() : 1); ++core) {
       place(tile, core);
-      is_second_product(g_, node(n)) ? second_product(node(n)) : compute(node(n));
+      is_second_product(g_, node(n)) ? whole_product(node(n), kKernelL, kKernelN)
+                                     : compute(node(n));
     }
   }
 
@@ -127,10 +130,7 @@ class KernelValues {
     for (Values& values : of_core_) values[at.outputs[0]] = whole;
   }
 
-  const Node& node(NodeId n) const { return g_.nodes[n]; }
-  Tile& value(StreamId s) { return of_core_[core_][s]; }
-  const std::vector<int>& dims_of(StreamId s) const { return g_.streams[s].block; }
-  size_t block(int dim) const { return static_cast<size_t>(g_.indices[dim].block); }
+  Tile& value(StreamId s) override { return of_core_[core_][static_cast<size_t>(s)]; }
 
   void check_absent(const Node& from, int64_t m, int64_t g, const TileRange& absent) {
     const Storage& storage = *data_.find(from.tensor);
@@ -196,46 +196,10 @@ class KernelValues {
     access.for_each_coordinate(at_, [&](int64_t c) { out.push_back(static_cast<float>(c)); });
   }
 
-  void map(const Node& at) {
-    const std::vector<int>& dims = dims_of(at.outputs[0]);
-    std::array<int, 3> over{-1, -1, -1};  // the innermost is last
-    std::copy_backward(dims.begin(), dims.end(), over.end());
-    const auto extent = [&](size_t d) { return over[d] < 0 ? size_t{1} : block(over[d]); };
-    Tile out(extent(0) * extent(1) * extent(2));
-    std::vector<const float*> from(at.inputs.size());
-    std::vector<int> strides(at.inputs.size());
-    for (size_t i = 0; i < extent(0); ++i) {
-      for (size_t j = 0; j < extent(1); ++j) {
-        for (size_t x = 0; x < at.inputs.size(); ++x) {
-          const Input& input = at.inputs[x];
-          const auto along = [&](size_t d) {
-            return input.is_immediate() || over[d] < 0 ? 0
-                                                       : stride_along(g_, input.stream, over[d]);
-          };
-          strides[x] = along(2);
-          from[x] = input.is_immediate()
-                        ? &input.immediate
-                        : value(input.stream).data() + i * static_cast<size_t>(along(0)) +
-                              j * static_cast<size_t>(along(1));
-        }
-        evaluate_many(at.op, from, strides, out.data() + (i * extent(1) + j) * extent(2),
-                      static_cast<int64_t>(extent(2)));
-      }
-    }
-    value(at.outputs[0]) = std::move(out);
-  }
-
   void step(const Node& at, bool first) {
     if (at.kind == NodeKind::map || at.kind == NodeKind::tile_coordinate) return compute(at);
-    if (!is_held_reduction(g_, at)) return inner_product(at);
+    if (!is_held_reduction(g_, at)) return whole_product(at, kKernelK, kKernelL);
     at.kind == NodeKind::reduce ? reduce(at, first) : multiply(at, first);
-  }
-
-  /// Elements of this step along k.
-  size_t depth() const {
-    const auto size = static_cast<int64_t>(block(kKernelK));
-    return static_cast<size_t>(
-        std::clamp<int64_t>(kernel_elements(g_)[kKernelK] - at_[kKernelK] * size, 0, size));
   }
 
   /// What is held so far; the second stream has what was held before this step.
@@ -244,43 +208,21 @@ class KernelValues {
     if (first) out.assign(block(kKernelM), at.init);
     if (at.outputs.size() > 1) value(at.outputs[1]) = out;
     if (!first) rescale(at, out);
-    const Tile& from = value(at.inputs[0].stream);
-    const size_t depth = this->depth();
-    for (size_t i = 0; i < out.size(); ++i) {
-      for (size_t k = 0; k < depth; ++k) {
-        out[i] = combine(at.reduction, out[i], from[i * block(kKernelK) + k]);
-      }
-    }
+    reduce_rows(at, kKernelK, out);
   }
 
   void multiply(const Node& at, bool first) {
     Tile& out = value(at.outputs[0]);
     if (first) out.assign(block(kKernelM) * block(kKernelN), 0.0F);
     if (!first) rescale(at, out);
-    multiply_add(at, depth(), block(kKernelK), out);
+    multiply_add(at, kKernelK, out);
   }
 
-  void inner_product(const Node& at) {
+  /// A product within a step or after the steps, which nothing was added to before.
+  void whole_product(const Node& at, int columns, int summed) {
     Tile& out = value(at.outputs[0]);
-    out.assign(block(kKernelM) * block(kKernelK), 0.0F);
-    multiply_add(at, block(kKernelL), block(kKernelL), out);
-  }
-
-  /// Of the columns of the product over k that exist.
-  void second_product(const Node& at) {
-    Tile& out = value(at.outputs[0]);
-    out.assign(block(kKernelM) * block(kKernelL), 0.0F);
-    const auto size = static_cast<int64_t>(block(kKernelN));
-    const int64_t left = kernel_elements(g_)[kKernelN] - at_[kKernelN] * size;
-    multiply_add(at, static_cast<size_t>(std::min(left, size)), block(kKernelN), out);
-  }
-
-  /// Adds left * right, of which `depth` elements of `inner` exist.
-  void multiply_add(const Node& at, size_t depth, size_t inner, Tile& out) {
-    const Tile& left = value(at.inputs[0].stream);
-    const Tile& right = value(at.inputs[1].stream);
-    const size_t rows = block(kKernelM);
-    add_product(left.data(), right.data(), out.data(), {rows, depth, out.size() / rows, inner});
+    out.assign(block(kKernelM) * block(columns), 0.0F);
+    multiply_add(at, summed, out);
   }
 
   /// Every row of what is held times its factor.
@@ -292,19 +234,12 @@ class KernelValues {
     for (size_t i = 0; i < held.size(); ++i) held[i] *= by[i / cols];
   }
 
-  void finish(const Node& at) {
-    if (at.kind != NodeKind::reduce || at.reduction != Reduction::mean) return;
-    divide_by(value(at.outputs[0]), kernel_elements(g_)[kKernelK]);
-  }
-
   const Program& program_;
-  const Graph& g_;
   const KernelRoles roles_;
   const TensorData& data_;
   std::vector<Values> of_core_;  ///< of the cores of a cluster that give parts of sums
   size_t core_ = 0;              ///< the one that is looked at
-  KernelSizes at_{};
-  Tile sum_;  ///< of what clusters add
+  Tile sum_;                     ///< of what clusters add
 };
 
 }  // namespace
@@ -324,9 +259,7 @@ std::shared_ptr<const Storage> kernel_values(const Program& program, const Graph
   for (int64_t t = 0; t < kernel_tile_count(graph); t += parts) {
     if (t % (kTilesBetweenChecks * parts) == 0 && !go_on()) return nullptr;
     const KernelTile at = kernel_tile(graph, t);
-    const float* next = values.tile(at).data();
-    to.for_each(KernelSizes{at.m, at.n, 0, at.g},
-                [&](int64_t position) { result.put(position, *next++); });
+    result.put(to, KernelSizes{at.m, at.n, 0, at.g}, values.tile(at));
   }
   return result.done(program);
 }

@@ -36,7 +36,7 @@ class ClusterBuilder {
     for (int c = 0; c < ops_.cores; ++c) cores_.emplace_back(graph, shape);
     for (const NodeId n : shape.loads) {
       varies_.resize(graph.nodes.size());
-      varies_[n] = rows_varies_along(graph, node(n));
+      varies_[n] = varies_along(graph, node(n));
     }
   }
 
@@ -401,22 +401,11 @@ class ClusterBuilder {
   TileOps ops_;
 };
 
-void check_numbers(const Graph& graph, const RowsShape& shape) {
-  for (const NodeId n : shape.loads) {
-    const std::vector<bool> varies = rows_varies_along(graph, graph.nodes[n]);
-    double tiles = 1;
-    for (size_t d = 0; d < varies.size(); ++d) {
-      tiles *= varies[d] ? static_cast<double>(graph.indices[d].extent) : 1;
-    }
-    check_tile_numbers(tiles);
-  }
-}
-
 }  // namespace
 
 std::vector<TileOps> expand_rows(const Graph& graph, int64_t clusters) {
   const RowsShape shape = rows_shape(graph);
-  check_numbers(graph, shape);
+  check_tile_numbers(graph);
   const int64_t rows = rows_cluster(graph).rows;
   const int64_t groups = rows_tiles(graph) / rows;
   std::vector<TileOps> result;

@@ -61,24 +61,6 @@ int64_t sent_bytes(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-CompulsoryBytes compulsory_rows_bytes(const Graph& graph) {
-  const RowsShape shape = rows_shape(graph);
-  CompulsoryBytes bytes;
-  for (const NodeId n : shape.loads) {
-    const Node& load = node_of(graph, n);
-    bytes.loaded += rows_load_tiles(graph, load) * tile_elements(graph, load.outputs[0]) *
-                    moved_bytes(graph, load);
-  }
-  for (const NodeId n : shape.stores) {
-    const Node& store = node_of(graph, n);
-    const StreamId s = store.inputs[0].stream;
-    const int width = rows_width(graph, s);
-    const int64_t tiles = width < 0 ? 1 : graph.indices[width].extent;
-    bytes.stored += rows_tiles(graph) * tiles * tile_elements(graph, s) * moved_bytes(graph, store);
-  }
-  return bytes;
-}
-
 KernelNeed rows_need(const Graph& graph) {
   const RowsShape shape = rows_shape(graph);
   const RowsCluster cluster = rows_cluster(graph);

@@ -1,5 +1,5 @@
-// What follows from the text of a kernel of rows (graph/tile_rows.h) without unrolling it: bytes
-// that nothing can avoid, what a core needs to hold, FLOPs and tiles of its nodes.
+// What follows from the text of a kernel of rows (graph/tile_rows.h) without unrolling it: what a
+// core needs to hold, FLOPs and tiles of its nodes.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,6 @@
 #include "sim/tiles/kernel_counts.h"
 
 namespace fuseflow {
-
-/// Every tile of every load and of every result once, with its padding.
-CompulsoryBytes compulsory_rows_bytes(const Graph& graph);
 
 /// Bytes of registers and scratchpad of a core. Registers are those of two loops that follow each
 /// other, and of all tiles (m); the scratchpad has copies of loads, places, tiles that are stored,

@@ -16,13 +16,13 @@ namespace fuseflow {
 namespace {
 
 /// Computes one tile of rows after the other, whole widths at a time.
-class RowsValues {
+class RowsValues : private KernelTiles {
  public:
   RowsValues(const Program& program, const Graph& graph, const RowsShape& shape,
              const TensorData& data)
-      : program_(program), g_(graph), shape_(shape), data_(data), at_(graph.indices.size(), 0) {
+      : KernelTiles(graph), shape_(shape), data_(data) {
     values_.resize(graph.streams.size());
-    for (const NodeId n : shape.loads) require_dense(program_, data_, node(n).tensor);
+    for (const NodeId n : shape.loads) require_dense(program, data_, node(n).tensor);
   }
 
   void rows(int64_t tile) {
@@ -35,7 +35,9 @@ class RowsValues {
         if (loop.width >= 0) at_[loop.width] = t;
         for (const NodeId n : loop.nodes) compute(node(n), t == 0);
       }
-      for (const NodeId n : loop.nodes) finish(node(n));
+      for (const NodeId n : loop.nodes) {
+        if (loop.width >= 0) finish(node(n), loop.width);
+      }
     }
   }
 
@@ -48,11 +50,6 @@ class RowsValues {
   const std::vector<int64_t>& at() const { return at_; }
 
  private:
-  const Node& node(NodeId n) const { return g_.nodes[n]; }
-  const GraphIndex& index(int dim) const { return g_.indices[dim]; }
-  const std::vector<int>& dims_of(StreamId s) const { return g_.streams[s].block; }
-  size_t block(int dim) const { return static_cast<size_t>(index(dim).block); }
-
   /// Where a stream's tile is among those that are there.
   int64_t number(StreamId s) const {
     int64_t number = 0;
@@ -61,7 +58,7 @@ class RowsValues {
     }
     return number;
   }
-  Tile& value(StreamId s) {
+  Tile& value(StreamId s) override {
     Tile& tile = values_[s][number(s)];
     const Node& from = node(g_.streams[s].producer);
     if (from.kind == NodeKind::tile_load && tile.empty()) {
@@ -72,7 +69,7 @@ class RowsValues {
 
   /// Tiles of a load that differ from rows to rows are those of the rows before.
   void forget(NodeId n) {
-    const std::vector<bool> varies = rows_varies_along(g_, node(n));
+    const std::vector<bool> varies = varies_along(g_, node(n));
     if (varies[kRowsM] || varies[kRowsG]) values_[node(n).outputs[0]].clear();
   }
 
@@ -92,70 +89,24 @@ class RowsValues {
     }
   }
 
-  void map(const Node& at) {
-    const std::vector<int>& dims = dims_of(at.outputs[0]);
-    const size_t rows = block(kRowsM), columns = dims.size() > 1 ? block(dims[1]) : 1;
-    Tile out(rows * columns);
-    std::vector<const float*> from;
-    std::vector<int> strides;
-    std::vector<size_t> down;  // from a row to the next
-    for (const Input& input : at.inputs) {
-      const bool tile = !input.is_immediate();
-      from.push_back(tile ? value(input.stream).data() : &input.immediate);
-      strides.push_back(tile && dims.size() > 1 ? stride_along(g_, input.stream, dims[1]) : 0);
-      down.push_back(tile ? static_cast<size_t>(stride_along(g_, input.stream, kRowsM)) : 0);
-    }
-    for (size_t i = 0; i < rows; ++i) {
-      evaluate_many(at.op, from, strides, out.data() + i * columns, static_cast<int64_t>(columns));
-      for (size_t x = 0; x < from.size(); ++x) from[x] += down[x];
-    }
-    value(at.outputs[0]) = std::move(out);
-  }
-
-  /// Elements of the tile at hand along a width.
-  size_t present(int width) const {
-    const auto size = static_cast<int64_t>(block(width));
-    const int64_t before = at_[width] * size;
-    return static_cast<size_t>(std::clamp<int64_t>(index(width).elements() - before, 0, size));
-  }
-
   void multiply(const Node& at) {
     const int summed = rows_width(g_, at.inputs[0].stream);
-    const size_t rows = block(kRowsM), inner = block(summed);
-    const size_t columns = block(rows_width(g_, at.outputs[0]));
-    Tile out(rows * columns, 0.0F);
+    Tile out(block(kRowsM) * block(rows_width(g_, at.outputs[0])), 0.0F);
     for (int64_t t = 0; t < index(summed).extent; ++t) {
       at_[summed] = t;
-      const Tile& left = value(at.inputs[0].stream);
-      const Tile& right = value(at.inputs[1].stream);
-      add_product(left.data(), right.data(), out.data(), {rows, present(summed), columns, inner});
+      multiply_add(at, summed, out);
     }
     value(at.outputs[0]) = std::move(out);
   }
 
   void reduce(const Node& at, bool first) {
-    const int width = rows_width(g_, at.inputs[0].stream);
-    const Tile& from = value(at.inputs[0].stream);
     Tile& out = value(at.outputs[0]);
     if (first) out.assign(block(kRowsM), at.init);
-    const size_t depth = present(width), columns = block(width);
-    for (size_t i = 0; i < out.size(); ++i) {
-      for (size_t k = 0; k < depth; ++k) {
-        out[i] = combine(at.reduction, out[i], from[i * columns + k]);
-      }
-    }
+    reduce_rows(at, rows_width(g_, at.inputs[0].stream), out);
   }
 
-  void finish(const Node& at) {
-    if (at.kind != NodeKind::reduce || at.reduction != Reduction::mean) return;
-    divide_by(value(at.outputs[0]), index(rows_width(g_, at.inputs[0].stream)).elements());
-  }
-
-  const Program& program_;
-  const Graph& g_;
   const RowsShape& shape_;
   const TensorData& data_;
-  std::vector<int64_t> at_;
   std::vector<std::map<int64_t, Tile>> values_;  ///< by stream and tile beside m
 };
 
@@ -174,8 +125,8 @@ class Stored {
 
   void take(RowsValues& values) {
     for (int64_t t = 0; t < tiles_; ++t) {
-      const float* next = values.stored(store_, t).data();
-      to_.for_each(values.at(), [&](int64_t position) { result_.put(position, *next++); });
+      const Tile& tile = values.stored(store_, t);  // moves on `at`
+      result_.put(to_, values.at(), tile);
     }
   }
 

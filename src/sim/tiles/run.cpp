@@ -26,12 +26,8 @@ namespace {
 
 constexpr int64_t kCyclesBetweenReports = 1000;
 
-/// Bytes of registers and scratchpad of a core that a graph takes.
-struct Need {
-  int64_t registers = 0, scratchpad = 0;
-};
-
-Need need_of(const Graph& graph) {
+/// What a chain takes of a core.
+KernelNeed chain_need(const Graph& graph) {
   const TileRoles roles = tile_roles(graph);
   const TileGeometry g = tile_geometry(graph);
   const auto node = [&](NodeId n) -> const Node& { return graph.nodes[n]; };
@@ -46,7 +42,7 @@ Need need_of(const Graph& graph) {
   if (roles.scatter >= 0) slot = std::max(slot, m * l / g.shape.reduce() * kAccumulatorBytes);
   // What linked scratchpads keep of C is spread evenly over the other cores of the group.
   const int64_t peers = std::max(g.shape.k - 1, 1);
-  Need need;
+  KernelNeed need;
   need.registers =
       kAccumulatorBytes * m * (n * products + l * node(roles.second).capacity) + c[0] + e[0];
   int64_t b_bytes = 0;  // the branches take turns in one buffer
@@ -60,16 +56,15 @@ Need need_of(const Graph& graph) {
   return need;
 }
 
-Need need_of_form(const Graph& graph) {
+KernelNeed need_of(const Graph& graph) {
   const TileForm form = tile_form(graph);
-  if (form == TileForm::chain) return need_of(graph);
-  const KernelNeed need = form == TileForm::rows ? rows_need(graph) : kernel_need(graph);
-  return {need.registers, need.scratchpad};
+  if (form == TileForm::chain) return chain_need(graph);
+  return form == TileForm::rows ? rows_need(graph) : kernel_need(graph);
 }
 
 void check_capacity(const Graph& graph, const Machine& machine) {
   if (machine.core.count == 0) return;
-  const Need need = need_of_form(graph);
+  const KernelNeed need = need_of(graph);
   const auto refuse = [&](const char* what, int64_t needed, int64_t has) {
     if (has == 0 || needed <= has) return;
     throw Error(ExitCode::rejected,

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+
 #include "support/error.h"
 
 namespace fuseflow {
@@ -16,10 +19,6 @@ void add_product(const float* __restrict left, const float* __restrict right, fl
       for (size_t j = 0; j < columns; ++j) out[i * columns + j] += x * right[k * columns + j];
     }
   }
-}
-
-void divide_by(Tile& sums, int64_t elements) {
-  for (float& sum : sums) sum /= static_cast<float>(elements);
 }
 
 int stride_along(const Graph& graph, StreamId stream, int dim) {
@@ -42,6 +41,64 @@ void load_tile(const Graph& graph, const Node& load, const Storage& storage, int
   const std::vector<int>& dims = graph.streams[load.outputs[0]].block;
   TileAccess access(graph, load, dims, batch, storage.format, storage.shape);
   access.for_each(at, [&](int64_t position) { out.push_back(element_at(storage, position)); });
+}
+
+size_t KernelTiles::present(int dim) const {
+  const int64_t size = index(dim).block, before = at_[static_cast<size_t>(dim)] * size;
+  return static_cast<size_t>(std::clamp<int64_t>(index(dim).elements() - before, 0, size));
+}
+
+void KernelTiles::map(const Node& at) {
+  const std::vector<int>& dims = dims_of(at.outputs[0]);
+  std::array<int, 3> over{-1, -1, -1};  // the innermost is last
+  std::copy_backward(dims.begin(), dims.end(), over.end());
+  const auto extent = [&](size_t d) { return over[d] < 0 ? size_t{1} : block(over[d]); };
+  Tile out(extent(0) * extent(1) * extent(2));
+  std::vector<const float*> first(at.inputs.size()), from(at.inputs.size());
+  std::vector<std::array<int, 3>> along(at.inputs.size(), {0, 0, 0});
+  std::vector<int> strides(at.inputs.size());
+  for (size_t x = 0; x < at.inputs.size(); ++x) {
+    const Input& input = at.inputs[x];
+    first[x] = input.is_immediate() ? &input.immediate : value(input.stream).data();
+    for (size_t d = 0; d < over.size() && !input.is_immediate(); ++d) {
+      along[x][d] = over[d] < 0 ? 0 : stride_along(g_, input.stream, over[d]);
+    }
+    strides[x] = along[x][2];
+  }
+  for (size_t i = 0; i < extent(0); ++i) {
+    for (size_t j = 0; j < extent(1); ++j) {
+      for (size_t x = 0; x < from.size(); ++x) {
+        from[x] =
+            first[x] + i * static_cast<size_t>(along[x][0]) + j * static_cast<size_t>(along[x][1]);
+      }
+      evaluate_many(at.op, from, strides, out.data() + (i * extent(1) + j) * extent(2),
+                    static_cast<int64_t>(extent(2)));
+    }
+  }
+  value(at.outputs[0]) = std::move(out);
+}
+
+void KernelTiles::multiply_add(const Node& at, int summed, Tile& out) {
+  const Tile& left = value(at.inputs[0].stream);
+  const Tile& right = value(at.inputs[1].stream);
+  const size_t rows = block(dims_of(at.outputs[0]).front());
+  add_product(left.data(), right.data(), out.data(),
+              {rows, present(summed), out.size() / rows, block(summed)});
+}
+
+void KernelTiles::reduce_rows(const Node& at, int summed, Tile& out) {
+  const Tile& from = value(at.inputs[0].stream);
+  const size_t depth = present(summed), columns = block(summed);
+  for (size_t i = 0; i < out.size(); ++i) {
+    for (size_t k = 0; k < depth; ++k) {
+      out[i] = combine(at.reduction, out[i], from[i * columns + k]);
+    }
+  }
+}
+
+void KernelTiles::finish(const Node& at, int summed) {
+  if (at.kind != NodeKind::reduce || at.reduction != Reduction::mean) return;
+  for (float& sum : value(at.outputs[0])) sum /= static_cast<float>(index(summed).elements());
 }
 
 TileResult::TileResult(const Program& program, TensorId tensor, const std::vector<int64_t>& sizes)

@@ -22,9 +22,6 @@ struct ProductSizes {
 /// out[rows x columns] += left[rows x depth] * right[depth x columns], in the order of the depth.
 void add_product(const float* left, const float* right, float* out, const ProductSizes& sizes);
 
-/// What was summed up, as means of so many elements.
-void divide_by(Tile& sums, int64_t elements);
-
 /// Elements of a stream's tile from one to the next along a dimension; 0: it has none of it.
 int stride_along(const Graph& graph, StreamId stream, int dim);
 
@@ -34,6 +31,40 @@ float element_at(const Storage& storage, int64_t position);
 /// Appends the tile of a load at a place, for TileAccess::for_each.
 void load_tile(const Graph& graph, const Node& load, const Storage& storage, int batch,
                std::span<const int64_t> at, Tile& out);
+
+/// The nodes of a kernel, evaluated on the tiles at hand: what is the same whether it walks one
+/// loop (kernel_values.h) or rows by their widths (rows_values.h).
+class KernelTiles {
+ public:
+  KernelTiles(const KernelTiles&) = delete;
+  KernelTiles& operator=(const KernelTiles&) = delete;
+  virtual ~KernelTiles() = default;
+
+ protected:
+  explicit KernelTiles(const Graph& graph) : g_(graph), at_(graph.indices.size(), 0) {}
+
+  virtual Tile& value(StreamId s) = 0;  ///< the tile of a stream that is there now
+
+  const Node& node(NodeId n) const { return g_.nodes[static_cast<size_t>(n)]; }
+  const GraphIndex& index(int dim) const { return g_.indices[static_cast<size_t>(dim)]; }
+  const std::vector<int>& dims_of(StreamId s) const {
+    return g_.streams[static_cast<size_t>(s)].block;
+  }
+  size_t block(int dim) const { return static_cast<size_t>(index(dim).block); }
+  /// Elements of the tile at hand along a dimension that exist.
+  size_t present(int dim) const;
+
+  void map(const Node& at);
+  /// Adds the left tile times the right one to a tile: the sum over those of `summed` that exist.
+  void multiply_add(const Node& at, int summed, Tile& out);
+  /// Combines the rows of a tile with what there is of each so far.
+  void reduce_rows(const Node& at, int summed, Tile& out);
+  /// Of a mean: sums as means.
+  void finish(const Node& at, int summed);
+
+  const Graph& g_;
+  std::vector<int64_t> at_;  ///< the tile along each dimension
+};
 
 /// The tensor of a tile_store as it is filled.
 class TileResult {
@@ -49,6 +80,11 @@ class TileResult {
   void put(int64_t position, float value) {
     if (position == kOutsidePosition) refuse_outside();
     if (position >= 0) written_.values[static_cast<size_t>(position)] = value;
+  }
+  /// Takes the tile of a store at a place.
+  void put(const TileAccess& to, std::span<const int64_t> at, const Tile& tile) {
+    const float* next = tile.data();
+    to.for_each(at, [&](int64_t position) { put(position, *next++); });
   }
   std::shared_ptr<const Storage> done(const Program& program) {
     return assemble_result(program, std::move(written_));

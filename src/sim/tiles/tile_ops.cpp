@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/tile_kernel.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -24,11 +25,16 @@ LevelBytes operator*(int64_t factor, const LevelBytes& bytes) {
           factor * bytes.l2_read,   factor * bytes.l2_write};
 }
 
-void check_tile_numbers(double tiles) {
-  if (tiles <= INT32_MAX) return;
-  throw Error(ExitCode::unfinished,
-              fmt::format("a tile_load has {} tiles, expected at most {}: take larger ones", tiles,
-                          INT32_MAX));
+void check_tile_numbers(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::tile_load) continue;
+    const double tiles = static_cast<double>(load_tiles(graph, node)) *
+                         static_cast<double>(shares_of(graph, node.outputs[0]));
+    if (tiles <= INT32_MAX) continue;
+    throw Error(ExitCode::unfinished,
+                fmt::format("a tile_load has {} tiles, expected at most {}: take larger ones",
+                            tiles, INT32_MAX));
+  }
 }
 
 }  // namespace fuseflow

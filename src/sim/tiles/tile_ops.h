@@ -115,8 +115,8 @@ struct TileOps {
   }
 };
 
-/// Operations know their tiles by numbers of 31 bits. Throws Error(unfinished) where a load has
-/// more.
-void check_tile_numbers(double tiles);
+/// Operations know their tiles by numbers of 31 bits. Throws Error(unfinished) where a load of a
+/// kernel has more.
+void check_tile_numbers(const Graph& graph);
 
 }  // namespace fuseflow

@@ -47,7 +47,7 @@ void round_to_bursts(std::vector<TileOps>& cores, const Machine& machine) {
 
 /// Clusters whose operations know their tiles by number: all that their cores do.
 Measured time_numbered(const Graph& graph, const Machine& machine, const std::vector<TileOps>& ops,
-                       const CompulsoryBytes& least, LaunchOptions options) {
+                       LaunchOptions options) {
   std::vector<const TileOps*> graphs;
   std::vector<int32_t> which;
   for (const TileOps& cluster : ops) {
@@ -62,40 +62,31 @@ Measured time_numbered(const Graph& graph, const Machine& machine, const std::ve
   const Measured measured = time_launch(machine, graphs, which, options);
   // What an L2 holds from the start, DRAM does not give.
   if (!measured.finished || !options.held.empty()) return measured;
-  const auto broken = broken_memory_law(measured.bytes, least, machine.has_l2());
+  const auto broken =
+      broken_memory_law(measured.bytes, compulsory_kernel_bytes(graph), machine.has_l2());
   if (broken) throw Error(ExitCode::internal, *broken);
   return measured;
 }
 
-/// A kernel: a cluster for each that is at work. Without multicast its cores pass on what they
-/// share.
+/// A kernel: a cluster for each that is at work. Of one that walks a loop the cores pass on what
+/// they share where the machine has no multicast.
 Measured time_kernel(const Graph& graph, const Machine& machine, LaunchOptions options) {
-  const int cores = kernel_cluster(graph);
+  const bool rows = is_tile_rows(graph);
+  const int cores = rows ? rows_cluster(graph).cores() : kernel_cluster(graph);
   const int64_t clusters =
       machine.core.count == 0 ? kMostKernelCores : machine.concurrent_clusters(cores);
   if (clusters < 1) refuse_cluster(cores, machine);
-  std::vector<TileOps> ops = expand_kernel(graph, clusters, !machine.links.multicast);
+  std::vector<TileOps> ops = rows ? expand_rows(graph, clusters)
+                                  : expand_kernel(graph, clusters, !machine.links.multicast);
   for (const TileOps& cluster : ops) check_links(link_bytes_by_node(cluster, graph));
   round_to_bursts(ops, machine);
-  return time_numbered(graph, machine, ops, compulsory_kernel_bytes(graph), std::move(options));
-}
-
-/// A kernel of rows: a cluster for each that is at work.
-Measured time_rows(const Graph& graph, const Machine& machine, LaunchOptions options) {
-  const int cores = rows_cluster(graph).cores();
-  const int64_t clusters =
-      machine.core.count == 0 ? kMostKernelCores : machine.concurrent_clusters(cores);
-  if (clusters < 1) refuse_cluster(cores, machine);
-  const std::vector<TileOps> ops = expand_rows(graph, clusters);
-  for (const TileOps& cluster : ops) check_links(link_bytes_by_node(cluster, graph));
-  return time_numbered(graph, machine, ops, compulsory_rows_bytes(graph), std::move(options));
+  return time_numbered(graph, machine, ops, std::move(options));
 }
 
 }  // namespace
 
 Measured time_tiles(const Graph& graph, const Machine& machine, LaunchOptions options) {
-  if (is_tile_kernel(graph)) return time_kernel(graph, machine, std::move(options));
-  if (is_tile_rows(graph)) return time_rows(graph, machine, std::move(options));
+  if (tile_form(graph) != TileForm::chain) return time_kernel(graph, machine, std::move(options));
   const bool epilogue = !tile_roles(graph).last_loads.empty();
   const TileOps first = expand_tiles(graph, true);
   const TileOps other = epilogue ? expand_tiles(graph, false) : TileOps{};

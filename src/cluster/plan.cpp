@@ -1,0 +1,228 @@
+#include "cluster/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "cluster/chain/lower_plan.h"
+#include "cluster/kernels/apart.h"
+#include "ir/verify.h"
+#include "support/error.h"
+
+namespace fuseflow::cluster {
+namespace {
+
+/// The plan of a chain as notes on its region.
+PlanNotes notes_of(const Chain& chain, const Machine& machine, const MeasuredPlan& best) {
+  const Plan& p = best.plan.plan;
+  const ClusterShape& s = p.shape;
+  const auto four = [](auto a, auto b, auto c, auto d) {
+    return fmt::format("{},{},{},{}", a, b, c, d);
+  };
+  PlanNotes notes = {{"kind", std::string(name_of(chain.kind))},
+                     {"activation", std::string(name_of(chain.activation))},
+                     {"extents", four(chain.size[Dim::m], chain.size[Dim::n], chain.size[Dim::k],
+                                      chain.size[Dim::l])},
+                     {"machine", machine.name},
+                     {"loops", p.schedule.name()},
+                     {"cluster", four(s.m, s.n, s.k, s.l)},
+                     {"tile", four(p.tile[Dim::m], p.tile[Dim::n], p.tile[Dim::k], p.tile[Dim::l])},
+                     {"way", std::string(name_of(p.way))},
+                     {"clusters", std::to_string(best.plan.analysis.trips.clusters)},
+                     {"global_bytes", std::to_string(best.measure.measured.bytes.global())},
+                     {"link_bytes", std::to_string(best.measure.measured.bytes.link)},
+                     {"cycles", std::to_string(best.measure.measured.cycles)}};
+  // What reduced measurements were multiplied by: only then is `cycles` not what the region takes.
+  if (best.measure.scale > 1) notes.emplace_back("scale", std::to_string(best.measure.scale));
+  return notes;
+}
+
+class Planner {
+ public:
+  Planner(Program program, const Machine& machine, const PlanOptions& options,
+          PlanListener& listener)
+      : program_(std::move(program)),
+        machine_(machine),
+        options_(options),
+        listener_(listener),
+        // Where the machine has units for streams, products with compressed operands are left to
+        // them.
+        kernels_{.store_operands_dense = !machine.has_streams,
+                 .reorder_operands = true,
+                 .given = &options.given} {}
+
+  Program run() {
+    if (options_.strategy == PlanStrategy::none) {
+      plan_apart();
+    } else {
+      plan_together();
+    }
+    require_sound(program_);
+    return std::move(program_);
+  }
+
+ private:
+  bool takes_rest() const { return options_.strategy == PlanStrategy::tiles; }
+
+  void plan_apart() {
+    divide();
+    PlannedRest rest;
+    rest.divided = divide_products(program_, machine_, kernels_, Divide::where_faster);
+    kernels_.sparse = &rest.sparse;
+    kernels_.unproved = &rest.unproved;
+    rest.refused = make_kernels(program_, machine_, kernels_);
+    listener_.on(program_, rest);
+  }
+
+  void plan_together() {
+    const auto softmaxes =
+        plan_online(program_, machine_, {.accept_slower = options_.accept_slower});
+    listener_.on(program_, softmaxes);
+    const Program unchained = program_;
+    std::vector<TensorId> taken;
+    for (const FoundChain& found : chains()) {
+      const ChainOutcome outcome = planned(found);
+      if (outcome.taken()) taken.push_back(outcome.result);
+      listener_.on(program_, found, outcome);
+    }
+    if (takes_rest() && !options_.accept_slower) {
+      for (const DroppedChain& dropped :
+           drop_slow_chains(program_, unchained, taken, machine_, kernels_)) {
+        listener_.on(program_, dropped);
+      }
+    }
+    plan_rest();
+  }
+
+  void plan_rest() {
+    PlannedRest rest;
+    if (takes_rest()) {
+      divide();
+      rest = cluster::plan_rest(program_, machine_, kernels_);
+    } else {  // products and reductions of rows in one kernel: one product is no chain
+      rest.combined.rows = plan_rows(program_, machine_, {.least_work = 2});
+      rest.combined.second_products = plan_second_products(program_, machine_);
+    }
+    listener_.on(program_, rest);
+  }
+
+  void divide() { listener_.on(program_, divide_statements(program_, machine_, kernels_)); }
+
+  std::vector<FoundChain> chains() const {
+    std::vector<RefusedChain> refused;
+    std::vector<FoundChain> chains = find_chains(program_, &refused);
+    for (FoundChain& chain : chains) settle_tail(chain);
+    sort_by_work(chains);
+    listener_.on(program_, chains, refused);
+    return chains;
+  }
+
+  /// More than sums after the second product needs all of a row of E in one cluster, so that a
+  /// chain may be slower with it than one that ends before it and kernels of what that leaves.
+  void settle_tail(FoundChain& longer) const {
+    if (longer.shorter.empty()) return;
+    FoundChain shorter = std::move(longer.shorter.front());
+    longer.shorter.clear();
+    std::set<TensorId> rest(longer.statements.begin(), longer.statements.end());
+    for (const TensorId tensor : shorter.statements) rest.erase(tensor);
+    std::string why;
+    const auto kernels = kernels_apart(program_, rest, machine_, why);
+    const auto part = plan_cycles(shorter);
+    if (!kernels || !part) return;
+    const auto whole = plan_cycles(longer);
+    const int64_t apart = *part + machine_.reconfiguration_cycles + kernels->total.cycles;
+    if (!whole || apart < *whole) longer = std::move(shorter);
+  }
+
+  /// Cycles of the fastest plan; nothing where none fits.
+  std::optional<int64_t> plan_cycles(const FoundChain& found) const {
+    const Chain chain = padded(found.chain);
+    Choice choice;
+    search(choice, chain, found.form, false);
+    if (choice.fused().rank == 0) return std::nullopt;
+    return choice.fused().measure.measured.cycles;
+  }
+
+  /// The best plan of a chain is put into the program, unless its kernels apart are as fast.
+  ChainOutcome planned(const FoundChain& found) {
+    const Chain chain = padded(found.chain);
+    ChainOutcome outcome;
+    search(outcome.choice, chain, found.form, listener_.compares_chains());
+    const MeasuredPlan& best = outcome.choice.fused();
+    outcome.chain = chain_of(chain, best);
+    outcome.result = found.statements.back();
+    outcome.members = found.statements;
+    if (best.rank == 0) {
+      outcome.why = "no plan fits the machine";
+      return outcome;
+    }
+    outcome.fused = best.measure.measured;
+    outcome.rivals = rivals_of(found, chain);
+    outcome.kind = KernelOutcome::Kind::slower;
+    if (outcome.rivals.win(outcome.fused.cycles) && !options_.accept_slower) return outcome;
+    outcome.put_in(program_, notes_of(outcome.chain, machine_, best),
+                   lower_plan(found.form, outcome.chain, best.plan.plan, best.plan.analysis),
+                   false);
+    return outcome;
+  }
+
+  void search(Choice& choice, const Chain& chain, const ChainForm& form, bool apart) const {
+    const auto tasks = apart ? choice_tasks : plan_tasks;
+    run_tasks(tasks(choice, chain, machine_, options_.effort, &form), options_.threads);
+  }
+
+  ChainRivals rivals_of(const FoundChain& found, const Chain& chain) const {
+    ChainRivals rivals;
+    std::string why;
+    const std::set<TensorId> members(found.statements.begin(), found.statements.end());
+    const auto kernels = kernels_apart(program_, members, machine_, why);
+    if (kernels) {
+      rivals.kernels = kernels->total.cycles;
+    } else {  // known already where they were asked for
+      Choice choice;
+      search(choice, chain, found.form, true);
+      rivals.kernels = choice.apart().cycles;
+    }
+    const auto sparse = sparse_kernels_apart(program_, found.statements, machine_, options_.given);
+    if (sparse) rivals.leaving_out = sparse->total.cycles;
+    return rivals;
+  }
+
+  Program program_;
+  const Machine& machine_;
+  const PlanOptions& options_;
+  PlanListener& listener_;
+  KernelOptions kernels_;
+};
+
+}  // namespace
+
+Program plan(Program program, const Machine& machine, const PlanOptions& options,
+             PlanListener& listener) {
+  return Planner(std::move(program), machine, options, listener).run();
+}
+
+void sort_by_work(std::vector<FoundChain>& chains) {
+  const auto work = [](const FoundChain& f) {
+    const Extents& s = f.chain.size;
+    return static_cast<double>(s[Dim::m]) * static_cast<double>(s[Dim::n]) *
+           static_cast<double>(s[Dim::k] + s[Dim::l]);
+  };
+  std::stable_sort(chains.begin(), chains.end(),
+                   [&](const FoundChain& a, const FoundChain& b) { return work(a) > work(b); });
+}
+
+void require_sound(const Program& planned) {
+  try {
+    verify(planned);
+  } catch (const Error& error) {
+    throw Error(ExitCode::internal, fmt::format("the planned program would be refused: {}",
+                                                error.diagnostics().front().message));
+  }
+}
+
+}  // namespace fuseflow::cluster
