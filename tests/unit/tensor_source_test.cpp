@@ -138,14 +138,17 @@ TEST_F(Loading, InlineValuesTakeTheExpectedShape) {
 
 TEST_F(Loading, OnnxComesFromTheRegisteredLoader) {
   expect_contains(fault("onnx(\"m.onnx\", \"W\")"), "no loader");
-  register_onnx_loader([](const Source& source, const std::string& path, const LoadOptions&) {
-    const std::string& name = source.name;
-    RawTensor raw;
-    raw.origin = path;
-    raw.shape = {static_cast<int64_t>(name.size())};
-    raw.data = Buffer<float>(std::vector<float>(name.size(), 2));
-    return raw;
-  });
+  register_onnx_loader(
+      [](const Source& source, const std::string& path, const LoadOptions&) {
+        const std::string& name = source.name;
+        RawTensor raw;
+        raw.origin = path;
+        raw.shape = {static_cast<int64_t>(name.size())};
+        raw.data = Buffer<float>(std::vector<float>(name.size(), 2));
+        return raw;
+      },
+      [](const std::string& path) { return std::vector<std::string>{path + ".data"}; });
+  EXPECT_EQ(weights_files_of("m.onnx"), std::vector<std::string>{"m.onnx.data"});
   EXPECT_EQ(load_text("onnx(\"m.onnx\", \"abc\")", {{3}}, "dense").stored(), 3);
   expect_contains(fault("onnx(\"m.onnx\", \"abc\")", {{4}}), "expected [4]");
   register_onnx_loader({}, {});
