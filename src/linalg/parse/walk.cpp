@@ -36,6 +36,8 @@ class Walk {
   void operation(mlir::Operation& op);
   void call(mlir::func::CallOp op);
   void loop(mlir::scf::ForOp op);
+  /// Of a function that returns nothing: the tensors that nothing reads are its results.
+  void return_unused();
   bool is_shaped(mlir::Value value) const { return llvm::isa<mlir::ShapedType>(value.getType()); }
   /// `to` stand for what `from` are; the sources are read before any is replaced.
   void bind_all(mlir::ValueRange to, mlir::ValueRange from, mlir::Operation& op);
@@ -175,7 +177,28 @@ LinalgFunction Walk::run(mlir::func::FuncOp function,
     scope_.function.returned.push_back(made.results[0]);
     scope_.function.ops.push_back(std::move(made));
   }
+  if (end->getNumOperands() == 0) return_unused();
   return std::move(scope_.function);
+}
+
+void Walk::return_unused() {
+  LinalgFunction& f = scope_.function;
+  std::vector<bool> used(f.values.size(), false);
+  for (const LinalgOp& op : f.ops) {
+    for (const auto* operands : {&op.inputs, &op.outs}) {
+      for (const LinalgOperand& operand : *operands)
+        used[static_cast<size_t>(operand.value)] = true;
+    }
+  }
+  for (const LinalgOp& op : f.ops) {
+    if (op.kind == LinalgOp::Kind::argument || op.kind == LinalgOp::Kind::constant) continue;
+    for (const LinalgId id : op.results) {
+      if (!used[static_cast<size_t>(id)]) f.returned.push_back(id);
+    }
+  }
+  report(Severity::note, fmt::format("mlir: @{} returns nothing; its results are the {} tensors "
+                                     "that nothing reads",
+                                     f.name, f.returned.size()));
 }
 
 }  // namespace
