@@ -151,7 +151,7 @@ class Planner {
   ChainOutcome planned(const FoundChain& found) {
     const Chain chain = padded(found.chain);
     ChainOutcome outcome;
-    search(outcome.choice, chain, found.form, listener_.compares_chains());
+    search(outcome.choice, chain, found.form, true);
     const MeasuredPlan& best = outcome.choice.fused();
     outcome.chain = chain_of(chain, best);
     outcome.result = found.statements.back();
@@ -161,7 +161,7 @@ class Planner {
       return outcome;
     }
     outcome.fused = best.measure.measured;
-    outcome.rivals = rivals_of(found, chain);
+    outcome.rivals = rivals_of(found, outcome.choice);
     outcome.kind = KernelOutcome::Kind::slower;
     if (outcome.rivals.win(outcome.fused.cycles) && !options_.accept_slower) return outcome;
     outcome.put_in(program_, notes_of(outcome.chain, machine_, best),
@@ -175,18 +175,12 @@ class Planner {
     run_tasks(tasks(choice, chain, machine_, options_.effort, &form), options_.threads);
   }
 
-  ChainRivals rivals_of(const FoundChain& found, const Chain& chain) const {
+  ChainRivals rivals_of(const FoundChain& found, const Choice& choice) const {
     ChainRivals rivals;
     std::string why;
     const std::set<TensorId> members(found.statements.begin(), found.statements.end());
     const auto kernels = kernels_apart(program_, members, machine_, why);
-    if (kernels) {
-      rivals.kernels = kernels->total.cycles;
-    } else {  // known already where they were asked for
-      Choice choice;
-      search(choice, chain, found.form, true);
-      rivals.kernels = choice.apart().cycles;
-    }
+    rivals.kernels = kernels ? kernels->total.cycles : choice.apart().cycles;
     const auto sparse = sparse_kernels_apart(program_, found.statements, machine_, options_.given);
     if (sparse) rivals.leaving_out = sparse->total.cycles;
     return rivals;

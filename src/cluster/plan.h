@@ -54,10 +54,6 @@ class PlanListener {
   PlanListener& operator=(const PlanListener&) = delete;
   virtual ~PlanListener() = default;
 
-  /// Are the kernels of chains apart, as published, asked for beside what decides (Choice::folded,
-  /// Choice::separate)? They take a search for each product.
-  virtual bool compares_chains() const { return false; }
-
   virtual void on(const Program& /*program*/, const std::vector<OnlineOutcome>& /*softmaxes*/) {}
   /// The chains that are planned next, the largest first, and pairs of products that are none.
   virtual void on(const Program& /*program*/, const std::vector<FoundChain>& /*chains*/,

@@ -26,7 +26,6 @@ const char* const kChainAndReductions =
 /// What was heard, a letter an event.
 class Heard : public PlanListener {
  public:
-  bool compares_chains() const override { return true; }
   void on(const Program&, const std::vector<OnlineOutcome>&) override { events += 'o'; }
   void on(const Program&, const std::vector<FoundChain>& chains,
           const std::vector<RefusedChain>&) override {

@@ -21,8 +21,6 @@ class PlanReporter : public PlanListener {
   PlanReporter(const Machine& machine, const ReportDetails& options)
       : machine_(machine), options_(options) {}
 
-  bool compares_chains() const override { return true; }
-
   void on(const Program& program, const std::vector<OnlineOutcome>& softmaxes) override;
   void on(const Program& program, const std::vector<FoundChain>& chains,
           const std::vector<RefusedChain>& refused) override;
