@@ -11,8 +11,8 @@
 namespace fuseflow {
 
 /// Makes the tensor that `value` accesses the result called `name`, if the value is a whole
-/// intermediate (its dimensions are reordered, extents of 1 added). False if it is not one. `others`
-/// are values that may access it, too: they follow.
+/// intermediate (its dimensions are reordered, extents of 1 added). False if it is not one.
+/// `others` are values that may access it, too: they follow.
 bool name_result(DraftProgram& draft, const View& value, const std::string& name,
                  const std::vector<View*>& others);
 void rename_tensor(DraftProgram& draft, const std::string& from, const std::string& to);
