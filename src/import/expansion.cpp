@@ -42,6 +42,10 @@ int64_t onnx_code(ElementType type) {
       return 2;
     case ElementType::i8:
       return 3;
+    case ElementType::u16:
+      return 4;
+    case ElementType::i16:
+      return 5;
     case ElementType::i32:
       return 6;
     case ElementType::i64:

@@ -21,6 +21,10 @@ int32_t peeled(const LinalgOp& op, int32_t n) {
   return n;
 }
 
+std::optional<Reduction> combined(const BodyNode& node) {
+  return combining(node.op, is_integer(node.type) && node.type != ElementType::boolean);
+}
+
 bool is_operand(const LinalgOp& op, int32_t n, int32_t out) {
   const BodyNode& node = node_at(op, peeled(op, n));
   return node.kind == BodyNode::Kind::operand && node.operand == out;
@@ -42,7 +46,7 @@ bool collect(const LinalgOp& op, int32_t n, int32_t out, bool negated, Accumulat
   if (node.kind != BodyNode::Kind::apply || node.children.size() != 2) return false;
   const bool minus =
       into.reduction == Reduction::sum && (node.op == "arith.subf" || node.op == "arith.subi");
-  if (!minus && combining(node.op) != into.reduction) return false;
+  if (!minus && combined(node) != into.reduction) return false;
   return collect(op, node.children[0], out, negated, into, found) &&
          collect(op, node.children[1], out, negated != minus, into, found);
 }
@@ -97,7 +101,7 @@ std::optional<Accumulation> accumulation(const LinalgOp& op, int32_t root, int32
   if (auto held = guarded(op, node, out)) return held;
   Accumulation result;
   const bool minus = node.op == "arith.subf" || node.op == "arith.subi";
-  const auto reduction = minus ? Reduction::sum : combining(node.op);
+  const auto reduction = minus ? Reduction::sum : combined(node);
   if (!reduction) return std::nullopt;
   result.reduction = *reduction;
   bool found = false;

@@ -16,22 +16,22 @@ struct Row {
 };
 
 constexpr auto kSame = std::to_array<Row>({
-    {"arith.addf", Op::add},       {"arith.addi", Op::add},         {"arith.subf", Op::sub},
-    {"arith.subi", Op::sub},       {"arith.mulf", Op::mul},         {"arith.muli", Op::mul},
-    {"arith.divf", Op::div},       {"arith.negf", Op::neg},         {"arith.maximumf", Op::max},
-    {"arith.maxsi", Op::max},      {"arith.minimumf", Op::min},     {"arith.minsi", Op::min},
-    {"arith.maxnumf", Op::max},    {"arith.minnumf", Op::min},      {"arith.maxui", Op::max},
-    {"arith.minui", Op::min},      {"arith.select", Op::where},     {"arith.andi", Op::logical_and},
-    {"arith.ori", Op::logical_or}, {"arith.xori", Op::logical_xor}, {"arith.cmpf ogt", Op::gt},
-    {"arith.cmpf oge", Op::ge},    {"arith.cmpf olt", Op::lt},      {"arith.cmpf ole", Op::le},
-    {"arith.cmpf oeq", Op::eq},    {"arith.cmpf une", Op::ne},      {"arith.cmpi eq", Op::eq},
-    {"arith.cmpi ne", Op::ne},     {"arith.cmpi sgt", Op::gt},      {"arith.cmpi sge", Op::ge},
-    {"arith.cmpi slt", Op::lt},    {"arith.cmpi sle", Op::le},      {"math.exp", Op::exp},
-    {"math.log", Op::log},         {"math.sqrt", Op::sqrt},         {"math.rsqrt", Op::rsqrt},
-    {"math.tanh", Op::tanh},       {"math.erf", Op::erf},           {"math.sin", Op::sin},
-    {"math.cos", Op::cos},         {"math.absf", Op::abs},          {"math.absi", Op::abs},
-    {"math.floor", Op::floor},     {"math.ceil", Op::ceil},         {"math.roundeven", Op::round},
-    {"math.powf", Op::pow},        {"math.fpowi", Op::pow},         {"math.ipowi", Op::pow},
+    {"arith.addf", Op::add},         {"arith.addi", Op::add},       {"arith.subf", Op::sub},
+    {"arith.subi", Op::sub},         {"arith.mulf", Op::mul},       {"arith.muli", Op::mul},
+    {"arith.divf", Op::div},         {"arith.negf", Op::neg},       {"arith.maximumf", Op::max},
+    {"arith.maxsi", Op::max},        {"arith.minimumf", Op::min},   {"arith.minsi", Op::min},
+    {"arith.maxnumf", Op::max},      {"arith.minnumf", Op::min},    {"arith.select", Op::where},
+    {"arith.andi", Op::logical_and}, {"arith.ori", Op::logical_or}, {"arith.xori", Op::logical_xor},
+    {"arith.cmpf ogt", Op::gt},      {"arith.cmpf oge", Op::ge},    {"arith.cmpf olt", Op::lt},
+    {"arith.cmpf ole", Op::le},      {"arith.cmpf oeq", Op::eq},    {"arith.cmpf une", Op::ne},
+    {"arith.cmpi eq", Op::eq},       {"arith.cmpi ne", Op::ne},     {"arith.cmpi sgt", Op::gt},
+    {"arith.cmpi sge", Op::ge},      {"arith.cmpi slt", Op::lt},    {"arith.cmpi sle", Op::le},
+    {"math.exp", Op::exp},           {"math.log", Op::log},         {"math.sqrt", Op::sqrt},
+    {"math.rsqrt", Op::rsqrt},       {"math.tanh", Op::tanh},       {"math.erf", Op::erf},
+    {"math.sin", Op::sin},           {"math.cos", Op::cos},         {"math.absf", Op::abs},
+    {"math.absi", Op::abs},          {"math.floor", Op::floor},     {"math.ceil", Op::ceil},
+    {"math.roundeven", Op::round},   {"math.powf", Op::pow},        {"math.fpowi", Op::pow},
+    {"math.ipowi", Op::pow},
 });
 
 constexpr auto kConversions = std::to_array<std::string_view>({
@@ -66,15 +66,16 @@ int32_t towards_zero(Kernel& k, int32_t x) {
   return k.apply(Op::where, {negative, k.apply(Op::ceil, {x}), k.apply(Op::floor, {x})});
 }
 
-/// Whole-number quotients and what is left of them.
+/// Whole-number quotients and what is left of them. Not of unsigned integers: whether a negative
+/// number stands for a large one is not known here.
 std::optional<int32_t> integer_division(Kernel& k, const std::string& op,
                                         const std::vector<int32_t>& x) {
   if (x.size() != 2) return std::nullopt;
   const auto quotient = [&] { return k.apply(Op::div, {x[0], x[1]}); };
-  if (op == "arith.divsi" || op == "arith.divui") return towards_zero(k, quotient());
+  if (op == "arith.divsi") return towards_zero(k, quotient());
   if (op == "arith.floordivsi") return k.apply(Op::floor, {quotient()});
-  if (op == "arith.ceildivsi" || op == "arith.ceildivui") return k.apply(Op::ceil, {quotient()});
-  if (op == "arith.remsi" || op == "arith.remui" || op == "arith.remf") {
+  if (op == "arith.ceildivsi") return k.apply(Op::ceil, {quotient()});
+  if (op == "arith.remsi" || op == "arith.remf") {
     const int32_t whole = towards_zero(k, quotient());
     return k.apply(Op::sub, {x[0], k.apply(Op::mul, {whole, x[1]})});
   }
@@ -150,15 +151,13 @@ std::optional<int32_t> scalar_op(Kernel& kernel, const std::string& op,
   return several(kernel, op, x);
 }
 
-std::optional<Reduction> combining(const std::string& op) {
+std::optional<Reduction> combining(const std::string& op, bool integral) {
   if (op == "arith.addf" || op == "arith.addi") return Reduction::sum;
   if (op == "arith.mulf" || op == "arith.muli") return Reduction::prod;
-  if (op == "arith.maximumf" || op == "arith.maxnumf" || op == "arith.maxsi" ||
-      op == "arith.maxui" || op == "arith.ori")
-    return Reduction::max;
-  if (op == "arith.minimumf" || op == "arith.minnumf" || op == "arith.minsi" ||
-      op == "arith.minui" || op == "arith.andi")
-    return Reduction::min;
+  if (op == "arith.maximumf" || op == "arith.maxnumf" || op == "arith.maxsi") return Reduction::max;
+  if (op == "arith.minimumf" || op == "arith.minnumf" || op == "arith.minsi") return Reduction::min;
+  if (op == "arith.ori" && !integral) return Reduction::max;
+  if (op == "arith.andi" && !integral) return Reduction::min;
   return std::nullopt;
 }
 

@@ -17,8 +17,9 @@ std::optional<int32_t> scalar_op(Kernel& kernel, const std::string& op,
 /// Whether the operation gives its operand as it is: everything is computed in f32.
 bool is_conversion(const std::string& op);
 
-/// max, min, sum or prod where `op` combines two values so.
-std::optional<Reduction> combining(const std::string& op);
+/// max, min, sum or prod where `op` combines two values so. `integral`: they are integers, not
+/// truth values.
+std::optional<Reduction> combining(const std::string& op, bool integral);
 
 /// max or min where a comparison of a with b selects a of them: "arith.cmpf ogt" is max.
 std::optional<Reduction> selecting(const std::string& comparison);
