@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <span>
 
 #include "reference/reference.h"
@@ -95,7 +96,7 @@ class Comparer {
   }
 
   bool excused(double error, float bound) const {
-    return error > tolerance_ * result_.max_abs_expected && error <= bound;
+    return error > result_.allowed(tolerance_) && error <= bound;
   }
 
   void add_error(double error, const Pair& pair) {
@@ -145,7 +146,13 @@ std::shared_ptr<const std::vector<float>> spelled_out_bounds(const Value& value)
 }  // namespace
 
 bool Comparison::passes(double tolerance) const {
-  return same_nans && same_infinities && max_abs_error <= tolerance * max_abs_expected;
+  return same_nans && same_infinities && max_abs_error <= allowed(tolerance);
+}
+
+double Comparison::allowed(double tolerance) const {
+  if (max_abs_expected == 0) return 0;
+  constexpr double kSmallestNormal = std::numeric_limits<float>::min();
+  return tolerance * std::max(max_abs_expected, kSmallestNormal);
 }
 
 Comparison compare(const Value& actual, const Value& expected, double tolerance) {

@@ -88,7 +88,8 @@ std::vector<Value> evaluate(const Program& program,
 inline constexpr double kRelativeFloor = 1e-6;
 
 /// How far `actual` is from `expected`, and whether it passes: max |a - e| <= tolerance * max |e|
-/// over finite e, NaN only where NaN is expected, infinities equal.
+/// over finite e, NaN only where NaN is expected, infinities equal. A max |e| below the smallest
+/// normal number counts as that one (but not 0): what is smaller has fewer digits.
 struct Comparison {
   double max_abs_error = 0;
   double max_abs_expected = 0;
@@ -111,6 +112,8 @@ struct Comparison {
   int64_t overflowed = 0;
   int64_t first_overflowed = -1;  ///< row-major position; -1: the fill
   bool passes(double tolerance) const;
+  /// The largest error that passes.
+  double allowed(double tolerance) const;
 };
 /// Elements are excused only if `expected` has bounds.
 Comparison compare(const Value& actual, const Value& expected, double tolerance = 0);

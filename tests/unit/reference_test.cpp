@@ -415,6 +415,12 @@ TEST(Compare, NaNAndInfinityMustAgree) {
   EXPECT_FALSE(compare(value({1.001F, 2}), value({1, 2})).passes(1e-4));
 }
 
+TEST(Compare, NumbersBelowTheNormalOnesHaveFewerDigits) {
+  EXPECT_TRUE(compare(value({1.4e-44F}), value({1.3e-44F})).passes(1e-4));
+  EXPECT_FALSE(compare(value({2e-42F}), value({1e-42F})).passes(1e-5));
+  EXPECT_FALSE(compare(value({1.4e-44F}), value({0})).passes(1e-4));
+}
+
 TEST(Compare, RelativeErrorsHaveAFloorByTheLargestExpected) {
   const float inf = std::numeric_limits<float>::infinity();
   const auto error = [](std::vector<float> a, std::vector<float> e) {
