@@ -143,7 +143,7 @@ TEST(ImportFunctions, RefuseShapesThatDoNotFit) {
   binds.erase("p");
   binds["m"] = "values(1, 1, 1, 1, 1, 1)";
   expect_refused(23, qkv + ", bool[2,3] m) => (float[1,1,3,1] y) { y = Attention(q, k, v, m) }",
-                 binds, "differ");
+                 binds, "a mask of shape [2,3] and type bool for scores of shape [1,1,3,3]");
   expect_refused(17, "(float x, float[2] b) => (float y) { y = com.microsoft.BiasGelu(x, b) }",
                  {{"x", "values(1)"}, {"b", "values(1, 2)"}}, "more dimensions");
 }

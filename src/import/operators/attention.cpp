@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -270,15 +271,28 @@ void append_to_past(NodeImport& node, Expansion& body, int past, Heads& x) {
   x.shape[2] += before.extent(2);
 }
 
+/// Whether a mask is one of these scores: [batch, heads, queries, keys], perhaps of fewer keys.
+bool fits(const View& mask, const AttentionForm& form) {
+  if (mask.rank() < 1 || mask.rank() > 4) return false;
+  if (mask.extent(mask.rank() - 1) > form.keys) return false;
+  const std::array<int64_t, 3> extents = {form.batch, form.q_heads, form.queries};
+  for (int d = 0; d + 1 < mask.rank(); ++d) {
+    const int64_t extent = mask.extent(d);
+    const auto of = static_cast<size_t>(d + 4 - mask.rank());
+    if (extent != 1 && extent != extents[of]) return false;
+  }
+  return true;
+}
+
 /// The mask (input 3), of fewer keys than there are closed for the others.
 void use_mask(NodeImport& node, Expansion& body, AttentionForm& form) {
   if (!node.has_input(3)) return;
   const View& mask = node.input(3);
   const bool booleans = mask.type == ElementType::boolean;
-  if (mask.rank() < 1 || mask.extent(mask.rank() - 1) > form.keys ||
-      (!booleans && is_integer(mask.type))) {
-    node.reject(fmt::format("a mask of shape [{}] and type {} for {} keys",
-                            fmt::join(mask.shape(), ","), element_name(mask.type), form.keys));
+  if (!fits(mask, form) || (!booleans && is_integer(mask.type))) {
+    node.reject(fmt::format("a mask of shape [{}] and type {} for scores of shape [{},{},{},{}]",
+                            fmt::join(mask.shape(), ","), element_name(mask.type), form.batch,
+                            form.q_heads, form.queries, form.keys));
   }
   BodyValue value = body.input(3);
   const int64_t missing = form.keys - mask.extent(mask.rank() - 1);
