@@ -222,6 +222,15 @@ TEST(ImportCast, SixteenBitsRoundInsideOfAKernel) {
   EXPECT_FALSE(printed("h = Cast<to = 1>(z) y = Sub(x, h)", 10));  // f32 holds every f16
 }
 
+TEST(ImportCast, EightBitsRoundInsideOfAKernel) {
+  for (const char* type : {"17", "19"}) {
+    const std::string nodes = std::string("h = Cast<to = ") + type + ">(x) g = Cast<to = 1>(h) ";
+    const std::string graph = "(float[3] x) => (float[3] y) { " + nodes + "y = Sub(x, g) }";
+    const Binds x = {{"x", "values(0.1, 70000, 1)"}};
+    EXPECT_NE(print_program(imported(of_opset(19, graph), x)).find("round("), std::string::npos);
+  }
+}
+
 /// Of data: what is constant is computed in integers.
 TEST(ImportIntegers, ArithmeticOfFewBitsWraps) {
   const Binds x = {{"x", "values(100, -128, 7, -5)"}};

@@ -1,5 +1,5 @@
-// A kernel computes in f32, and only what a region stores is rounded to a declared type: types that
-// the language has are declared, for others the rounding is arithmetic.
+// A kernel computes in f32, and only what a region stores is rounded to a declared type. So
+// rounding is arithmetic, also to types that the language has: what is fused is not stored.
 #include "import/operators/small_types.h"
 
 #include <cmath>
@@ -108,8 +108,9 @@ View rounded_to_small(NodeImport& node, const View& x, ElementType type, int cod
     default:
       break;
   }
-  if (type == ElementType::f8e4m3) return limited(node, x, {448, 464, false}, saturates, type);
-  if (saturates) return limited(node, x, {57344, 0, false}, true, type);
+  if (type == ElementType::f8e4m3)
+    return to_mantissa(node, bounded(node, x, {448, 464, false}, saturates), 3, -6, type);
+  if (saturates) return to_mantissa(node, bounded(node, x, {57344, 0, false}, true), 2, -14, type);
   Rounding1 r(node, x);
   return r.result(r.x, type);
 }
