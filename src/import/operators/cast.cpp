@@ -14,16 +14,6 @@ namespace fuseflow {
 
 namespace {
 
-/// The integers of an ONNX type, which may have less bits than the type that stores them here.
-std::optional<Integers> integers_of_code(int64_t code, ElementType type) {
-  if (code == kOnnxUint2) return Integers{2, false};
-  if (code == kOnnxInt2) return Integers{2, true};
-  if (code == kOnnxUint4) return Integers{4, false};
-  if (code == kOnnxInt4) return Integers{4, true};
-  if (code == kOnnxUint32) return Integers{32, false};
-  return integers_of(type);
-}
-
 /// The operator that rounds to a type of 16 bits. Streams carry f32, so that a Cast that is fused
 /// with what reads it would round nothing without one.
 Op rounding_to(ElementType type) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "import/importer.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
@@ -110,15 +112,10 @@ struct WholeRange {
 };
 
 std::optional<WholeRange> whole_range(ElementType type, int code) {
-  if (code == kOnnxUint2) return WholeRange{0, 3};
-  if (code == kOnnxInt2) return WholeRange{-2, 1};
-  if (code == kOnnxUint4) return WholeRange{0, 15};
-  if (code == kOnnxInt4) return WholeRange{-8, 7};
-  if (type == ElementType::u8) return WholeRange{0, 255};
-  if (type == ElementType::i8) return WholeRange{-128, 127};
-  if (type == ElementType::u16) return WholeRange{0, 65535};
-  if (type == ElementType::i16) return WholeRange{-32768, 32767};
-  return std::nullopt;
+  const auto integers = integers_of_code(code, type);
+  if (!integers || integers->bits < 2 || integers->bits > 16) return std::nullopt;
+  const float places = std::ldexp(1.0F, integers->is_signed ? integers->bits - 1 : integers->bits);
+  return WholeRange{integers->is_signed ? -places : 0, places - 1};
 }
 
 /// round(x / scale) + zero point, as near as the type can have it; a view of f32.

@@ -89,6 +89,15 @@ int stored_code(int64_t code) {
   return is_stored_wider(static_cast<int>(code)) ? static_cast<int>(code) : 0;
 }
 
+std::optional<Integers> integers_of_code(int64_t code, ElementType type) {
+  if (code == kOnnxUint2) return Integers{2, false};
+  if (code == kOnnxInt2) return Integers{2, true};
+  if (code == kOnnxUint4) return Integers{4, false};
+  if (code == kOnnxInt4) return Integers{4, true};
+  if (code == kOnnxUint32) return Integers{32, false};
+  return integers_of(type);
+}
+
 bool is_small_float(ElementType type, int code) {
   return type == ElementType::f8e4m3 || type == ElementType::f8e5m2 ||
          code == kOnnxFloat8E4M3FNUZ || code == kOnnxFloat8E5M2FNUZ || code == kOnnxFloat8E8M0;

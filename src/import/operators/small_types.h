@@ -2,7 +2,10 @@
 // wider one, and how a number becomes one of their values.
 #pragma once
 
+#include <optional>
+
 #include "import/importer.h"
+#include "import/values/integers.h"
 
 namespace fuseflow {
 
@@ -14,6 +17,9 @@ inline constexpr int kOnnxFloat8E8M0 = 24, kOnnxUint2 = 25, kOnnxInt2 = 26;
 
 /// What View::code is for an ONNX type: 0 where the language has the type itself.
 int stored_code(int64_t code);
+
+/// The integers of an ONNX type, which may have less bits than the type that stores them here.
+std::optional<Integers> integers_of_code(int64_t code, ElementType type);
 
 /// Floating-point types of 8 bits and less.
 bool is_small_float(ElementType type, int code);
