@@ -29,6 +29,26 @@ CLI::Validator number_of(Number least, bool included) {
       "");
 }
 
+/// The same between two bounds, which both may be. (How CLI11 words its own depends on its
+/// version.)
+CLI::Validator whole_number_between(int64_t least, int64_t most) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        int64_t value = 0;
+        const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+        return fits ? std::string()
+                    : fmt::format("`{}` is unusable, expected a whole number from {} to {}", text,
+                                  least, most);
+      },
+      "");
+}
+
+/// CLI11 ends a help text with one or two line ends, by its version.
+std::string with_one_line_end(std::string text) {
+  while (text.ends_with("\n")) text.pop_back();
+  return text + "\n";
+}
+
 void let_last_win(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     const bool list = option->get_items_expected_max() >= CLI::detail::expected_max_vector_size;
@@ -89,7 +109,7 @@ Option& Option::among(const std::vector<std::string>& values) {
   return *this;
 }
 Option& Option::between(int64_t least, int64_t most) {
-  option_->check(CLI::Range(least, most));
+  option_->check(whole_number_between(least, most));
   return *this;
 }
 Option& Option::number_from(double least) {
@@ -215,7 +235,7 @@ ParsedLine CommandLine::parse(int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help, --version
     std::ostringstream text;
     app_->exit(request, text, text);
-    return {false, text.str(), ""};
+    return {false, with_one_line_end(text.str()), ""};
   } catch (const CLI::ParseError& wrong) {
     return {false, "", wrong.what()};
   }
