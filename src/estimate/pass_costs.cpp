@@ -83,6 +83,8 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Entries of a pattern that are walked in the time of making a node.
 constexpr double kEntriesPerNode = 64;
+/// Rows of relations that counting makes in that time.
+constexpr double kRowsPerNode = 100;
 /// Rows that counting a region may make in any case, for each entry of what it reads, and for each
 /// that the program given took.
 constexpr double kLeastRows = 1 << 24;
@@ -234,6 +236,7 @@ CountedRegion EstimatedCosts::count(const Program& program, const Region& region
   const RegionEstimate e =
       estimate_region_within(left, program, region, after.data, after.uncertain, machine_);
   if (!has_first_) first_rows_ += most - left;
+  effort_ += static_cast<double>(most - left) / kRowsPerNode;
   CountedRegion counted{cost_of(e), {}};
   counted.cost.guessed = guesses_values(*region.graph);
   if (!e.certain) {

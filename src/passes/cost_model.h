@@ -63,8 +63,8 @@ class CostModel {
   /// The share of cycles that estimates may be off on this machine: 0, or a smaller gain is none.
   virtual double margin() const = 0;
 
-  /// Effort so far, in nodes lowered and entries read: counts, not time, so that a search that ends
-  /// when it has had enough gives the same everywhere.
+  /// Effort so far, in nodes lowered, entries read and rows counted: counts, not time, so that a
+  /// search that ends when it has had enough gives the same everywhere.
   virtual double effort() const = 0;
 
   /// of_regions() in a slice (ir/slice_regions.h) of such a program, which may have got more

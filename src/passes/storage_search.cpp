@@ -87,6 +87,7 @@ class StorageSearch {
     std::optional<Cost> least = given;
     Trial* best = nullptr;
     for (Trial& trial : trials) {
+      if (costs_.effort() > most_effort_) break;
       const std::optional<Cost> cost = costs_.of_regions(trial.program, regions);
       others.push_back(fmt::format("{}: {}", to_string(trial.format), cycles_text(cost)));
       if (!better(cost, least) || !pays(*cost, *given)) continue;
