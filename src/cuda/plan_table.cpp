@@ -1,0 +1,56 @@
+// plan.csv of a folder of kernels.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cuda/files.h"
+#include "sim/tiles/run.h"
+#include "support/csv.h"
+
+namespace fuseflow::cuda {
+namespace {
+
+struct Predicted {
+  int64_t cycles = 0, loaded = 0, stored = 0, sent = 0;
+};
+
+Predicted predicted(const Graph& graph, const Machine& machine) {
+  const RunResult result = time_tiles_region(graph, machine);
+  Predicted all;
+  all.cycles = result.cycles;
+  for (const NodeStats& node : result.nodes) {
+    all.loaded += node.read_bytes;
+    all.stored += node.write_bytes;
+    all.sent += node.tile_link_bytes;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string plan_csv(const Program& program, const std::vector<Generated>& kernels,
+                     const Machine& machine) {
+  std::string text =
+      "kernel,region,machine,cycles,loaded_bytes,stored_bytes,link_bytes,clusters,cores,"
+      "multiplying_threads,scratchpad_bytes,"
+      "sum_registers,adders,finish,fitted,refused\n";
+  for (const Generated& g : kernels) {
+    const Region& region = program.regions[g.region];
+    const Predicted p = predicted(*region.graph, machine);
+    const Kernel& k = g.kernel;
+    const bool there = g.refused.empty();
+    const std::string finish =
+        !there ? ""
+        : k.finish.adders == 1
+            ? "rounded and stored by the cores that have it"
+            : "added in f32; the last adder rounds it, stores it and clears the sums";
+    text += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", g.name, csv_field(region.name),
+        csv_field(machine.name), p.cycles, p.loaded, p.stored, p.sent, there ? k.clusters : 0,
+        there ? k.cores : 0, there ? k.groups * 128 : 0, there ? k.scratchpad : 0,
+        there ? k.registers : 0, there ? k.finish.adders : 0, csv_field(finish),
+        csv_field(fmt::format("{}", fmt::join(k.repairs, "; "))), csv_field(g.refused));
+  }
+  return text;
+}
+
+}  // namespace fuseflow::cuda
