@@ -13,6 +13,7 @@ class Runs {
       const std::string option = argv[i];
       if (option == "--seed") seed_ = static_cast<unsigned>(std::stoul(argv[i + 1]));
       if (option == "--data") data_ = argv[i + 1];
+      if (option == "--only") only_ = argv[i + 1];
       if (option == "--tolerance") tolerance_ = std::stod(argv[i + 1]);
     }
   }
@@ -20,6 +21,7 @@ class Runs {
   template <int kGroups, class Kernel>
   void run(const std::string& name, const Launch& launch, const Tensor* tensors, size_t tensor_count, const View* views,
            Kernel kernel) {
+    if (!only_.empty() && only_ != name) return;
     std::vector<std::vector<float>> values(tensor_count);
     size_t result = 0;
     for (size_t t = 0; t < tensor_count; ++t) {
@@ -69,7 +71,7 @@ class Runs {
   }
 
   unsigned seed_ = 1;
-  std::string data_ = "data";
+  std::string data_ = "data", only_;
   double tolerance_ = 2e-3;
   bool wrong_ = false;
 };

@@ -30,7 +30,7 @@ std::string coordinates_text(const Graph& graph, const std::vector<DimensionAt>&
     const std::string name = dim_name(graph, at.dim);
     const int64_t size = graph.indices[static_cast<size_t>(at.dim)].elements();
     if (at.within == DimensionAt::Within::nothing) {
-      text += fmt::format("{}const int {} = {};\n", spaces(indent), name, text_of(at.begin));
+      text += fmt::format("{}[[maybe_unused]] const int {} = {};\n", spaces(indent), name, text_of(at.begin));
       continue;
     }
     const std::string within = at.within == DimensionAt::Within::row ? "row" : "column";
