@@ -25,3 +25,4 @@
 #undef FF_FN
 #define FF_FN __device__ inline
 #include "protocol.h"
+#include "rows.h"

@@ -25,6 +25,7 @@ struct CoreOf {
   int barriers;  ///< bytes from the scratchpad's start; the flag of last_adder is in the 16 before
 
   __device__ int thread() const { return static_cast<int>(threadIdx.x); }
+  __device__ int warp() const { return static_cast<int>(threadIdx.x / 32); }
   __device__ int lane() const { return static_cast<int>(threadIdx.x % 32); }
   __device__ unsigned barrier(int i) const { return scratchpad + barriers + i * 8; }
   __device__ bool produces() const { return threadIdx.x >= kThreads; }
@@ -181,6 +182,14 @@ __device__ inline void put_elements(const Core& core, int at, float x, float y) 
   const half2 both = __floats2half2_rn(x, y);
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(core.scratchpad + at), "r"(*reinterpret_cast<const unsigned*>(&both))
                : "memory");
+}
+
+/// What a warp's lanes have, combined: in all of them.
+template <class Core, class Combine>
+__device__ inline float across_lanes(const Core&, float x, Combine combine) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) x = combine(x, __shfl_xor_sync(0xffffffffU, x, distance));
+  return x;
 }
 
 __device__ inline bool is_half(const Params& params, int tensor) { return params.halves >> tensor & 1; }

@@ -16,3 +16,4 @@
 #include "primitives.h"
 
 #include "protocol.h"
+#include "rows.h"

@@ -20,9 +20,10 @@ struct CoreOf {
   ClusterState* cluster;
   int rank;
   bool produces;
-  static constexpr int kReleases = 1, kLanes = 1, kThreads = 1;
+  static constexpr int kReleases = 1, kLanes = 1, kThreads = 1, kWarps = 1;
   int lane() const { return 0; }
   int thread() const { return 0; }
+  int warp() const { return 0; }
   CoreState& state() const { return cluster->core(rank); }
   Marks& marks() const { return state().marks[produces ? 1 : 0]; }
 };
@@ -420,6 +421,11 @@ void multiply_wait(const Core& core, S& sums) {
   core.cluster->finish(1);
   for (const auto& read : sums.reads) read();
   sums.reads.clear();
+}
+
+template <class Core, class Combine>
+float across_lanes(const Core&, float x, Combine) {
+  return x;
 }
 
 // Memory.

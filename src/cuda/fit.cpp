@@ -208,7 +208,7 @@ void fit(Kernel& kernel, const Chip& chip) {
   if (kernel.cores > 8)
     kernel.repairs.push_back(
         fmt::format("clusters of {} cores, beyond the portable 8", kernel.cores));
-  choose_groups(kernel, chip);
+  if (!kernel.sums.empty()) choose_groups(kernel, chip);
   choose_panels(kernel);
   fit_scratchpad(kernel, chip);
 }

@@ -150,6 +150,8 @@ enum class Do : uint8_t {
   release_round,    ///< .. has been read
   end_round,        ///< all others have the core's own
   distances,        ///< body, for each distance of round `a`
+  elements,         ///< every element of the tile: work `work`, stored
+  rows,             ///< every row of the tile: reduced, stored
   store,            ///< sums `a` to the result, in its type (a share where `scatter` >= 0)
   add,              ///< sums `a` to the sums in memory; the last adder finishes
 };
@@ -185,6 +187,15 @@ struct Finish {
   int64_t tile_elements = 0;
 };
 
+/// Rows of a kernel without products: values, what they are reduced to, and the work on that.
+struct RowsReduction {
+  Work value, last;
+  StreamId reduced = -1;
+  Reduction reduction = Reduction::sum;
+  float start = 0;
+  int64_t rows = 0, columns = 0;
+};
+
 struct Variable {
   std::string name;
   std::string from;  ///< "cluster", "rank"
@@ -206,6 +217,8 @@ struct Kernel {
   std::vector<Spread> spreads;
   std::vector<Round> rounds;
   std::vector<Work> work;
+  std::optional<RowsReduction> reduction;
+  int64_t tile_rows = 0, tile_columns = 0;  ///< of `elements`
   Finish finish;
   std::vector<Step> produce, multiply;
   int groups = 1;  ///< of 128 threads that multiply

@@ -131,8 +131,7 @@ class Printer {
   void body() {
     line(fmt::format("using namespace {}_schedule;", kernel_.name));
     line("FF_BEGIN(kLaunch.scratchpad, kBarriersAt, kGroups);");
-    line("const int cluster = ff::cluster_of(core), rank = ff::rank_of(core);");
-    line("(void)cluster;");
+    line("[[maybe_unused]] const int cluster = ff::cluster_of(core), rank = ff::rank_of(core);");
     for (const Variable& v : kernel_.variables) {
       line(fmt::format("const int {} = {}{} % {};", v.name, v.from,
                        v.divisor > 1 ? fmt::format(" / {}", v.divisor) : "", v.extent));
@@ -358,8 +357,8 @@ class Printer {
       case Do::distances: {
         const Round& r = kernel_.rounds[static_cast<size_t>(s.a)];
         open(fmt::format("for (int distance = 0; distance < {}; ++distance) {{", r.peers.count));
-        line(fmt::format("const int whose = (place + distance) % {};", r.peers.count));
-        line("(void)whose;");
+        line(fmt::format("[[maybe_unused]] const int whose = (place + distance) % {};",
+                         r.peers.count));
         steps(s.body);
         return close();
       }
@@ -380,6 +379,18 @@ class Printer {
       case Do::end_round:
         return line(fmt::format("{}.end_of_pass(core, pass);",
                                 kernel_.rounds[static_cast<size_t>(s.a)].name));
+      case Do::elements:
+        return line(fmt::format(
+            "ff::each_element(core, {}, {}, {});", kernel_.tile_rows, kernel_.tile_columns,
+            element_lambda(program_, *kernel_.graph, kernel_.work[static_cast<size_t>(s.work)],
+                           kernel_.finish.element, numbers_, depth_ * 2)));
+      case Do::rows: {
+        const RowsReduction& r = *kernel_.reduction;
+        return line(fmt::format("ff::each_row(core, {}, {}, {}, {});", r.rows, r.columns,
+                                number_text(r.start),
+                                rows_lambdas(program_, *kernel_.graph, r, kernel_.finish.element,
+                                             numbers_, depth_ * 2)));
+      }
       case Do::store:
       case Do::add:
         return finish_step(s);

@@ -14,6 +14,7 @@
 namespace fuseflow::cuda {
 namespace {
 
+constexpr int kRowsGroups = 2;  ///< of 128 threads, of kernels without products
 constexpr int64_t kLeast = 16;  ///< rows, columns and depth of a product are multiples of it
 
 int64_t whole(int64_t elements) {
@@ -34,8 +35,12 @@ class ProductBuilder {
   Kernel build() {
     check();
     name_coordinates();
-    make_objects();
-    make_steps();
+    if (is_product()) {
+      make_objects();
+      make_steps();
+    } else {
+      make_rows();
+    }
     return std::move(kernel_);
   }
 
@@ -43,18 +48,17 @@ class ProductBuilder {
   const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }
 
   void check() const {
-    if (roles_.reductions.empty()) throw Refused{"elementwise kernels are not generated yet"};
-    if (roles_.held())
+    if (roles_.held()) {
       throw Refused{
           "several reductions that walk k together (attention, online softmax) are not generated "
           "yet"};
-    if (node(roles_.reductions[0]).kind != NodeKind::tile_multiply)
-      throw Refused{"reductions of rows are not generated yet"};
+    }
     if (has_second_product(graph_))
       throw Refused{"a product after a sparse one is not generated yet"};
     if (gathered_step(graph_) > 0) throw Refused{"gathered rows are not generated yet"};
     if (graph_.tiles->band || !graph_.tiles->open.empty())
       throw Refused{"products that leave tiles out are not generated yet"};
+    if (!is_product()) return check_without_product();
     if (roles_.steps.size() != 1)
       throw Refused{"elementwise work before a product is not generated yet"};
     if (graph_.tiles->element_bytes != 2) {
@@ -64,6 +68,18 @@ class ProductBuilder {
     if (tiles_[kKernelK] > 1 && block_[kKernelK] % kLeast != 0) {
       throw Refused{fmt::format("steps of {} along k, which are no multiple of {}",
                                 block_[kKernelK], kLeast)};
+    }
+  }
+
+  bool is_product() const {
+    return !roles_.reductions.empty() && node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
+  }
+  void check_without_product() const {
+    if (depth_cores(graph_) > 1 || adding_clusters(graph_) > 1) {
+      throw Refused{"reductions of rows in parts are not generated yet"};
+    }
+    if (!roles_.reductions.empty() && (tiles_[kKernelN] > 1 || block_[kKernelN] > 1)) {
+      throw Refused{"columns after a reduction of rows are not generated yet"};
     }
   }
 
@@ -154,6 +170,38 @@ class ProductBuilder {
       throw Refused{"clusters that add, with more cores than tiles of rows"};
     }
   }
+
+  /// A kernel without products: its elements, or the reduction of its rows.
+  void make_rows() {
+    const StreamId stored = node(roles_.store).inputs[0].stream;
+    kernel_.finish.element =
+        result_element(program_, graph_, roles_.store, {rows(), columns(), batch()});
+    kernel_.groups = kRowsGroups;
+    if (roles_.reductions.empty()) {
+      kernel_.tile_rows = block_[kKernelM];
+      kernel_.tile_columns = block_[kKernelN];
+      Step step = step_of(Do::elements);
+      step.work = 0;
+      kernel_.work.push_back({roles_.last, {}, stored, {rows(), columns(), batch()}});
+      kernel_.multiply.push_back(step);
+      return;
+    }
+    const Node& reduce = node(roles_.reductions[0]);
+    RowsReduction r;
+    r.value = {{roles_.steps.begin(), roles_.steps.end() - 1},
+               {},
+               reduce.inputs[0].stream,
+               {rows(), {kKernelK, {}, DimensionAt::Within::column, elements_k()}, batch()}};
+    r.last = {roles_.last, {}, stored, {rows(), batch()}};
+    r.reduced = reduce.outputs[0];
+    r.reduction = reduce.reduction;
+    r.start = reduce.init;
+    r.rows = block_[kKernelM];
+    r.columns = elements_k();
+    kernel_.reduction = std::move(r);
+    kernel_.multiply.push_back(step_of(Do::rows));
+  }
+  int64_t elements_k() const { return graph_.indices[static_cast<size_t>(kKernelK)].elements(); }
 
   void make_steps() {
     std::vector<Step> loads{step_of(Do::load, 0), step_of(Do::load, 1)};

@@ -162,6 +162,7 @@ std::string reference_text(const Program& program, const Generated& g) {
 
 std::string rivals_text(const Program&, const Generated& g) {
   const Graph& graph = *g.kernel.graph;
+  if (g.kernel.sums.empty()) return "{}, 0";
   const auto size = [&](int dim) { return graph.indices[static_cast<size_t>(dim)].elements(); };
   if (tile_form(graph) == TileForm::chain) {
     const bool gated = tile_roles(graph).branches == 2;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <utility>
 
 #include "cuda/refuse.h"
 #include "graph/tiles.h"
@@ -30,7 +30,8 @@ std::string coordinates_text(const Graph& graph, const std::vector<DimensionAt>&
     const std::string name = dim_name(graph, at.dim);
     const int64_t size = graph.indices[static_cast<size_t>(at.dim)].elements();
     if (at.within == DimensionAt::Within::nothing) {
-      text += fmt::format("{}[[maybe_unused]] const int {} = {};\n", spaces(indent), name, text_of(at.begin));
+      text += fmt::format("{}[[maybe_unused]] const int {} = {};\n", spaces(indent), name,
+                          text_of(at.begin));
       continue;
     }
     const std::string within = at.within == DimensionAt::Within::row ? "row" : "column";
@@ -117,15 +118,6 @@ Place place_of(const Program& program, const Graph& graph, TensorId tensor,
   return place;
 }
 
-std::string number_text(float value) {
-  if (std::isnan(value)) return "(0.0F / 0.0F)";
-  if (std::isinf(value)) return value > 0 ? "(1.0F / 0.0F)" : "(-1.0F / 0.0F)";
-  const std::string digits = fmt::format("{:.9g}", value);
-  const std::string text =
-      digits.find_first_of(".e") == std::string::npos ? digits + ".0F" : digits + "F";
-  return value < 0 ? "(" + text + ")" : text;
-}
-
 /// The work of a tile's element as statements.
 class WorkText {
  public:
@@ -135,8 +127,10 @@ class WorkText {
 
   std::string statements() {
     for (const NodeId id : work_.nodes) add(id);
-    return text_;
+    return take();
   }
+  /// The statements since the last call.
+  std::string take() { return std::exchange(text_, ""); }
   std::string value(StreamId stream) {
     const auto known = names_.find(stream);
     if (known != names_.end()) return known->second;
@@ -206,6 +200,15 @@ class WorkText {
 
 }  // namespace
 
+std::string number_text(float value) {
+  if (std::isnan(value)) return "(0.0F / 0.0F)";
+  if (std::isinf(value)) return value > 0 ? "(1.0F / 0.0F)" : "(-1.0F / 0.0F)";
+  const std::string digits = fmt::format("{:.9g}", value);
+  const std::string text =
+      digits.find_first_of(".e") == std::string::npos ? digits + ".0F" : digits + "F";
+  return value < 0 ? "(" + text + ")" : text;
+}
+
 std::string text_of(const Coordinate& at) {
   std::vector<std::string> terms;
   for (const auto& [name, factor] : at.terms) {
@@ -243,9 +246,57 @@ std::string work_lambda(const Program& program, const Graph& graph, const Work& 
   if (two)
     inner.name(work.from[1], swapped.empty() ? "y" : fmt::format("({} == 0 ? y : x)", swapped));
   text += inner.statements();
-  text += fmt::format("{}return {};\n{}}}", spaces(indent + 2), inner.value(work.result),
-                      spaces(indent));
-  return text;
+  const std::string value = inner.value(work.result);
+  text += inner.take();
+  return text + fmt::format("{}return {};\n{}}}", spaces(indent + 2), value, spaces(indent));
+}
+
+std::string element_lambda(const Program& program, const Graph& graph, const Work& work,
+                           const ElementAt& result, const TensorNumbers& tensors, int indent) {
+  std::string text = "[=](int row, int column) {\n";
+  text += coordinates_text(graph, work.dims, "", indent + 2);
+  WorkText inner(program, graph, work, tensors, indent + 2);
+  text += inner.statements();
+  const std::string value = inner.value(work.result);
+  text += inner.take();
+  const Place place =
+      place_of(program, graph, result.tensor, result.subscripts, "i", "", indent + 2);
+  return text + place.statements +
+         fmt::format("{}ff::store_element(params, {}, {}, {});\n{}}}", spaces(indent + 2),
+                     tensors.at(result.tensor), place.value, value, spaces(indent));
+}
+
+std::string rows_lambdas(const Program& program, const Graph& graph, const RowsReduction& rows,
+                         const ElementAt& result, const TensorNumbers& tensors, int indent) {
+  std::string text = "[=](int row, int column) -> float {\n";
+  text += coordinates_text(graph, rows.value.dims, number_text(rows.start), indent + 2);
+  WorkText inner(program, graph, rows.value, tensors, indent + 2);
+  text += inner.statements();
+  const std::string value = inner.value(rows.value.result);
+  text += inner.take();
+  text += fmt::format("{}return {};\n{}}}, ", spaces(indent + 2), value, spaces(indent));
+  const bool adds = rows.reduction == Reduction::sum || rows.reduction == Reduction::mean;
+  const std::string combined =
+      adds ? "x + y"
+      : rows.reduction == Reduction::prod
+          ? "x * y"
+          : fmt::format("ff::op::{}(x, y)", reduction_name(rows.reduction));
+  text +=
+      fmt::format("[=](float x, float y) {{ return {}; }}, [=](int row, float x) {{\n", combined);
+  text += coordinates_text(graph, rows.last.dims, "", indent + 2);
+  if (rows.reduction == Reduction::mean) {
+    text += fmt::format("{}x = x / {}.0F;\n", spaces(indent + 2), rows.columns);
+  }
+  WorkText last(program, graph, rows.last, tensors, indent + 2);
+  last.name(rows.reduced, "x");
+  text += last.statements();
+  const std::string stored = last.value(rows.last.result);
+  text += last.take();
+  const Place place =
+      place_of(program, graph, result.tensor, result.subscripts, "i", "", indent + 2);
+  return text + place.statements +
+         fmt::format("{}ff::store_element(params, {}, {}, {});\n{}}}", spaces(indent + 2),
+                     tensors.at(result.tensor), place.value, stored, spaces(indent));
 }
 
 }  // namespace fuseflow::cuda

@@ -24,4 +24,15 @@ std::string place_lambda(const Program& program, const Graph& graph, const Eleme
 std::string work_lambda(const Program& program, const Graph& graph, const Work& work,
                         const TensorNumbers& tensors, const std::string& swapped, int indent);
 
+/// A lambda (row, column) that stores the work of an element of a tile.
+std::string element_lambda(const Program& program, const Graph& graph, const Work& work,
+                           const ElementAt& result, const TensorNumbers& tensors, int indent);
+
+/// The lambdas value, combine and finish of each_row (shared/rows.h).
+std::string rows_lambdas(const Program& program, const Graph& graph, const RowsReduction& rows,
+                         const ElementAt& result, const TensorNumbers& tensors, int indent);
+
+/// A number of f32 as C++ text.
+std::string number_text(float value);
+
 }  // namespace fuseflow::cuda

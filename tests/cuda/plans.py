@@ -134,6 +134,40 @@ def product(name, size, tile, cluster_m=1, depth=1, adders=1, batches=1, bias=Fa
     return p
 
 
+def reduction(name, rows, columns, tile, kind):
+    """r = kind over a row of x * 2, plus 1."""
+    p = Plan(name)
+    x = p.tensor("input", "x", [rows, columns], "f32")
+    r = p.tensor("result", "r", [rows], "f32")
+    p.statements.append(f"{r}[i] = {kind}(j) (%{name}_x[i, j] * 2) + 1")
+    g = index("m", -(-rows // tile), tile, rows, 1, f"i:{rows}") + index("n", 1, 1, 1, 1, "one_n:1")
+    g += index("k", 2, -(-columns // 2), columns, 1, f"j:{columns}") + index("g", 1, 1, 1, 1, "one_g:1")
+    start = "-inf" if kind == "max" else "0"
+    g += f"    tiles [] bytes=4\n    phase {{\n      $x: val<m,k>[m,k] = tile_load {x}[i, j] capacity=2\n"
+    g += "      $v: val<m,k>[m,k] = map mul ($x, 2)\n"
+    g += f"      $r: val<m>[m] = reduce {kind} ($v) init={start}\n      $y: val<m>[m] = map add ($r, 1)\n"
+    g += f"      tile_store {r}[i] ($y)\n    }}\n"
+    p.graph = g
+    return p
+
+
+def elements(name, rows, columns, tile):
+    """y = (x - r[row]) * 3, with columns of an outer and an inner loop."""
+    p = Plan(name)
+    inner = 4
+    x = p.tensor("input", "x", [rows, columns // inner, inner], "f16")
+    r = p.tensor("input", "r", [rows], "f32")
+    y = p.tensor("result", "y", [rows, columns // inner, inner], "f16")
+    p.statements.append(f"{y}[i, o, q] = ({x}[i, o, q] - {r}[i]) * 3")
+    g = index("m", -(-rows // tile), tile, rows, 1, f"i:{rows}") + index("n", 2, -(-columns // 2), columns, 1, f"o:{columns // inner}, q:{inner}")
+    g += index("k", 1, 1, 1, 1, "one_k:1") + index("g", 1, 1, 1, 1, "one_g:1")
+    g += f"    tiles [] bytes=2\n    phase {{\n      $x: val<m,n>[m,n] = tile_load {x}[i, o, q] capacity=2\n"
+    g += f"      $r: val<m>[m] = tile_load {r}[i] bytes=4 capacity=2\n      $d: val<m,n>[m,n] = map sub ($x, $r)\n"
+    g += f"      $y: val<m,n>[m,n] = map mul ($d, 3)\n      tile_store {y}[i, o, q] ($y)\n    }}\n"
+    p.graph = g
+    return p
+
+
 def program(plans):
     text = "fuseflow 1\nprogram \"kernels\"\n\n" + "\n".join(t for p in plans for t in p.tensors) + "\n"
     for p in plans:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from plans import chain, product, program, write_npy
+from plans import chain, elements, product, program, reduction, write_npy
 
 SEEDS = range(1, 11)
 
@@ -35,6 +35,9 @@ PLANS = [
     product("parts", (16, 64, 128), (16, 32, 16), depth=4, bias=True),
     product("adds", (20, 30, 96), (16, 16, 16), depth=2, adders=3),
     product("batch", (24, 32, 40), (16, 16, 48), batches=3),
+    reduction("largest", 20, 36, 12, "max"),
+    reduction("total", 9, 35, 4, "sum"),
+    elements("scaled", 10, 44, 4),
 ]
 
 # What is wrong, the kernel, a piece of its text (the first one), and what is there instead: an expression; None: nothing.
