@@ -98,6 +98,7 @@ __device__ inline void barrier_release(const Core& core, int number, const Peers
 }
 template <class Core>
 __device__ inline void cluster_sync(const Core&) {
+  __syncwarp();
   asm volatile(
       "fence.mbarrier_init.release.cluster;\n"
       "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::

@@ -20,4 +20,10 @@ FF_FN void each_row(const Core& core, int rows, int columns, float start, Value 
   }
 }
 
+/// program(row) for each row, by all lanes of a warp.
+template <class Core, class Program>
+FF_FN void each_whole_row(const Core& core, int rows, Program program) {
+  for (int row = core.warp(); row < rows; row += Core::kWarps) program(row);
+}
+
 }  // namespace ff

@@ -15,7 +15,8 @@ constexpr int64_t kGroup = 128, kWarpsOfGroup = 4, kProducer = 32;
 constexpr int64_t kOthers = 64;       ///< registers of a thread beside its sums
 constexpr int64_t kWideRows = 64;     ///< of a product of a group
 constexpr int64_t kAlignment = 1024;  ///< of matrices with a swizzle
-constexpr int64_t kFlag = 16;         ///< bytes before the barriers
+constexpr int64_t kMostElements = int64_t{1} << 30;
+constexpr int64_t kFlag = 16;  ///< bytes before the barriers
 
 bool wide(const SumsForm& sums) {
   return sums.rows % kWideRows == 0;
@@ -202,9 +203,22 @@ void fit_scratchpad(Kernel& kernel, const Chip& chip) {
   }
 }
 
+/// Coordinates are 31-bit numbers in the text.
+void check_sizes(const Kernel& kernel) {
+  for (const GraphIndex& index : kernel.graph->indices) {
+    if (index.extent > kMostElements / std::max<int64_t>(index.block, 1)) {
+      throw Refused{fmt::format("more than {} elements along {}", kMostElements, index.name)};
+    }
+  }
+  if (kernel.clusters > kMostElements / kernel.cores) {
+    throw Refused{fmt::format("more than {} cores in a launch", kMostElements)};
+  }
+}
+
 }  // namespace
 
 void fit(Kernel& kernel, const Chip& chip) {
+  check_sizes(kernel);
   if (kernel.cores > 8)
     kernel.repairs.push_back(
         fmt::format("clusters of {} cores, beyond the portable 8", kernel.cores));

@@ -8,6 +8,7 @@
 #include "cuda/print.h"
 #include "cuda/product.h"
 #include "cuda/refuse.h"
+#include "cuda/rows.h"
 #include "graph/tiles.h"
 
 namespace fuseflow::cuda {
@@ -32,9 +33,9 @@ Kernel kernel_of(const Program& program, const Graph& graph) {
     case TileForm::kernel:
       return product_kernel(program, graph);
     case TileForm::rows:
-      break;
+      return rows_kernel(program, graph);
   }
-  throw Refused{"kernels of rows are not generated yet"};
+  throw Refused{"no such form of tiles"};
 }
 
 }  // namespace

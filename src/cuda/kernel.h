@@ -152,6 +152,7 @@ enum class Do : uint8_t {
   distances,        ///< body, for each distance of round `a`
   elements,         ///< every element of the tile: work `work`, stored
   rows,             ///< every row of the tile: reduced, stored
+  row_program,      ///< every row of the tile: the loops of a kernel of rows
   store,            ///< sums `a` to the result, in its type (a share where `scatter` >= 0)
   add,              ///< sums `a` to the sums in memory; the last adder finishes
 };
@@ -218,6 +219,7 @@ struct Kernel {
   std::vector<Round> rounds;
   std::vector<Work> work;
   std::optional<RowsReduction> reduction;
+  std::vector<DimensionAt> row_dims;        ///< of `row_program`
   int64_t tile_rows = 0, tile_columns = 0;  ///< of `elements`
   Finish finish;
   std::vector<Step> produce, multiply;

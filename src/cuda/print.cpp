@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cuda/refuse.h"
+#include "cuda/rows.h"
 #include "cuda/text.h"
 
 namespace fuseflow::cuda {
@@ -391,6 +392,9 @@ class Printer {
                                 rows_lambdas(program_, *kernel_.graph, r, kernel_.finish.element,
                                              numbers_, depth_ * 2)));
       }
+      case Do::row_program:
+        return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.tile_rows,
+                                row_program(program_, kernel_, numbers_, depth_ * 2)));
       case Do::store:
       case Do::add:
         return finish_step(s);

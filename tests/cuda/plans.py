@@ -168,6 +168,26 @@ def elements(name, rows, columns, tile):
     return p
 
 
+def normalised(name, rows, columns, tile):
+    """y = d + sum(d * d) of each row, where d = x - max(x): two reductions, and what is between them."""
+    p = Plan(name)
+    x = p.tensor("input", "x", [rows, columns], "f32")
+    r = p.tensor("temp", "r", [rows], "f32")
+    d = p.tensor("temp", "d", [rows, columns], "f32")
+    s = p.tensor("temp", "s", [rows], "f32")
+    y = p.tensor("result", "y", [rows, columns], "f32")
+    p.statements += [f"{r}[i] = max(j) {x}[i, j]", f"{d}[i, j] = {x}[i, j] - {r}[i]",
+                     f"{s}[i] = sum(j) {d}[i, j] * {d}[i, j]", f"{y}[i, j] = {d}[i, j] + {s}[i]"]
+    g = index("m", -(-rows // tile), tile, rows, 1, f"i:{rows}") + index("g", 1, 1, 1, 1, "one_g:1")
+    g += index("a", 2, -(-columns // 2), columns, 1, f"j:{columns}")
+    g += f"    tiles [] bytes=4\n    phase {{\n      $x: val<m,a>[m,a] = tile_load {x}[i, j] capacity=2\n"
+    g += "      $r: val<m>[m] = reduce max ($x) init=-inf\n      $d: val<m,a>[m,a] = map sub ($x, $r)\n"
+    g += "      $q: val<m,a>[m,a] = map mul ($d, $d)\n      $s: val<m>[m] = reduce sum ($q)\n"
+    g += f"      $y: val<m,a>[m,a] = map add ($d, $s)\n      tile_store {y}[i, j] ($y)\n    }}\n"
+    p.graph = g
+    return p
+
+
 def program(plans):
     text = "fuseflow 1\nprogram \"kernels\"\n\n" + "\n".join(t for p in plans for t in p.tensors) + "\n"
     for p in plans:

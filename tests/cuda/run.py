@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from plans import chain, elements, product, program, reduction, write_npy
+from plans import chain, elements, normalised, product, program, reduction, write_npy
 
 SEEDS = range(1, 11)
 
@@ -38,6 +38,7 @@ PLANS = [
     reduction("largest", 20, 36, 12, "max"),
     reduction("total", 9, 35, 4, "sum"),
     elements("scaled", 10, 44, 4),
+    normalised("rows", 11, 30, 4),
 ]
 
 # What is wrong, the kernel, a piece of its text (the first one), and what is there instead: an expression; None: nothing.
