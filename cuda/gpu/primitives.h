@@ -193,6 +193,30 @@ __device__ inline float across_lanes(const Core&, float x, Combine combine) {
   return x;
 }
 
+template <class Core>
+__device__ inline void put_one(const Core& core, int at, float x) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(core.scratchpad + at), "f"(x) : "memory");
+}
+template <class Core>
+__device__ inline float get_one(const Core& core, int at) {
+  float x;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(core.scratchpad + at) : "memory");
+  return x;
+}
+template <class Core>
+__device__ inline void put_own(const Core& core, int at, float x) {
+  put_one(core, at, x);
+}
+template <class Core>
+__device__ inline float get_own(const Core& core, int at) {
+  return get_one(core, at);
+}
+template <class Core>
+__device__ inline void put_element(const Core& core, int at, float x) {
+  const unsigned short bits = __half_as_ushort(__float2half_rn(x));
+  asm volatile("st.shared.u16 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");
+}
+
 __device__ inline bool is_half(const Params& params, int tensor) { return params.halves >> tensor & 1; }
 __device__ inline float read_element(const Params& params, int tensor, long at) {
   if (at < 0) return 0;

@@ -337,6 +337,47 @@ void put_elements(const Core& core, int at, float x, float y) {
   put_bits(core.state(), at + 2, to_bits(y));
 }
 
+/// One f32, and one element, that threads share; `own`: which a warp has for itself.
+template <class Core>
+void put_one(const Core& core, int at, float x) {
+  write_begins(core, at, 4);
+  std::memcpy(&core.state().scratchpad[static_cast<size_t>(at)], &x, 4);
+}
+template <class Core>
+float get_one(const Core& core, int at) {
+  float x;
+  CoreState& state = core.state();
+  granules(state, at, 4, [&](Granule& granule, int g) {
+    may_read(granule, core.cluster->clock());
+    if (granule.unseen) fail("a thread reads what another one may not have written yet");
+    note_read(granule, core.cluster->event());
+    if (!granule.unread) core.marks().unread.push_back(g);
+    granule.unread = true;
+  });
+  std::memcpy(&x, &state.scratchpad[static_cast<size_t>(at)], 4);
+  return x;
+}
+template <class Core>
+void put_own(const Core& core, int at, float x) {
+  granules(core.state(), at, 4, [&](Granule& granule, int) {
+    may_overwrite(granule, core.cluster->clock());
+    granule.defined = true;
+  });
+  std::memcpy(&core.state().scratchpad[static_cast<size_t>(at)], &x, 4);
+}
+template <class Core>
+float get_own(const Core& core, int at) {
+  float x;
+  granules(core.state(), at, 4, [&](Granule& granule, int) { may_read(granule, core.cluster->clock()); });
+  std::memcpy(&x, &core.state().scratchpad[static_cast<size_t>(at)], 4);
+  return x;
+}
+template <class Core>
+void put_element(const Core& core, int at, float x) {
+  write_begins(core, at, 2);
+  put_bits(core.state(), at, to_bits(x));
+}
+
 // Products.
 
 /// f32 sums of kRows x kColumns.

@@ -50,7 +50,7 @@ bool accumulates_over_others(const std::vector<Step>& steps) {
 }
 
 void choose_groups(Kernel& kernel, const Chip& chip) {
-  const bool together = accumulates_over_others(kernel.multiply);
+  const bool together = kernel.all_sums_together || accumulates_over_others(kernel.multiply);
   for (int groups = 1; groups <= chip.most_groups; ++groups) {
     if (!std::all_of(kernel.sums.begin(), kernel.sums.end(),
                      [&](const SumsForm& s) { return divides(s, groups); }))
@@ -112,7 +112,7 @@ void choose_panels(Kernel& kernel) {
                        columns_of_group(kernel.sums[static_cast<size_t>(use.sums)], kernel.groups));
     load.matrix.panel = whole % 64 == 0 ? 64 : whole % 32 == 0 ? 32 : 16;
     if (load.matrix.panel < 64) {
-      kernel.repairs.push_back(
+      kernel.choices.push_back(
           fmt::format("{}: panels of {} elements, since {} are no multiple of 64", load.name,
                       load.matrix.panel, whole));
     }
@@ -136,6 +136,8 @@ int64_t lay_out(Kernel& kernel) {
     kernel.load_at.push_back(take(load.stages * load.matrix.bytes()));
   for (const Held& held : kernel.held)
     kernel.held_at.push_back(take(held.tiles * held.matrix.bytes()));
+  kernel.room_at.clear();
+  for (const Room& room : kernel.rooms) kernel.room_at.push_back(take(room.bytes));
   for (const Scatter& s : kernel.scatters) {
     kernel.staged_at.push_back(take(s.rows * s.columns * 4));
     const int64_t slot = s.rows * ((s.columns / 8 + s.peers.count - 1) / s.peers.count * 8) * 4;

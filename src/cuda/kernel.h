@@ -123,6 +123,8 @@ struct Work {
   std::vector<StreamId> from;  ///< one, or the two of a gate
   StreamId result = -1;
   std::vector<DimensionAt> dims;  ///< of its rows and columns
+  /// Streams that have a text of their own.
+  std::vector<std::pair<StreamId, std::string>> named = {};
 };
 
 enum class Do : uint8_t {
@@ -152,6 +154,10 @@ enum class Do : uint8_t {
   distances,        ///< body, for each distance of round `a`
   elements,         ///< every element of the tile: work `work`, stored
   rows,             ///< every row of the tile: reduced, stored
+  put_scores,       ///< sums `a` to the scratchpad, as f32, for the rows of a step
+  step_rows,        ///< rows of a step of reductions that walk k together
+  rescale,          ///< sums `a` by each row\'s factor, but in the first step
+  reduced_rows,     ///< what the last step left of each row, for all threads
   row_program,      ///< every row of the tile: the loops of a kernel of rows
   store,            ///< sums `a` to the result, in its type (a share where `scatter` >= 0)
   add,              ///< sums `a` to the sums in memory; the last adder finishes
@@ -197,6 +203,21 @@ struct RowsReduction {
   int64_t rows = 0, columns = 0;
 };
 
+/// Rows of a step of reductions that walk k together: scores, what is reduced of them, the left
+/// factor of a product, and what its sums are multiplied by before (-1: by nothing).
+struct StepRows {
+  int64_t rows = 0;
+  StreamId scores = -1, factor = -1, rescale = -1;
+  std::vector<NodeId> reductions;
+  DimensionAt k;
+};
+
+/// Room in the scratchpad for what threads share.
+struct Room {
+  std::string name;
+  int64_t bytes = 0;
+};
+
 struct Variable {
   std::string name;
   std::string from;  ///< "cluster", "rank"
@@ -219,6 +240,9 @@ struct Kernel {
   std::vector<Round> rounds;
   std::vector<Work> work;
   std::optional<RowsReduction> reduction;
+  std::optional<StepRows> step_rows;
+  std::vector<Room> rooms;
+  bool all_sums_together = false;           ///< all are alive at a time
   std::vector<DimensionAt> row_dims;        ///< of `row_program`
   int64_t tile_rows = 0, tile_columns = 0;  ///< of `elements`
   Finish finish;
@@ -226,8 +250,10 @@ struct Kernel {
   int groups = 1;  ///< of 128 threads that multiply
 
   // What the fit decided (fit.h).
-  std::vector<std::string> repairs;
-  std::vector<int64_t> load_at, held_at, staged_at, slots_at, round_at;  ///< bytes, of each
+  std::vector<std::string> repairs;  ///< what differs from the plan
+  std::vector<std::string> choices;  ///< how matrices lie
+  std::vector<int64_t> load_at, room_at, held_at, staged_at, slots_at,
+      round_at;        ///< bytes, of each
   int64_t add_at = 0;  ///< room for sums on their way to memory
   int64_t barriers_at = 0;
   std::vector<int> load_barrier, scatter_barrier, spread_barrier, round_barrier;

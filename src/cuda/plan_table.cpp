@@ -49,6 +49,12 @@ FinishCost finish_cost(const Program& program, const Kernel& kernel, const Machi
           2 * machine.l2.latency_cycles + static_cast<int64_t>(std::ceil(moved))};
 }
 
+std::string fitted_text(const Kernel& kernel) {
+  std::vector<std::string> all = kernel.repairs;
+  all.insert(all.end(), kernel.choices.begin(), kernel.choices.end());
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
 }  // namespace
 
 std::string plan_csv(const Program& program, const std::vector<Generated>& kernels,
@@ -68,13 +74,12 @@ std::string plan_csv(const Program& program, const std::vector<Generated>& kerne
             ? "rounded and stored by the cores that have it"
             : "added in f32; the last adder rounds it, stores it and clears the sums";
     const FinishCost cost = there ? finish_cost(program, k, machine) : FinishCost{};
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", g.name,
-                    csv_field(region.name), csv_field(machine.name), p.cycles, p.loaded, p.stored,
-                    p.sent, there ? k.clusters : 0, there ? k.cores : 0, there ? k.groups * 128 : 0,
-                    there ? k.scratchpad : 0, there ? k.registers : 0, there ? k.finish.adders : 0,
-                    csv_field(finish), cost.bytes, cost.cycles,
-                    csv_field(fmt::format("{}", fmt::join(k.repairs, "; "))), csv_field(g.refused));
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", g.name,
+                        csv_field(region.name), csv_field(machine.name), p.cycles, p.loaded,
+                        p.stored, p.sent, there ? k.clusters : 0, there ? k.cores : 0,
+                        there ? k.groups * 128 : 0, there ? k.scratchpad : 0,
+                        there ? k.registers : 0, there ? k.finish.adders : 0, csv_field(finish),
+                        cost.bytes, cost.cycles, csv_field(fitted_text(k)), csv_field(g.refused));
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "cuda/online.h"
 #include "cuda/refuse.h"
 #include "cuda/rows.h"
 #include "cuda/text.h"
@@ -176,6 +177,10 @@ class Printer {
                        type_of(l.name), l.name, kernel_.load_at[i], kernel_.load_barrier[i],
                        text_of(l.peers)));
       line(fmt::format("{}.begin(core);", l.name));
+    }
+    for (size_t i = 0; i < kernel_.rooms.size(); ++i) {
+      line(fmt::format("[[maybe_unused]] constexpr int {}_at = {};", kernel_.rooms[i].name,
+                       kernel_.room_at[i]));
     }
     for (size_t i = 0; i < kernel_.held.size(); ++i) {
       line(fmt::format("constexpr int {}_at = {};", kernel_.held[i].name, kernel_.held_at[i]));
@@ -391,6 +396,28 @@ class Printer {
                                 number_text(r.start),
                                 rows_lambdas(program_, *kernel_.graph, r, kernel_.finish.element,
                                              numbers_, depth_ * 2)));
+      }
+      case Do::put_scores:
+        return line(fmt::format("ff::put_sums(core, {}, scores_at, ff::Columns{{0, {}}});",
+                                sums_name(s.a), kernel_.sums[static_cast<size_t>(s.a)].columns));
+      case Do::step_rows:
+        return line(
+            fmt::format("ff::each_whole_row(core, {}, {});", kernel_.step_rows->rows,
+                        ::fuseflow::cuda::step_rows(program_, kernel_, numbers_, depth_ * 2)));
+      case Do::rescale:
+        return line(fmt::format(
+            "if (k > 0) ff::map(core, {}, {}, [&](int row, int, float x) -> float {{ return x * "
+            "ff::get_one(core, rescale_at + row * 4); }});",
+            sums_name(s.a), columns(s, s.a)));
+      case Do::reduced_rows: {
+        const StepRows& rows = *kernel_.step_rows;
+        open(fmt::format("ff::each_whole_row(core, {}, [&](int row) {{", rows.rows));
+        line("if (core.lane() > 0) return;");
+        line(fmt::format(
+            "for (int i = 0; i < {0}; ++i) ff::put_one(core, reduced_at + (i * {1} + row) * 4, "
+            "ff::get_own(core, state_at + (i * {1} + row) * 4));",
+            rows.reductions.size(), rows.rows));
+        return close("});");
       }
       case Do::row_program:
         return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.tile_rows,

@@ -6,6 +6,7 @@
 
 #include "cuda/coordinates.h"
 #include "cuda/finish.h"
+#include "cuda/online.h"
 #include "cuda/operand.h"
 #include "cuda/refuse.h"
 #include "cuda/steps.h"
@@ -48,11 +49,6 @@ class ProductBuilder {
   const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }
 
   void check() const {
-    if (roles_.held()) {
-      throw Refused{
-          "several reductions that walk k together (attention, online softmax) are not generated "
-          "yet"};
-    }
     if (has_second_product(graph_))
       throw Refused{"a product after a sparse one is not generated yet"};
     if (gathered_step(graph_) > 0) throw Refused{"gathered rows are not generated yet"};
@@ -251,6 +247,7 @@ class ProductBuilder {
 }  // namespace
 
 Kernel product_kernel(const Program& program, const Graph& graph) {
+  if (kernel_roles(graph).held()) return online_kernel(program, graph);
   return ProductBuilder(program, graph).build();
 }
 

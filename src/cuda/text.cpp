@@ -58,6 +58,7 @@ std::string work_lambda(const Program& program, const Graph& graph, const Work& 
       fmt::format("[&](int row, int column, float x{}) -> float {{\n", two ? ", float y" : "");
   text += coordinates_text(graph, work.dims, "0", indent + 2);
   WorkText inner(program, graph, tensors, indent + 2);
+  for (const auto& [stream, named] : work.named) inner.name(stream, named);
   inner.name(work.from[0], swapped.empty() ? "x" : fmt::format("({} == 0 ? x : y)", swapped));
   if (two)
     inner.name(work.from[1], swapped.empty() ? "y" : fmt::format("({} == 0 ? y : x)", swapped));

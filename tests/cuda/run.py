@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from plans import chain, elements, normalised, product, program, reduction, write_npy
+from plans import chain, elements, normalised, online, product, program, reduction, write_npy
 
 SEEDS = range(1, 11)
 
@@ -39,6 +39,8 @@ PLANS = [
     reduction("total", 9, 35, 4, "sum"),
     elements("scaled", 10, 44, 4),
     normalised("rows", 11, 30, 4),
+    online("attention", 2, 20, 40, 16, 24, 16),
+    online("attention_shared", 1, 32, 48, 32, 16, 16, cluster=2),
 ]
 
 # What is wrong, the kernel, a piece of its text (the first one), and what is there instead: an expression; None: nothing.
@@ -65,6 +67,9 @@ FAULTS = [
     ("no wait for room", "shared", r"e_sum\.wait_for_room\(core, e_turn\);", None),
     ("wrong coordinates", "plain", r"(?<=params, 0, m \* 16, )k \* 16", "k * 16 + 16"),
     ("wrong coordinates of a result", "held", r"(?<=l \* 16 \+ )column", "(column ^ 1)"),
+    ("dropped meeting after the scores", "attention", r"ff::group_sync\(core\);", None),
+    ("dropped fence before the second factor", "attention", r"ff::fence_async\(core\);", None),
+    ("no rescaling", "attention", r"(?<=return x \* )ff::get_one\(core, rescale_at \+ row \* 4\)", "1"),
     ("adds to another tile", "adds", r"(?<=c_sum\.mine\(\), params, )[^,]+", "0"),
 ]
 
