@@ -51,6 +51,7 @@ struct Granule {
   bool defined = false;
   bool unfenced = false;  ///< written by threads; neither the copy engine nor products see it yet
   bool unseen = false;    ///< written by threads; other threads do not see it yet
+  bool unmet = false;     ///< written by threads, which have not met since they fenced it
   bool unread = false;    ///< read by threads or products since all threads met
 };
 

@@ -80,8 +80,8 @@ void write_begins(const Core& core, int at, int bytes) {
     granule.reads.clear();
     granule.defined = true;
     if (!granule.unfenced) marks.unfenced.push_back(g);
-    if (!granule.unseen) marks.unseen.push_back(g);
-    granule.unfenced = granule.unseen = true;
+    if (!granule.unmet) marks.unseen.push_back(g);
+    granule.unfenced = granule.unseen = granule.unmet = true;
   });
 }
 
@@ -91,7 +91,7 @@ void engine_reads(const Core& core, int at, int bytes) {
   granules(core.state(), at, bytes, [&](Granule& granule, int) {
     may_read(granule, core.cluster->clock());
     if (granule.unfenced) fail("a product or a copy reads what threads wrote without a fence");
-    if (granule.unseen) fail("a product or a copy reads what other threads may not have written yet");
+    if (granule.unmet) fail("a product or a copy reads what other threads may not have written yet");
     ++granule.being_read;
   });
 }
@@ -191,8 +191,9 @@ void group_sync(const Core& core) {
   Marks& marks = core.marks();
   std::erase_if(marks.unseen, [&](int g) {
     Granule& granule = state.granules[static_cast<size_t>(g)];
-    granule.unseen = granule.unseen && granule.unfenced;
-    return !granule.unseen;
+    granule.unseen = false;
+    granule.unmet = granule.unmet && granule.unfenced;
+    return !granule.unmet;
   });
   for (const int g : marks.unread) state.granules[static_cast<size_t>(g)].unread = false;
   marks.unread.clear();
@@ -220,7 +221,7 @@ inline void has_arrived(CoreState& core, int at, int bytes, const Event& event) 
     granule.written = event;
     granule.reads.clear();
     granule.defined = true;
-    granule.unfenced = granule.unseen = granule.unread = false;
+    granule.unfenced = granule.unseen = granule.unmet = granule.unread = false;
   });
 }
 
