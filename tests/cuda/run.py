@@ -94,8 +94,8 @@ inline int ff_fault() {
 """
 
 
-def build(folder):
-    command = ["g++", "-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-Ihost", "-Ishared", "-I.", "run_host.cpp", "-o", "run_host"]
+def build(folder, compiler):
+    command = [compiler, "-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-Ihost", "-Ishared", "-I.", "run_host.cpp", "-o", "run_host"]
     made = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if made.returncode != 0:
         sys.exit(made.stderr[:4000])
@@ -126,6 +126,7 @@ def check_bytes(folder, output, wrong):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tools", required=True, type=pathlib.Path)
+    parser.add_argument("--compiler", default="g++", help="of C++20, with _Float16")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the files")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
@@ -142,7 +143,7 @@ def main():
             path.write_text(with_fault(path.read_text(encoding="utf-8"), number, pattern, replacement), encoding="utf-8")
         header = folder / "host" / "fuseflow.h"
         header.write_text(header.read_text(encoding="utf-8") + FAULT_CHOICE, encoding="utf-8")
-        build(folder)
+        build(folder, options.compiler)
         wrong = []
         for seed in SEEDS:
             done = run(folder, seed)
