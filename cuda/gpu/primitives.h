@@ -245,7 +245,7 @@ __device__ inline void store_pair(const Params& params, int tensor, long first, 
 }
 template <class Core>
 __device__ inline void add_to_memory(const Core& core, const Params& params, long to, int from, int bytes) {
-  if (!core.elected()) return;
+  if (!core.elected() || bytes == 0) return;
   asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(
                    reinterpret_cast<char*>(params.sums) + to),
                "r"(core.scratchpad + from), "r"(bytes)
