@@ -1,0 +1,282 @@
+// The functions of one core in PTX: barriers, copies, memory. Threads [0, 128 kGroups) multiply; the warp
+// after them produces. See host/primitives.h, which says what each needs to have happened before.
+#pragma once
+
+namespace ff {
+
+constexpr int kMostViews = 16, kMostTensors = 16;
+
+struct Params {
+  CUtensorMap views[kMostViews];
+  void* tensors[kMostTensors];
+  int halves;  ///< bit t: tensor t has elements of f16; else f32
+  float* sums;
+  unsigned* counters;
+};
+
+template <int kGroups_>
+struct CoreOf {
+  static constexpr int kGroups = kGroups_;
+  static constexpr int kThreads = kGroups * 128;         ///< that multiply
+  static constexpr int kBlock = kThreads + 32;
+  static constexpr int kWarps = kThreads / 32, kReleases = kWarps;
+  static constexpr int kLanes = 32;                      ///< of the producer
+  unsigned scratchpad;
+  int barriers;  ///< bytes from the scratchpad's start; the flag of last_adder is in the 16 before
+
+  __device__ int thread() const { return static_cast<int>(threadIdx.x); }
+  __device__ int warp() const { return static_cast<int>(threadIdx.x / 32); }
+  __device__ int lane() const { return static_cast<int>(threadIdx.x % 32); }
+  __device__ unsigned barrier(int i) const { return scratchpad + barriers + i * 8; }
+  __device__ bool produces() const { return threadIdx.x >= kThreads; }
+  /// One thread of each role.
+  __device__ bool elected() const { return threadIdx.x == 0 || threadIdx.x == kThreads; }
+};
+
+template <class Core>
+__device__ inline int cluster_of(const Core&) {
+  int number;
+  asm("mov.u32 %0, %%clusterid.x;" : "=r"(number));
+  return number;
+}
+template <class Core>
+__device__ inline int rank_of(const Core&) {
+  int rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+template <class Core>
+__device__ inline bool is_producer(const Core& core) { return core.produces(); }
+
+__device__ inline unsigned address_at(unsigned address, int rank) {
+  unsigned there;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+  return there;
+}
+
+template <class Core>
+__device__ inline void barrier_begin(const Core& core, int number, int count) {
+  if (threadIdx.x == Core::kThreads) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(core.barrier(number)), "r"(count) : "memory");
+  }
+}
+template <class Core>
+__device__ inline void barrier_expect(const Core& core, int number, int bytes) {
+  if (core.elected()) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(core.barrier(number)), "r"(bytes)
+                 : "memory");
+  }
+}
+template <class Core>
+__device__ inline void barrier_wait(const Core& core, int number, unsigned parity) {
+  asm volatile(
+      "{\n.reg .pred done;\nAGAIN:\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra DONE;\nbra AGAIN;\nDONE:\n}" ::"r"(core.barrier(number)),
+      "r"(parity)
+      : "memory");
+}
+__device__ inline void arrive_remote(unsigned barrier, int rank) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(address_at(barrier, rank))
+               : "memory");
+}
+template <class Core>
+__device__ inline void barrier_arrive(const Core& core, int number, int rank) {
+  if (core.elected()) arrive_remote(core.barrier(number), rank);
+}
+/// Each warp for itself.
+template <class Core>
+__device__ inline void barrier_release(const Core& core, int number, const Peers& peers) {
+  __syncwarp();
+  if (peers.count == 1) {
+    if (core.lane() == 0) {
+      asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(core.barrier(number)) : "memory");
+    }
+    return;
+  }
+  if (core.lane() < peers.count) arrive_remote(core.barrier(number), peers.at(core.lane()));
+}
+template <class Core>
+__device__ inline void cluster_sync(const Core&) {
+  __syncwarp();
+  asm volatile(
+      "fence.mbarrier_init.release.cluster;\n"
+      "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
+          : "memory");
+}
+template <class Core>
+__device__ inline void group_sync(const Core& core) {
+  if (core.produces()) {
+    __syncwarp();
+  } else {
+    asm volatile("bar.sync 1, %0;" ::"n"(Core::kThreads) : "memory");
+  }
+}
+template <class Core>
+__device__ inline void fence_async(const Core&) {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+template <class Core>
+__device__ inline void copy_box(const Core& core, int to, const Params& params, int view, int inner, int outer,
+                                int batch, int, int, int barrier, const Peers& peers) {
+  if (!core.elected()) return;
+  if (peers.count == 1) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
+        "[%5];" ::"r"(core.scratchpad + to),
+        "l"(&params.views[view]), "r"(inner), "r"(outer), "r"(batch), "r"(core.barrier(barrier))
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+        "[%1, {%2, %3, %4}], [%5], %6;" ::"r"(core.scratchpad + to),
+        "l"(&params.views[view]), "r"(inner), "r"(outer), "r"(batch), "r"(core.barrier(barrier)),
+        "h"(static_cast<uint16_t>(peers.mask()))
+        : "memory");
+  }
+}
+template <class Core>
+__device__ inline void send(const Core& core, int rank, int from, int to, int bytes, int barrier) {
+  if (!core.elected() || bytes == 0) return;
+  asm volatile(
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          address_at(core.scratchpad + to, rank)),
+      "r"(core.scratchpad + from), "r"(bytes), "r"(address_at(core.barrier(barrier), rank))
+      : "memory");
+}
+
+struct Chunk {
+  union {
+    uint16_t bits[8];
+    uint4 words;
+  };
+  __device__ void set(int i, uint16_t value) { bits[i] = value; }
+};
+template <class Core>
+__device__ inline void put_chunk(const Core& core, int at, const Chunk& chunk) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(core.scratchpad + at), "r"(chunk.words.x),
+               "r"(chunk.words.y), "r"(chunk.words.z), "r"(chunk.words.w)
+               : "memory");
+}
+__device__ inline uint16_t read_bits(const Params& params, int tensor, long at) {
+  return __ldg(static_cast<const unsigned short*>(params.tensors[tensor]) + at);
+}
+template <class Core>
+__device__ inline void gathered(const Core& core, int barrier) {
+  fence_async(core);
+  __syncwarp();
+  if (core.elected()) {
+    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(core.barrier(barrier)) : "memory");
+  }
+}
+template <class Core>
+__device__ inline void put_pair(const Core& core, int at, float x, float y) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(core.scratchpad + at), "f"(x), "f"(y) : "memory");
+}
+template <class Core>
+__device__ inline void get_pair(const Core& core, int at, float& x, float& y) {
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(core.scratchpad + at) : "memory");
+}
+template <class Core>
+__device__ inline void put_elements(const Core& core, int at, float x, float y) {
+  const half2 both = __floats2half2_rn(x, y);
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(core.scratchpad + at), "r"(*reinterpret_cast<const unsigned*>(&both))
+               : "memory");
+}
+
+/// What a warp's lanes have, combined: in all of them.
+template <class Core, class Combine>
+__device__ inline float across_lanes(const Core&, float x, Combine combine) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) x = combine(x, __shfl_xor_sync(0xffffffffU, x, distance));
+  return x;
+}
+
+template <class Core>
+__device__ inline void put_one(const Core& core, int at, float x) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(core.scratchpad + at), "f"(x) : "memory");
+}
+template <class Core>
+__device__ inline float get_one(const Core& core, int at) {
+  float x;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(core.scratchpad + at) : "memory");
+  return x;
+}
+template <class Core>
+__device__ inline void put_own(const Core& core, int at, float x) {
+  put_one(core, at, x);
+}
+template <class Core>
+__device__ inline float get_own(const Core& core, int at) {
+  return get_one(core, at);
+}
+template <class Core>
+__device__ inline void put_element(const Core& core, int at, float x) {
+  const unsigned short bits = __half_as_ushort(__float2half_rn(x));
+  asm volatile("st.shared.u16 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");
+}
+
+__device__ inline bool is_half(const Params& params, int tensor) { return params.halves >> tensor & 1; }
+__device__ inline float read_element(const Params& params, int tensor, long at) {
+  if (at < 0) return 0;
+  return is_half(params, tensor) ? __half2float(static_cast<const half*>(params.tensors[tensor])[at])
+                                 : static_cast<const float*>(params.tensors[tensor])[at];
+}
+__device__ inline void store_element(const Params& params, int tensor, long at, float x) {
+  if (at < 0) return;
+  if (is_half(params, tensor)) {
+    static_cast<half*>(params.tensors[tensor])[at] = __float2half_rn(x);
+  } else {
+    static_cast<float*>(params.tensors[tensor])[at] = x;
+  }
+}
+__device__ inline void store_pair(const Params& params, int tensor, long first, long second, float x, float y) {
+  if (first >= 0 && second == first + 1 && first % 2 == 0) {
+    if (is_half(params, tensor)) {
+      *reinterpret_cast<half2*>(static_cast<half*>(params.tensors[tensor]) + first) = __floats2half2_rn(x, y);
+    } else {
+      *reinterpret_cast<float2*>(static_cast<float*>(params.tensors[tensor]) + first) = make_float2(x, y);
+    }
+    return;
+  }
+  store_element(params, tensor, first, x);
+  store_element(params, tensor, second, y);
+}
+template <class Core>
+__device__ inline void add_to_memory(const Core& core, const Params& params, long to, int from, int bytes) {
+  if (!core.elected() || bytes == 0) return;
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(
+                   reinterpret_cast<char*>(params.sums) + to),
+               "r"(core.scratchpad + from), "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+template <class Core>
+__device__ inline bool last_adder(const Core& core, const Params& params, int counter, int adders) {
+  const unsigned flag = core.scratchpad + core.barriers - 16;
+  if (core.elected()) {
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    asm volatile("fence.proxy.async;" ::: "memory");
+    __threadfence();
+    const unsigned before = atomicAdd(params.counters + counter, 1U);
+    const bool last = before == static_cast<unsigned>(adders) - 1;
+    if (last) params.counters[counter] = 0;
+    __threadfence();
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(flag), "r"(static_cast<unsigned>(last)) : "memory");
+  }
+  group_sync(core);
+  unsigned last;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(last) : "r"(flag) : "memory");
+  group_sync(core);
+  return last != 0;
+}
+__device__ inline void take_sums(const Params& params, long at, float& x, float& y) {
+  float2* sums = reinterpret_cast<float2*>(reinterpret_cast<char*>(params.sums) + at);
+  const float2 both = __ldcg(sums);
+  x = both.x;
+  y = both.y;
+  __stcg(sums, make_float2(0, 0));
+}
+
+}  // namespace ff

@@ -1,0 +1,84 @@
+// Runs kernels on the CPU on data of files, twice each, and compares with what the simulator gave.
+#pragma once
+
+#include <cmath>
+#include <fstream>
+
+namespace ff {
+
+class Runs {
+ public:
+  Runs(int argc, char** argv) {
+    for (int i = 1; i + 1 < argc; i += 2) {
+      const std::string option = argv[i];
+      if (option == "--seed") seed_ = static_cast<unsigned>(std::stoul(argv[i + 1]));
+      if (option == "--data") data_ = argv[i + 1];
+      if (option == "--only") only_ = argv[i + 1];
+      if (option == "--tolerance") tolerance_ = std::stod(argv[i + 1]);
+    }
+  }
+
+  template <int kGroups, class Kernel>
+  void run(const std::string& name, const Launch& launch, const Tensor* tensors, size_t tensor_count, const View* views,
+           Kernel kernel) {
+    if (!only_.empty() && only_ != name) return;
+    std::vector<std::vector<float>> values(tensor_count);
+    size_t result = 0;
+    for (size_t t = 0; t < tensor_count; ++t) {
+      values[t] = read(data_ + "/" + name + "." + std::to_string(t) + ".f32", tensors[t].elements);
+      if (tensors[t].type == Type::f16) {
+        for (float& x : values[t]) x = from_bits(to_bits(x));
+      }
+      if (tensors[t].result) result = t;
+    }
+    const std::vector<float> expected = values[result];
+    std::vector<float> sums(static_cast<size_t>(launch.sums));
+    std::vector<int> counters(static_cast<size_t>(launch.counters));
+    const Params params{views, &values, tensors, &sums, &counters};
+    for (int turn = 0; turn < 2; ++turn) {  // what a launch leaves is where the next one begins
+      values[result].assign(expected.size(), std::nanf(""));
+      const Counts counts = ff::launch<kGroups>(launch, params, seed_ + static_cast<unsigned>(turn) * 1000, kernel);
+      double worst = 0, square = 0, error = 0;
+      for (size_t i = 0; i < expected.size(); ++i) {
+        const double difference = std::fabs(static_cast<double>(values[result][i]) - expected[i]);
+        worst = difference > worst || difference != difference ? difference : worst;
+        error += difference * difference;
+        square += static_cast<double>(expected[i]) * expected[i];
+      }
+      const double relative = square > 0 ? std::sqrt(error / square) : std::sqrt(error);
+      const bool right = relative <= tolerance_;
+      wrong_ = wrong_ || !right;
+      std::printf("%s: %s, largest difference %g, relative error %.3g; bytes loaded %ld, added %ld, stored %ld, sent %ld\n",
+                  name.c_str(), right ? "right" : "WRONG", worst, relative, counts.loaded, counts.added, counts.stored,
+                  counts.sent);
+    }
+    for (const float x : sums) {
+      if (x != 0) fail(name + " leaves sums that are not 0");
+    }
+  }
+  int status() const { return wrong_ ? 1 : 0; }
+
+ private:
+  static std::vector<float> read(const std::string& path, long elements) {
+    std::vector<float> all(static_cast<size_t>(elements));
+    std::ifstream file(path, std::ios::binary);
+    file.read(reinterpret_cast<char*>(all.data()), elements * 4);
+    if (!file) {
+      std::fprintf(stderr, "%s: cannot read %ld elements (fuseflow-cuda --data writes them)\n", path.c_str(), elements);
+      std::exit(3);
+    }
+    return all;
+  }
+
+  unsigned seed_ = 1;
+  std::string data_ = "data", only_;
+  double tolerance_ = 2e-3;
+  bool wrong_ = false;
+};
+
+}  // namespace ff
+
+#define FF_RUN(runs, name)                                                                                     \
+  (runs).run<name##_schedule::kGroups>(#name, name##_schedule::kLaunch, name##_schedule::kTensors,              \
+                                       std::size(name##_schedule::kTensors), name##_schedule::kViews,           \
+                                       [](const auto& core, const ff::Params& params) { name(core, params); })

@@ -1,0 +1,13 @@
+// The data of kernels' tensors, as files that run_host reads: inputs, and what the simulator gives.
+#pragma once
+
+#include "cuda/files.h"
+
+namespace fuseflow::cuda {
+
+/// data/KERNEL.NUMBER.f32 for each tensor of each kernel: f32, little-endian, row-major, those of
+/// the result as fuseflow-sim dumps them. Throws what loading and running a program throw.
+std::vector<TextFile> data_files(const Program& program, const std::vector<Generated>& kernels,
+                                 const Machine& machine, int threads);
+
+}  // namespace fuseflow::cuda

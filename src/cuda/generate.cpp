@@ -1,0 +1,64 @@
+#include "cuda/generate.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "cuda/chain.h"
+#include "cuda/fit.h"
+#include "cuda/print.h"
+#include "cuda/product.h"
+#include "cuda/refuse.h"
+#include "cuda/rows.h"
+#include "graph/tiles.h"
+
+namespace fuseflow::cuda {
+namespace {
+
+std::string kernel_name(const std::string& region, const std::vector<Generated>& before) {
+  std::string name = "k_";
+  for (const char c : region) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  const auto taken = [&](const std::string& as) {
+    return std::any_of(before.begin(), before.end(),
+                       [&](const Generated& g) { return g.name == as; });
+  };
+  std::string unique = name;
+  for (int i = 2; taken(unique); ++i) unique = name + "_" + std::to_string(i);
+  return unique;
+}
+
+Kernel kernel_of(const Program& program, const Graph& graph) {
+  switch (tile_form(graph)) {
+    case TileForm::chain:
+      return chain_kernel(program, graph);
+    case TileForm::kernel:
+      return product_kernel(program, graph);
+    case TileForm::rows:
+      return rows_kernel(program, graph);
+  }
+  throw Refused{"no such form of tiles"};
+}
+
+}  // namespace
+
+std::vector<Generated> generate(const Program& program) {
+  std::vector<Generated> all;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const Region& region = program.regions[r];
+    if (!region.graph || !region.graph->tiles) continue;
+    Generated made;
+    made.region = r;
+    made.name = kernel_name(region.name, all);
+    try {
+      made.kernel = kernel_of(program, *region.graph);
+      made.kernel.name = made.name;
+      fit(made.kernel);
+      made.schedule = kernel_text(program, made.kernel);
+    } catch (const Refused& refused) {
+      made.refused = refused.reason;
+    }
+    all.push_back(std::move(made));
+  }
+  return all;
+}
+
+}  // namespace fuseflow::cuda

@@ -1,0 +1,265 @@
+// A kernel for linked cores as data: what its two roles do, in loops over the steps in time of a
+// core, on matrices, sums and exchanges that are numbered. Nothing of C++ or PTX, of which print.h
+// makes text. Meaning: ir-spec/cuda.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace fuseflow::cuda {
+
+inline constexpr int kMostCopiedTensors = 16;  ///< tensors, and views of them, of a kernel
+
+/// A number that a core knows: offset + sum of factor * variable. Variables are those of
+/// Kernel::variables, loops and `distance` of a shuffle.
+struct Coordinate {
+  std::vector<std::pair<std::string, int64_t>> terms;
+  int64_t offset = 0;
+};
+
+/// A matrix of elements of two bytes in the scratchpad: consecutive along its rows or its columns,
+/// in panels of so many elements (8: written by threads; 16, 32, 64: by the copy engine, with a
+/// swizzle).
+struct MatrixForm {
+  int64_t rows = 0, columns = 0;
+  bool by_rows = true;
+  int panel = 8;
+  int64_t bytes() const { return rows * columns * 2; }
+  int64_t inner() const { return by_rows ? columns : rows; }
+  int64_t outer() const { return by_rows ? rows : columns; }
+};
+
+/// Cores of a cluster: first, first + stride, .. (count of them), of which this core is number
+/// `mine`.
+struct CoreGroup {
+  Coordinate first;
+  int64_t stride = 1;
+  int64_t count = 1;
+  Coordinate mine;
+};
+
+/// One dimension of the graph at an element of a tile: where the tile begins, and which coordinate
+/// of the tile goes on from there.
+struct DimensionAt {
+  enum class Within { nothing, row, column };
+  int dim = 0;
+  Coordinate begin;
+  Within within = Within::nothing;
+  int64_t block = 0;  ///< elements of the tile along it; the matrix may have more
+};
+
+/// The element of a tensor at an element of a tile.
+struct ElementAt {
+  TensorId tensor = -1;
+  std::vector<TileSubscript> subscripts;
+  std::vector<DimensionAt> dims;
+};
+
+/// A tensor as the copy engine sees it; shared/tensors.h of the kernels' headers.
+struct TensorView {
+  int64_t outer = 1, inner = 1, batches = 1;
+  int64_t pitch = 1, batch_pitch = 1;  ///< elements
+};
+
+/// Tiles that arrive in a ring.
+struct Load {
+  std::string name;
+  NodeId node = -1;
+  MatrixForm matrix;
+  int64_t stages = 1;
+  CoreGroup peers;
+  std::optional<TensorView> view;  ///< none: the producer's threads gather element by element
+  std::string why_gathered;
+  Coordinate row, column, batch;
+  ElementAt element;
+  /// Of a chain whose branches are on two cores: what the second of them loads.
+  std::optional<ElementAt> second_branch;
+  std::string branch;  ///< the variable that says which
+};
+
+/// Accumulators in f32.
+struct SumsForm {
+  std::string name;
+  int64_t rows = 0, columns = 0;
+};
+
+/// Partial sums of which each core of a group gets a share.
+struct Scatter {
+  std::string name;
+  int64_t rows = 0, columns = 0;
+  CoreGroup peers;
+};
+
+/// Finished shares of a matrix, which go to every core of the group.
+struct Spread {
+  std::string name;
+  int held = 0;  ///< number of the matrix
+  CoreGroup peers;
+};
+
+/// Matrices that go round a group of cores.
+struct Round {
+  std::string name;
+  int held = 0;
+  CoreGroup peers;
+  int64_t slots = 2;
+};
+
+/// Room for matrices that threads write.
+struct Held {
+  std::string name;
+  MatrixForm matrix;
+  int64_t tiles = 1;
+};
+
+/// Elementwise work on sums: nodes of the graph, in order, from the streams of the sums.
+struct Work {
+  std::vector<NodeId> nodes;
+  std::vector<StreamId> from;  ///< one, or the two of a gate
+  StreamId result = -1;
+  std::vector<DimensionAt> dims;  ///< of its rows and columns
+  /// Streams that have a text of their own.
+  std::vector<std::pair<StreamId, std::string>> named = {};
+};
+
+enum class Do : uint8_t {
+  loop,             ///< body, for each step of `variable`
+  when,             ///< body, where all of `zero` are 0
+  count,            ///< the number `variable` grows by one
+  load,             ///< producer: the next tile of load `a`
+  wait,             ///< multipliers: the next tile of load `a` is there
+  release,          ///< .. has been read
+  clear,            ///< sums `a`
+  multiply,         ///< sums `a` += left * right
+  multiply_wait,    ///< .. is done, and left and right have been read
+  work,             ///< sums `a` (and `b`) by work `work`; on a share where `scatter` >= 0
+  stage,            ///< sums `a` to the scratchpad, as f32, for scatter `scatter`
+  await_room,       ///< scatter: those who read the last ones have
+  scatter,          ///< scatter: exchange
+  add_shares,       ///< scatter: what came, added to sums `a`; `first`: into cleared sums
+  scatter_release,  ///< scatter: the slots have been read
+  put,              ///< sums `a` to held matrix `b` (a share of it where `scatter` >= 0)
+  fence,            ///< what threads wrote is for copies and products
+  meet,             ///< all multiplying threads
+  spread,           ///< spread `a`
+  send_round,       ///< round `a`: the core's own matrix to the one at the next distance
+  receive_round,    ///< round `a`: the matrix from this distance
+  release_round,    ///< .. has been read
+  end_round,        ///< all others have the core's own
+  distances,        ///< body, for each distance of round `a`
+  elements,         ///< every element of the tile: work `work`, stored
+  rows,             ///< every row of the tile: reduced, stored
+  put_scores,       ///< sums `a` to the scratchpad, as f32, for the rows of a step
+  step_rows,        ///< rows of a step of reductions that walk k together
+  rescale,          ///< sums `a` by each row\'s factor, but in the first step
+  reduced_rows,     ///< what the last step left of each row, for all threads
+  row_program,      ///< every row of the tile: the loops of a kernel of rows
+  store,            ///< sums `a` to the result, in its type (a share where `scatter` >= 0)
+  add,              ///< sums `a` to the sums in memory; the last adder finishes
+};
+
+/// What a product multiplies: the tile of a load, a held matrix, or what is there of a round.
+struct FactorOf {
+  enum class Kind { load, held, round } kind = Kind::load;
+  int number = 0;
+};
+
+struct Step {
+  Do what = Do::loop;
+  int a = -1, b = -1, work = -1, scatter = -1;
+  FactorOf left, right;
+  std::string variable;  ///< of a loop, of a count; of an exchange: its turn
+  int64_t extent = 0;
+  /// Of a loop that several cores or clusters share: this one has steps part * extent / parts up to
+  /// (part + 1) * extent / parts.
+  Coordinate part;
+  int64_t parts = 1;
+  std::vector<std::string> zero;
+  Coordinate at;  ///< which of the held tiles
+  std::vector<Step> body;
+};
+
+/// Where results go, and how they are finished.
+struct Finish {
+  ElementAt element;
+  int64_t adders = 1;  ///< clusters that add to a tile in memory; the last one finishes
+  Coordinate tile;     ///< number of the tile of sums
+  Coordinate counter;  ///< number of the counter of the core's share
+  int64_t tiles = 0, counters = 0;
+  int64_t tile_elements = 0;
+};
+
+/// Rows of a kernel without products: values, what they are reduced to, and the work on that.
+struct RowsReduction {
+  Work value, last;
+  StreamId reduced = -1;
+  Reduction reduction = Reduction::sum;
+  float start = 0;
+  int64_t rows = 0, columns = 0;
+};
+
+/// Rows of a step of reductions that walk k together: scores, what is reduced of them, the left
+/// factor of a product, and what its sums are multiplied by before (-1: by nothing).
+struct StepRows {
+  int64_t rows = 0;
+  StreamId scores = -1, factor = -1, rescale = -1;
+  std::vector<NodeId> reductions;
+  DimensionAt k;
+};
+
+/// Room in the scratchpad for what threads share.
+struct Room {
+  std::string name;
+  int64_t bytes = 0;
+};
+
+struct Variable {
+  std::string name;
+  std::string from;  ///< "cluster", "rank"
+  int64_t divisor = 1;
+  int64_t extent = 0;  ///< from / divisor % extent; 0: no remainder
+};
+
+struct Kernel {
+  std::string name;
+  const Graph* graph = nullptr;
+  int64_t clusters = 1, cores = 1;
+  std::vector<Variable> variables;
+  /// Other names: coordinates of variables before them.
+  std::vector<std::pair<std::string, Coordinate>> named;
+  std::vector<Load> loads;
+  std::vector<SumsForm> sums;
+  std::vector<Held> held;
+  std::vector<Scatter> scatters;
+  std::vector<Spread> spreads;
+  std::vector<Round> rounds;
+  std::vector<Work> work;
+  std::optional<RowsReduction> reduction;
+  std::optional<StepRows> step_rows;
+  std::vector<Room> rooms;
+  bool all_sums_together = false;           ///< all are alive at a time
+  std::vector<DimensionAt> row_dims;        ///< of `row_program`
+  int64_t tile_rows = 0, tile_columns = 0;  ///< of `elements`
+  Finish finish;
+  std::vector<Step> produce, multiply;
+  int groups = 1;  ///< of 128 threads that multiply
+
+  // What the fit decided (fit.h).
+  std::vector<std::string> repairs;  ///< what differs from the plan
+  std::vector<std::string> choices;  ///< how matrices lie
+  std::vector<int64_t> load_at, room_at, held_at, staged_at, slots_at,
+      round_at;        ///< bytes, of each
+  int64_t add_at = 0;  ///< room for sums on their way to memory
+  int64_t barriers_at = 0;
+  std::vector<int> load_barrier, scatter_barrier, spread_barrier, round_barrier;
+  int barriers = 0;
+  int64_t scratchpad = 0;  ///< bytes
+  int64_t registers = 0;   ///< of a thread, for sums
+};
+
+}  // namespace fuseflow::cuda

@@ -1,0 +1,343 @@
+#include "cuda/online.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cuda/coordinates.h"
+#include "cuda/finish.h"
+#include "cuda/operand.h"
+#include "cuda/refuse.h"
+#include "cuda/steps.h"
+#include "cuda/work_text.h"
+#include "graph/tile_kernel.h"
+#include "support/ceil_div.h"
+
+namespace fuseflow::cuda {
+namespace {
+
+constexpr int64_t kTileOf = 16;  ///< rows, columns and depth of a product are multiples of it
+
+std::string joined(Reduction reduction, const std::string& x, const std::string& y) {
+  if (reduction == Reduction::prod) return fmt::format("{} * {}", x, y);
+  if (reduction == Reduction::sum || reduction == Reduction::mean) {
+    return fmt::format("{} + {}", x, y);
+  }
+  return fmt::format("ff::op::{}({}, {})", reduction_name(reduction), x, y);
+}
+
+class OnlineBuilder {
+ public:
+  OnlineBuilder(const Program& program, const Graph& graph)
+      : program_(program),
+        graph_(graph),
+        roles_(kernel_roles(graph)),
+        tiles_(kernel_tiles(graph)),
+        block_(kernel_block(graph)) {
+    kernel_.graph = &graph;
+  }
+
+  Kernel build() {
+    find();
+    name_coordinates();
+    make_objects();
+    make_steps();
+    return std::move(kernel_);
+  }
+
+ private:
+  const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }
+  NodeId producer(const Node& of, size_t input) const {
+    return graph_.streams[static_cast<size_t>(of.inputs[input].stream)].producer;
+  }
+
+  void find() {
+    if (depth_cores(graph_) > 1 || !roles_.exchanges.empty()) {
+      throw Refused{"keys in parts are not generated yet"};
+    }
+    for (const NodeId id : roles_.steps) {
+      if (node(id).kind != NodeKind::tile_multiply) continue;
+      NodeId& found = is_held_reduction(graph_, node(id)) ? product_ : scores_;
+      if (found >= 0) throw Refused{"several products with rows, or of scores, in a step"};
+      found = id;
+    }
+    if (scores_ < 0 || product_ < 0) {
+      throw Refused{"reductions that walk k together, without scores and a product of them"};
+    }
+    if (roles_.steps.back() != product_) throw Refused{"reductions after the product of a step"};
+    for (const size_t i : {size_t{0}, size_t{1}}) {
+      if (node(producer(node(scores_), i)).kind != NodeKind::tile_load) {
+        throw Refused{"scores of what is computed"};
+      }
+    }
+    if (node(producer(node(product_), 1)).kind != NodeKind::tile_load) {
+      throw Refused{"a product with what is computed on both sides"};
+    }
+    if (graph_.tiles->band || !graph_.tiles->open.empty()) {
+      kernel_.repairs.emplace_back("steps that the mask leaves out are taken, too");
+    }
+  }
+
+  void name_coordinates() {
+    const int64_t cores = kernel_cluster(graph_);
+    const int64_t groups = ceil_div(tiles_[kKernelM], cores);
+    int64_t divisor = 1;
+    for (const auto& [name, extent] : {std::pair<std::string, int64_t>{"n", tiles_[kKernelN]},
+                                       {"m", groups},
+                                       {"g", tiles_[kKernelG]}}) {
+      if (extent > 1) kernel_.variables.push_back({name, "cluster", divisor, extent});
+      at_[name] = coordinate(extent > 1 ? name : "");
+      divisor *= extent;
+    }
+    kernel_.clusters = divisor;
+    kernel_.cores = cores;
+    if (cores > 1) kernel_.variables.push_back({"core_m", "rank", 1, cores});
+    core_ = coordinate(cores > 1 ? "core_m" : "");
+    m_tile_ = sum(times(at_["m"], cores), core_);
+  }
+
+  DimensionAt at(int dim, const Coordinate& tile, DimensionAt::Within within) const {
+    const int64_t block = graph_.indices[static_cast<size_t>(dim)].block;
+    return {dim, times(tile, block), within, block};
+  }
+  DimensionAt rows() const { return at(kKernelM, m_tile_, DimensionAt::Within::row); }
+  DimensionAt columns() const { return at(kKernelN, at_.at("n"), DimensionAt::Within::column); }
+  DimensionAt batch() const { return at(kKernelG, at_.at("g"), DimensionAt::Within::nothing); }
+
+  int add_load(const std::string& name, NodeId from, DimensionAt row, DimensionAt column,
+               bool shared) {
+    Load load;
+    load.name = name;
+    load.node = from;
+    load.matrix = {rounded_up(row.block, kTileOf), rounded_up(column.block, kTileOf), true, 8};
+    load.stages = std::max<int64_t>(node(from).capacity, 1);
+    if (shared && kernel_.cores > 1) load.peers = {{}, 1, kernel_.cores, core_};
+    load.row = row.begin;
+    load.column = column.begin;
+    const bool batched = reads_along(graph_, node(from), kKernelG);
+    if (batched) load.batch = at_.at("g");
+    load.element = {node(from).tensor, node(from).tile.subscripts, {row, column, batch()}};
+    choose_copy(program_, graph_, load, row.dim, column.dim, batched ? int{kKernelG} : -1);
+    kernel_.loads.push_back(std::move(load));
+    return static_cast<int>(kernel_.loads.size()) - 1;
+  }
+
+  void make_objects() {
+    const int64_t k_block = block_[kKernelK];
+    if (tiles_[kKernelK] > 1 && k_block % kTileOf != 0) {
+      throw Refused{
+          fmt::format("steps of {} along k, which are no multiple of {}", k_block, kTileOf)};
+    }
+    const auto depth = [&](DimensionAt::Within within) { return at(kKernelL, {}, within); };
+    const auto keys = [&](DimensionAt::Within within) {
+      return at(kKernelK, coordinate(tiles_[kKernelK] > 1 ? "k" : ""), within);
+    };
+    using Within = DimensionAt::Within;
+    add_load("q", producer(node(scores_), 0), rows(), depth(Within::column), false);
+    add_load("keys", producer(node(scores_), 1), depth(Within::row), keys(Within::column), true);
+    add_load("v", producer(node(product_), 1), keys(Within::row), columns(), true);
+    kernel_.loads[0].stages = 1;
+    const int64_t m = rounded_up(block_[kKernelM], kTileOf), k = rounded_up(k_block, kTileOf);
+    kernel_.sums = {{"s", m, k}, {"o", m, rounded_up(block_[kKernelN], kTileOf)}};
+    kernel_.all_sums_together = true;
+    kernel_.held.push_back({"p", {m, k, true, 8}, 1});
+    StepRows& step = kernel_.step_rows.emplace();
+    step.rows = m;
+    step.scores = node(scores_).outputs[0];
+    step.factor = node(product_).inputs[0].stream;
+    if (node(product_).inputs.size() > 2) step.rescale = node(product_).inputs[2].stream;
+    for (const NodeId id : roles_.steps) {
+      if (node(id).kind == NodeKind::reduce) step.reductions.push_back(id);
+    }
+    step.k = keys(Within::column);
+    kernel_.row_dims = {rows(), batch()};
+    const auto held_rows = static_cast<int64_t>(step.reductions.size());
+    kernel_.rooms = {{"scores", m * k * 4},
+                     {"state", held_rows * m * 4},
+                     {"rescale", m * 4},
+                     {"reduced", held_rows * m * 4}};
+    kernel_.finish.element =
+        result_element(program_, graph_, roles_.store, {rows(), columns(), batch()});
+  }
+
+  void make_steps() {
+    std::vector<Step> loads{step_of(Do::load, 1), step_of(Do::load, 2)};
+    std::vector<Step> steps{step_of(Do::clear, 0),
+                            step_of(Do::wait, 1),
+                            multiply_of(0, {FactorOf::Kind::load, 0}, {FactorOf::Kind::load, 1}),
+                            step_of(Do::multiply_wait, 0),
+                            step_of(Do::release, 1),
+                            step_of(Do::put_scores, 0),
+                            step_of(Do::meet),
+                            step_of(Do::step_rows),
+                            step_of(Do::fence),
+                            step_of(Do::meet)};
+    if (kernel_.step_rows->rescale >= 0) steps.push_back(step_of(Do::rescale, 1));
+    for (const Step& s :
+         {step_of(Do::wait, 2),
+          multiply_of(1, {FactorOf::Kind::held, 0}, {FactorOf::Kind::load, 2}),
+          step_of(Do::multiply_wait, 1), step_of(Do::release, 2), step_of(Do::meet)}) {
+      steps.push_back(s);
+    }
+    kernel_.produce.push_back(step_of(Do::load, 0));
+    kernel_.produce.push_back(loop_of("k", tiles_[kKernelK], std::move(loads)));
+    kernel_.multiply.push_back(step_of(Do::clear, 1));
+    kernel_.multiply.push_back(step_of(Do::wait, 0));
+    kernel_.multiply.push_back(loop_of("k", tiles_[kKernelK], std::move(steps)));
+    kernel_.multiply.push_back(step_of(Do::release, 0));
+    kernel_.multiply.push_back(step_of(Do::reduced_rows));
+    kernel_.multiply.push_back(step_of(Do::meet));
+    FinishPlan plan;
+    plan.sums = 1;
+    for (const NodeId last : roles_.last) {
+      if (node(last).kind == NodeKind::map || node(last).kind == NodeKind::tile_coordinate)
+        plan.nodes.push_back(last);
+    }
+    plan.from = node(product_).outputs[0];
+    plan.result = node(roles_.store).inputs[0].stream;
+    plan.dims = {rows(), columns(), batch()};
+    append(kernel_.multiply, finish_steps(program_, kernel_, plan));
+    // What the last step left of each row.
+    for (Work& work : kernel_.work) {
+      for (size_t i = 0; i < kernel_.step_rows->reductions.size(); ++i) {
+        work.named.emplace_back(node(kernel_.step_rows->reductions[i]).outputs[0],
+                                fmt::format("ff::get_one(core, reduced_at + ({} + row) * 4)",
+                                            static_cast<int64_t>(i) * kernel_.step_rows->rows));
+      }
+    }
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  KernelRoles roles_;
+  KernelSizes tiles_, block_;
+  Kernel kernel_;
+  NodeId scores_ = -1, product_ = -1;
+  std::map<std::string, Coordinate> at_;
+  Coordinate core_, m_tile_;
+};
+
+/// The text of a row of a step.
+class StepText {
+ public:
+  StepText(const Program& program, const Kernel& kernel, const TensorNumbers& tensors, int indent)
+      : kernel_(kernel),
+        graph_(*kernel.graph),
+        step_(*kernel.step_rows),
+        work_(program, *kernel.graph, tensors, indent + 2),
+        indent_(indent + 2) {}
+
+  std::string text() {
+    const GraphIndex& m = graph_.indices[kKernelM];
+    const GraphIndex& k = graph_.indices[kKernelK];
+    std::string all = "[&](int row) {\n";
+    all += fmt::format("{}const int valid = k * {} + {} <= {} ? {} : {} - k * {};\n", space(),
+                       k.block, k.block, k.elements(), k.block, k.elements(), k.block);
+    const DimensionAt& rows = kernel_.row_dims[0];
+    all += fmt::format("{}const int at_m = {} + row;\n", space(), text_of(rows.begin));
+    all += fmt::format("{}const bool there = row < {} && at_m < {};\n", space(), rows.block,
+                       m.elements());
+    all += fmt::format(
+        "{0}for (int column = core.lane(); column < P::kColumns; column += Core::kLanes) {{\n"
+        "{0}  if (!there || column >= valid) ff::put_element(core, p_at + P::at(row, column), "
+        "0);\n{0}}}\n"
+        "{0}if (!there) {{\n{0}  if (core.lane() > 0) return;\n{0}  ff::put_one(core, rescale_at + "
+        "row * 4, 1);\n"
+        "{0}  for (int i = 0; i < {1}; ++i) ff::put_own(core, state_at + (i * {2} + row) * 4, "
+        "0);\n{0}  return;\n{0}}}\n",
+        space(), step_.reductions.size(), step_.rows);
+    all += coordinates_text(graph_, {kernel_.row_dims[1]}, "", indent_);
+    work_.name(
+        step_.scores,
+        fmt::format("ff::get_one(core, scores_at + ff::sums_at<{}>(row, column))", step_.rows));
+    for (size_t i = 0; i < step_.reductions.size(); ++i) all += reduction(i);
+    all += factor();
+    if (step_.rescale >= 0) {
+      const std::string value = work_.value(step_.rescale);
+      all += work_.take() +
+             fmt::format("{}if (core.lane() == 0) ff::put_one(core, rescale_at + row * 4, {});\n",
+                         space(), value);
+    }
+    return all + std::string(static_cast<size_t>(indent_ - 2), ' ') + "}";
+  }
+
+ private:
+  std::string space() const { return std::string(static_cast<size_t>(indent_), ' '); }
+  const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }
+
+  /// A loop over the columns of the step that exist; `body` ends it.
+  template <class Body>
+  std::string columns(Body body) {
+    const WorkText outside = work_;
+    work_.indent(indent_ + 2);
+    const std::string inside = body();
+    const std::string text = fmt::format(
+        "{0}for (int column = core.lane(); column < valid; column += Core::kLanes) {{\n"
+        "{0}  [[maybe_unused]] const int at_k = {1} + column;\n{2}{0}}}\n",
+        space(), text_of(step_.k.begin), inside);
+    work_ = outside;
+    return text;
+  }
+
+  std::string reduction(size_t i) {
+    const Node& n = node(step_.reductions[i]);
+    const std::string name = fmt::format("r_{}", n.outputs[0]);
+    const std::string state =
+        fmt::format("state_at + ({} + row) * 4", static_cast<int64_t>(i) * step_.rows);
+    // What it needs of the row, so that it is there before the loop.
+    std::string before;
+    const Input* factor = rescale_of(n);
+    const std::string scale = factor == nullptr ? "" : work_.value(factor->stream);
+    before += work_.take();
+    // Read before the lanes meet; written after it.
+    before += fmt::format("{}const float {}_before = k == 0 ? {} : ff::get_own(core, {});\n",
+                          space(), name, number_text(n.init), state);
+    before += fmt::format("{}float {} = {};\n", space(), name, number_text(identity(n.reduction)));
+    std::string text = before + columns([&] {
+                         const std::string value = work_.value(n.inputs[0].stream);
+                         return work_.take() + fmt::format("{}  {} = {};\n", space(), name,
+                                                           joined(n.reduction, name, value));
+                       });
+    text += fmt::format(
+        "{0}{1} = ff::across_lanes(core, {1}, [](float x, float y) {{ return {2}; }});\n", space(),
+        name, joined(n.reduction, "x", "y"));
+    const std::string held =
+        scale.empty() ? name + "_before"
+                      : fmt::format("(k == 0 ? {0}_before : {0}_before * {1})", name, scale);
+    text += fmt::format("{}{} = {};\n", space(), name, joined(n.reduction, held, name));
+    text +=
+        fmt::format("{}if (core.lane() == 0) ff::put_own(core, {}, {});\n", space(), state, name);
+    work_.name(n.outputs[0], name);
+    if (n.outputs.size() > 1) work_.name(n.outputs[1], name + "_before");
+    return text;
+  }
+
+  std::string factor() {
+    return columns([&] {
+      const std::string value = work_.value(step_.factor);
+      return work_.take() +
+             fmt::format("{}  ff::put_element(core, p_at + P::at(row, column), {});\n", space(),
+                         value);
+    });
+  }
+
+  const Kernel& kernel_;
+  const Graph& graph_;
+  const StepRows& step_;
+  WorkText work_;
+  int indent_;
+};
+
+}  // namespace
+
+Kernel online_kernel(const Program& program, const Graph& graph) {
+  return OnlineBuilder(program, graph).build();
+}
+
+std::string step_rows(const Program& program, const Kernel& kernel, const TensorNumbers& tensors,
+                      int indent) {
+  return StepText(program, kernel, tensors, indent).text();
+}
+
+}  // namespace fuseflow::cuda

@@ -1,0 +1,20 @@
+// The kernel of reductions that walk k together (graph/tile_kernel.h): online softmax with its
+// products, attention. Scores of a step go through the scratchpad, where warps work on their rows.
+#pragma once
+
+#include "cuda/kernel.h"
+#include "cuda/text.h"
+#include "ir/program.h"
+
+namespace fuseflow::cuda {
+
+/// Throws Refused for what is not generated: keys in parts, other forms than scores, rows and one
+/// product with what they give.
+Kernel online_kernel(const Program& program, const Graph& graph);
+
+/// The lambda of a row of a step: reductions that go on, the left factor of the product, its
+/// rescaling.
+std::string step_rows(const Program& program, const Kernel& kernel, const TensorNumbers& tensors,
+                      int indent);
+
+}  // namespace fuseflow::cuda

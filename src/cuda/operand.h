@@ -1,0 +1,24 @@
+// How a tile of a tensor comes into the scratchpad: by the copy engine where the tensor is one or
+// more matrices as it lies in memory, else gathered by threads.
+#pragma once
+
+#include "cuda/kernel.h"
+#include "ir/program.h"
+
+namespace fuseflow::cuda {
+
+/// Sets `view` and `matrix.by_rows` of a load, or why it is gathered. `row_dim`, `column_dim`: the
+/// graph's dimensions of the tile; `batch_dim`: -1, or the one of which a tile has one element.
+/// Throws Refused for tensors whose elements are not in row-major order, or not of two bytes.
+void choose_copy(const Program& program, const Graph& graph, Load& load, int row_dim,
+                 int column_dim, int batch_dim);
+
+/// Elements from one coordinate of a dimension to the next, where that is one number; its digits
+/// are one loop in memory then.
+std::optional<int64_t> stride_along(const Program& program, const Graph& graph, const Node& node,
+                                    int dim);
+
+/// Throws Refused unless the tensor's elements are all stored, in row-major order.
+void require_row_major(const Program& program, TensorId tensor);
+
+}  // namespace fuseflow::cuda

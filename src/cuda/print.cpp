@@ -1,0 +1,489 @@
+#include "cuda/print.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "cuda/online.h"
+#include "cuda/refuse.h"
+#include "cuda/rows.h"
+#include "cuda/text.h"
+
+namespace fuseflow::cuda {
+namespace {
+
+class Printer {
+ public:
+  Printer(const Program& program, const Kernel& kernel) : program_(program), kernel_(kernel) {
+    const std::vector<TensorId> tensors = tensors_of(kernel);
+    for (size_t i = 0; i < tensors.size(); ++i) numbers_[tensors[i]] = static_cast<int>(i);
+  }
+
+  std::string text() {
+    line(fmt::format("// The schedule of kernel {}: made by fuseflow-cuda, not to be edited.",
+                     kernel_.name));
+    line("#pragma once");
+    line("#include \"fuseflow.h\"");
+    line("");
+    open(fmt::format("namespace {}_schedule {{", kernel_.name), false);
+    constants();
+    close(fmt::format("}}  // namespace {}_schedule", kernel_.name), false);
+    line("");
+    line(fmt::format("FF_KERNEL({}, {}_schedule::kGroups) {{", kernel_.name, kernel_.name));
+    depth_ = 1;
+    body();
+    depth_ = 0;
+    line("}");
+    return std::move(text_);
+  }
+
+ private:
+  void line(const std::string& what) {
+    text_ += what.empty() ? "\n" : std::string(static_cast<size_t>(depth_) * 2, ' ') + what + "\n";
+  }
+  void open(const std::string& what, bool indents = true) {
+    line(what);
+    if (indents) ++depth_;
+  }
+  void close(const std::string& what = "}", bool indents = true) {
+    if (indents) --depth_;
+    line(what);
+  }
+  std::string sums_name(int sums) const { return kernel_.sums[static_cast<size_t>(sums)].name; }
+  const Load& load(int i) const { return kernel_.loads[static_cast<size_t>(i)]; }
+  static std::string type_of(const std::string& name) {  // a matrix's type: c_held -> CHeld
+    std::string type;
+    bool up = true;
+    for (const char c : name) {
+      if (c == '_') {
+        up = true;
+      } else {
+        type += up ? static_cast<char>(std::toupper(c)) : c;
+        up = false;
+      }
+    }
+    return type;
+  }
+
+  void matrix(const std::string& name, const MatrixForm& m) {
+    line(fmt::format("using {} = ff::Matrix<{}, {}, ff::Along::{}, {}>;", type_of(name), m.rows,
+                     m.columns, m.by_rows ? "rows" : "columns", m.panel));
+  }
+
+  void constants() {
+    const Finish& finish = kernel_.finish;
+    line(fmt::format("constexpr int kGroups = {}, kBarriersAt = {};", kernel_.groups,
+                     kernel_.barriers_at));
+    const bool adds = finish.adders > 1;
+    line(fmt::format("constexpr ff::Launch kLaunch{{{}, {}, {}, {}, {}, {}}};", kernel_.clusters,
+                     kernel_.cores, kernel_.scratchpad, kernel_.groups,
+                     adds ? finish.tiles * finish.tile_elements : 0, adds ? finish.counters : 0));
+    line("// Tensors, in the order of params.");
+    line("constexpr ff::Tensor kTensors[] = {");
+    const std::vector<TensorId> tensors = tensors_of(kernel_);
+    for (const TensorId id : tensors) {
+      const Tensor& tensor = program_.tensors[static_cast<size_t>(id)];
+      int64_t elements = 1;
+      for (const int64_t extent : known_shape(tensor)) elements *= extent;
+      std::string name;
+      for (const char c : tensor.name) {
+        if (c == '"' || c == '\\') name += '\\';
+        name += static_cast<unsigned char>(c) < 0x20 ? '_' : c;
+      }
+      line(fmt::format("    {{\"{}\", ff::Type::{}, {}, {}}},", name,
+                       tensor.type == ElementType::f16 ? "f16" : "f32", elements,
+                       id == finish.element.tensor ? "true" : "false"));
+    }
+    line("};");
+    line(
+        "// What the copy engine copies from: tensor, outer, inner, batches, pitch, pitch of a "
+        "batch, box.");
+    line("constexpr ff::View kViews[] = {");
+    int views = 0;
+    for (const Load& l : kernel_.loads) {
+      for (const ElementAt* element : {&l.element, l.second_branch ? &*l.second_branch : nullptr}) {
+        if (element == nullptr || !l.view) continue;
+        const int64_t outer = l.matrix.outer(), box = outer <= 256       ? outer
+                                                      : outer % 256 == 0 ? 256
+                                                      : outer % 128 == 0 ? 128
+                                                                         : 8;
+        line(fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}}},  // {}",
+                         numbers_.at(element->tensor), l.view->outer, l.view->inner,
+                         l.view->batches, l.view->pitch, l.view->batch_pitch, box, l.matrix.panel,
+                         l.name));
+        if (element == &l.element) view_of_[l.name] = views;
+        ++views;
+      }
+    }
+    if (views == 0) line("    {0, 1, 1, 1, 8, 8, 8, 8},  // none");
+    line("};");
+    view_count_ = views;
+    for (const Load& l : kernel_.loads) matrix(l.name, l.matrix);
+    for (const Held& h : kernel_.held) matrix(h.name, h.matrix);
+    line("using Core = ff::CoreOf<kGroups>;");
+    for (const SumsForm& s : kernel_.sums) {
+      line(fmt::format("using {}Sums = ff::Sums<Core, {}, {}>;", type_of(s.name), s.rows,
+                       s.columns));
+    }
+  }
+
+  void body() {
+    line(fmt::format("using namespace {}_schedule;", kernel_.name));
+    line("FF_BEGIN(kLaunch.scratchpad, kBarriersAt, kGroups);");
+    line("[[maybe_unused]] const int cluster = ff::cluster_of(core), rank = ff::rank_of(core);");
+    for (const Variable& v : kernel_.variables) {
+      line(fmt::format("const int {} = {}{} % {};", v.name, v.from,
+                       v.divisor > 1 ? fmt::format(" / {}", v.divisor) : "", v.extent));
+    }
+    objects();
+    line("ff::cluster_sync(core);  // all barriers have begun");
+    open("if (ff::is_producer(core)) {");
+    counts(kernel_.produce);
+    steps(kernel_.produce);
+    close("} else {");
+    ++depth_;
+    counts(kernel_.multiply);
+    for (const SumsForm& s : kernel_.sums) line(fmt::format("{}Sums {};", type_of(s.name), s.name));
+    steps(kernel_.multiply);
+    close();
+    line("ff::cluster_sync(core);  // nobody's scratchpad goes before its peers are done with it");
+  }
+
+  static void collect_counts(const std::vector<Step>& steps, const Kernel& kernel,
+                             std::set<std::string>& names) {
+    for (const Step& s : steps) {
+      if (s.what == Do::load || s.what == Do::wait)
+        names.insert(kernel.loads[static_cast<size_t>(s.a)].name + "_step");
+      if (s.what == Do::count) names.insert(s.variable);
+      collect_counts(s.body, kernel, names);
+    }
+  }
+  void counts(const std::vector<Step>& of) {
+    std::set<std::string> names;
+    collect_counts(of, kernel_, names);
+    if (names.empty()) return;
+    std::vector<std::string> zeros;
+    for (const std::string& name : names) zeros.push_back(name + " = 0");
+    line(fmt::format("int {};", fmt::join(zeros, ", ")));
+  }
+
+  void objects() {
+    for (size_t i = 0; i < kernel_.loads.size(); ++i) {
+      const Load& l = kernel_.loads[i];
+      line(fmt::format("const ff::Ring<{}, {}::kBytes> {}{{{}, {}, {}}};", l.stages,
+                       type_of(l.name), l.name, kernel_.load_at[i], kernel_.load_barrier[i],
+                       text_of(l.peers)));
+      line(fmt::format("{}.begin(core);", l.name));
+    }
+    for (size_t i = 0; i < kernel_.rooms.size(); ++i) {
+      line(fmt::format("[[maybe_unused]] constexpr int {}_at = {};", kernel_.rooms[i].name,
+                       kernel_.room_at[i]));
+    }
+    for (size_t i = 0; i < kernel_.held.size(); ++i) {
+      line(fmt::format("constexpr int {}_at = {};", kernel_.held[i].name, kernel_.held_at[i]));
+    }
+    for (size_t i = 0; i < kernel_.scatters.size(); ++i) {
+      const Scatter& s = kernel_.scatters[i];
+      const int barrier = kernel_.scatter_barrier[i];
+      line(fmt::format("const ff::ReduceScatter<{}, {}, {}> {}{{{}, {}, {}, {}, {}}};",
+                       s.peers.count, s.rows, s.columns, s.name, kernel_.staged_at[i],
+                       kernel_.slots_at[i], barrier, barrier + 1, text_of(s.peers)));
+      line(fmt::format("{}.begin(core);", s.name));
+    }
+    for (size_t i = 0; i < kernel_.spreads.size(); ++i) {
+      const Spread& s = kernel_.spreads[i];
+      line(fmt::format("const ff::Gather<{}, {}> {}{{{}, {}}};", s.peers.count,
+                       type_of(kernel_.held[static_cast<size_t>(s.held)].name), s.name,
+                       kernel_.spread_barrier[i], text_of(s.peers)));
+      line(fmt::format("{}.begin(core);", s.name));
+    }
+    for (size_t i = 0; i < kernel_.rounds.size(); ++i) {
+      const Round& r = kernel_.rounds[i];
+      line(fmt::format("const ff::Shuffle<{}, {}, {}::kBytes> {}{{{}, {}, {}}};", r.peers.count,
+                       r.slots, type_of(kernel_.held[static_cast<size_t>(r.held)].name), r.name,
+                       kernel_.round_at[i], kernel_.round_barrier[i], text_of(r.peers)));
+      line(fmt::format("{}.begin(core);", r.name));
+    }
+  }
+
+  void steps(const std::vector<Step>& all) {
+    for (const Step& s : all) step(s);
+  }
+
+  std::string held_place(int held, const Coordinate& at) const {
+    const Held& h = kernel_.held[static_cast<size_t>(held)];
+    if (h.tiles == 1) return h.name + "_at";
+    return fmt::format("{}_at + ({}) * {}::kBytes", h.name, text_of(at), type_of(h.name));
+  }
+  /// The columns of sums that this core works on.
+  std::string columns(const Step& s, int sums) const {
+    if (s.scatter >= 0) return kernel_.scatters[static_cast<size_t>(s.scatter)].name + ".mine()";
+    return fmt::format("ff::Columns{{0, {}}}", kernel_.sums[static_cast<size_t>(sums)].columns);
+  }
+  const Scatter& scatter(const Step& s) const {
+    return kernel_.scatters[static_cast<size_t>(s.scatter)];
+  }
+
+  void load_step(const Step& s) {
+    const Load& l = load(s.a);
+    const std::string ring = l.name, step_name = l.name + "_step";
+    if (l.view) {
+      std::string view = std::to_string(view_of_.at(l.name));
+      if (l.second_branch)
+        view = fmt::format("{} == 0 ? {} : {}", l.branch, view, view_of_.at(l.name) + 1);
+      line(fmt::format("ff::load<{}>(core, {}, {}, params, {}, {}, {}, {});", type_of(l.name), ring,
+                       step_name, view, text_of(l.row), text_of(l.column), text_of(l.batch)));
+    } else {
+      const auto gather = [&](const ElementAt& element) {
+        line(fmt::format("ff::gather<{}>(core, {}, {}, params, {}, {});", type_of(l.name), ring,
+                         step_name, numbers_.at(element.tensor),
+                         place_lambda(program_, *kernel_.graph, element, depth_ * 2)));
+      };
+      if (l.second_branch) open(fmt::format("if ({} == 0) {{", l.branch));
+      gather(l.element);
+      if (l.second_branch) {
+        close("} else {");
+        ++depth_;
+        gather(*l.second_branch);
+        close();
+      }
+    }
+    line(fmt::format("++{};", step_name));
+  }
+
+  void multiply_step(const Step& s) {
+    std::array<std::string, 2> types, places;
+    for (const bool right : {false, true}) {
+      const FactorOf& f = right ? s.right : s.left;
+      std::string type, place;
+      if (f.kind == FactorOf::Kind::load) {
+        type = type_of(load(f.number).name);
+        place = fmt::format("{}.place({}_step)", load(f.number).name, load(f.number).name);
+      } else {
+        const int held = f.kind == FactorOf::Kind::held
+                             ? f.number
+                             : kernel_.rounds[static_cast<size_t>(f.number)].held;
+        type = type_of(kernel_.held[static_cast<size_t>(held)].name);
+        place = f.kind == FactorOf::Kind::held ? held_place(held, s.at) : "here";
+      }
+      types[right ? 1 : 0] = type;
+      places[right ? 1 : 0] = place;
+    }
+    line(fmt::format("ff::multiply<{}, {}>(core, {}, {}, {});", types[0], types[1], sums_name(s.a),
+                     places[0], places[1]));
+  }
+
+  void loop_step(const Step& s) {
+    if (s.parts == 1) {
+      open(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{", s.variable, s.extent));
+    } else {
+      const std::string part = text_of(s.part);
+      open(fmt::format("for (int {0} = ({1}) * {2} / {3}; {0} < ({1} + 1) * {2} / {3}; ++{0}) {{",
+                       s.variable, part, s.extent, s.parts));
+    }
+    steps(s.body);
+    close();
+  }
+
+  void finish_step(const Step& s) {
+    const Finish& f = kernel_.finish;
+    const std::string place = place_lambda(program_, *kernel_.graph, f.element, depth_ * 2);
+    const int tensor = numbers_.at(f.element.tensor);
+    if (s.what == Do::store) {
+      line(fmt::format("ff::store(core, {}, {}, params, {}, {});", sums_name(s.a), columns(s, s.a),
+                       tensor, place));
+      return;
+    }
+    line(fmt::format("ff::add_and_finish(core, {}, {}, {}, params, {}, {}, {}, {}, {});",
+                     sums_name(s.a), kernel_.add_at, columns(s, s.a), text_of(f.tile),
+                     text_of(f.counter), f.adders, tensor, place));
+  }
+
+  void step(const Step& s) {
+    switch (s.what) {
+      case Do::loop:
+        return loop_step(s);
+      case Do::when: {
+        std::vector<std::string> zero;
+        for (const std::string& v : s.zero) zero.push_back(v + " == 0");
+        open(fmt::format("if ({}) {{", fmt::join(zero, " && ")));
+        steps(s.body);
+        return close();
+      }
+      case Do::count:
+        return line(fmt::format("++{};", s.variable));
+      case Do::load:
+        return load_step(s);
+      case Do::wait:
+        return line(fmt::format("{0}.wait(core, {0}_step);", load(s.a).name));
+      case Do::release:
+        line(fmt::format("{0}.release(core, {0}_step);", load(s.a).name));
+        return line(fmt::format("++{}_step;", load(s.a).name));
+      case Do::clear:
+        return line(fmt::format("{}.clear();", sums_name(s.a)));
+      case Do::multiply:
+        return multiply_step(s);
+      case Do::multiply_wait:
+        return line(fmt::format("ff::multiply_wait(core, {});", sums_name(s.a)));
+      case Do::work: {
+        const std::string work =
+            work_lambda(program_, *kernel_.graph, kernel_.work[static_cast<size_t>(s.work)],
+                        numbers_, s.variable == "core_k" ? s.variable : "", depth_ * 2);
+        return line(fmt::format("ff::map(core, {}{}, {}, {});", sums_name(s.a),
+                                s.b >= 0 ? ", " + sums_name(s.b) : "", columns(s, s.a), work));
+      }
+      case Do::await_room:
+        return line(fmt::format("{}.wait_for_room(core, {});", scatter(s).name, s.variable));
+      case Do::stage:
+        return line(fmt::format("ff::put_sums(core, {0}, {1}.staged, ff::Columns{{0, {2}}});",
+                                sums_name(s.a), scatter(s).name, scatter(s).columns));
+      case Do::scatter:
+        return line(fmt::format("{}.exchange(core, {});", scatter(s).name, s.variable));
+      case Do::add_shares:
+        return line(fmt::format(
+            "for (int i = 0; i < {}; ++i) ff::add_sums(core, {}, {}.slot(i), {});",
+            scatter(s).peers.count - 1, sums_name(s.a), scatter(s).name, columns(s, s.a)));
+      case Do::scatter_release:
+        return line(fmt::format("{}.release(core);", scatter(s).name));
+      case Do::put:
+        return line(fmt::format("ff::put_matrix<{}>(core, {}, {}, {});",
+                                type_of(kernel_.held[static_cast<size_t>(s.b)].name),
+                                sums_name(s.a), held_place(s.b, s.at), columns(s, s.a)));
+      case Do::fence:
+        return line("ff::fence_async(core);");
+      case Do::meet:
+        return line("ff::group_sync(core);");
+      case Do::spread:
+        return line(fmt::format(
+            "{}.exchange(core, {}, {});", kernel_.spreads[static_cast<size_t>(s.a)].name,
+            held_place(kernel_.spreads[static_cast<size_t>(s.a)].held, s.at), s.variable));
+      case Do::distances: {
+        const Round& r = kernel_.rounds[static_cast<size_t>(s.a)];
+        open(fmt::format("for (int distance = 0; distance < {}; ++distance) {{", r.peers.count));
+        line(fmt::format("[[maybe_unused]] const int whose = (place + distance) % {};",
+                         r.peers.count));
+        steps(s.body);
+        return close();
+      }
+      case Do::send_round: {
+        const Round& r = kernel_.rounds[static_cast<size_t>(s.a)];
+        return line(fmt::format("if (distance + 1 < {}) {}.send_to(core, {}, pass, distance + 1);",
+                                r.peers.count, r.name, held_place(r.held, s.at)));
+      }
+      case Do::receive_round: {
+        const Round& r = kernel_.rounds[static_cast<size_t>(s.a)];
+        return line(
+            fmt::format("const int here = distance == 0 ? {} : {}.receive(core, pass, distance);",
+                        held_place(r.held, s.at), r.name));
+      }
+      case Do::release_round:
+        return line(fmt::format("if (distance > 0) {}.release(core, pass, distance);",
+                                kernel_.rounds[static_cast<size_t>(s.a)].name));
+      case Do::end_round:
+        return line(fmt::format("{}.end_of_pass(core, pass);",
+                                kernel_.rounds[static_cast<size_t>(s.a)].name));
+      case Do::elements:
+        return line(fmt::format(
+            "ff::each_element(core, {}, {}, {});", kernel_.tile_rows, kernel_.tile_columns,
+            element_lambda(program_, *kernel_.graph, kernel_.work[static_cast<size_t>(s.work)],
+                           kernel_.finish.element, numbers_, depth_ * 2)));
+      case Do::rows: {
+        const RowsReduction& r = *kernel_.reduction;
+        return line(fmt::format("ff::each_row(core, {}, {}, {}, {});", r.rows, r.columns,
+                                number_text(r.start),
+                                rows_lambdas(program_, *kernel_.graph, r, kernel_.finish.element,
+                                             numbers_, depth_ * 2)));
+      }
+      case Do::put_scores:
+        return line(fmt::format("ff::put_sums(core, {}, scores_at, ff::Columns{{0, {}}});",
+                                sums_name(s.a), kernel_.sums[static_cast<size_t>(s.a)].columns));
+      case Do::step_rows:
+        return line(
+            fmt::format("ff::each_whole_row(core, {}, {});", kernel_.step_rows->rows,
+                        ::fuseflow::cuda::step_rows(program_, kernel_, numbers_, depth_ * 2)));
+      case Do::rescale:
+        return line(fmt::format(
+            "if (k > 0) ff::map(core, {}, {}, [&](int row, int, float x) -> float {{ return x * "
+            "ff::get_one(core, rescale_at + row * 4); }});",
+            sums_name(s.a), columns(s, s.a)));
+      case Do::reduced_rows: {
+        const StepRows& rows = *kernel_.step_rows;
+        open(fmt::format("ff::each_whole_row(core, {}, [&](int row) {{", rows.rows));
+        line("if (core.lane() > 0) return;");
+        line(fmt::format(
+            "for (int i = 0; i < {0}; ++i) ff::put_one(core, reduced_at + (i * {1} + row) * 4, "
+            "ff::get_own(core, state_at + (i * {1} + row) * 4));",
+            rows.reductions.size(), rows.rows));
+        return close("});");
+      }
+      case Do::row_program:
+        return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.tile_rows,
+                                row_program(program_, kernel_, numbers_, depth_ * 2)));
+      case Do::store:
+      case Do::add:
+        return finish_step(s);
+    }
+  }
+  const Program& program_;
+  const Kernel& kernel_;
+  TensorNumbers numbers_;
+  std::map<std::string, int> view_of_;
+  int view_count_ = 0;
+  int depth_ = 0;
+  std::string text_;
+};
+
+void find_products(const std::vector<Step>& steps, std::vector<const Step*>& all) {
+  for (const Step& s : steps) {
+    if (s.what == Do::multiply) all.push_back(&s);
+    find_products(s.body, all);
+  }
+}
+
+}  // namespace
+
+std::vector<TensorId> tensors_of(const Kernel& kernel) {
+  std::vector<TensorId> all;
+  const auto add = [&](TensorId id) {
+    if (std::find(all.begin(), all.end(), id) == all.end()) all.push_back(id);
+  };
+  for (const Node& node : kernel.graph->nodes) {
+    if (node.kind == NodeKind::tile_load) add(node.tensor);
+  }
+  add(kernel.finish.element.tensor);
+  if (all.size() > static_cast<size_t>(kMostCopiedTensors))
+    throw Refused{fmt::format("{} tensors, more than {}", all.size(), kMostCopiedTensors)};
+  return all;
+}
+
+std::vector<ProductForm> product_forms(const Kernel& kernel) {
+  std::vector<const Step*> products;
+  find_products(kernel.multiply, products);
+  std::set<ProductForm> forms;
+  for (const Step* s : products) {
+    const SumsForm& sums = kernel.sums[static_cast<size_t>(s->a)];
+    if (sums.rows % 64 != 0) continue;
+    const auto by_rows = [&](const FactorOf& f) {
+      return f.kind != FactorOf::Kind::load ||
+             kernel.loads[static_cast<size_t>(f.number)].matrix.by_rows;
+    };
+    int64_t left =
+        sums.columns / (kernel.groups / std::gcd(sums.rows / 64, int64_t{kernel.groups}));
+    while (left > 0) {
+      int64_t columns = 256;
+      while (columns > left) columns /= 2;
+      forms.insert({columns, !by_rows(s->left), by_rows(s->right)});
+      left -= columns;
+    }
+  }
+  return {forms.begin(), forms.end()};
+}
+
+std::string kernel_text(const Program& program, const Kernel& kernel) {
+  return Printer(program, kernel).text();
+}
+
+}  // namespace fuseflow::cuda

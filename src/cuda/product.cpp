@@ -1,0 +1,254 @@
+#include "cuda/product.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "cuda/coordinates.h"
+#include "cuda/finish.h"
+#include "cuda/online.h"
+#include "cuda/operand.h"
+#include "cuda/refuse.h"
+#include "cuda/steps.h"
+#include "graph/tile_kernel.h"
+
+namespace fuseflow::cuda {
+namespace {
+
+constexpr int kRowsGroups = 2;  ///< of 128 threads, of kernels without products
+constexpr int64_t kLeast = 16;  ///< rows, columns and depth of a product are multiples of it
+
+int64_t whole(int64_t elements) {
+  return (elements + kLeast - 1) / kLeast * kLeast;
+}
+
+class ProductBuilder {
+ public:
+  ProductBuilder(const Program& program, const Graph& graph)
+      : program_(program),
+        graph_(graph),
+        roles_(kernel_roles(graph)),
+        tiles_(kernel_tiles(graph)),
+        block_(kernel_block(graph)) {
+    kernel_.graph = &graph;
+  }
+
+  Kernel build() {
+    check();
+    name_coordinates();
+    if (is_product()) {
+      make_objects();
+      make_steps();
+    } else {
+      make_rows();
+    }
+    return std::move(kernel_);
+  }
+
+ private:
+  const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }
+
+  void check() const {
+    if (has_second_product(graph_))
+      throw Refused{"a product after a sparse one is not generated yet"};
+    if (gathered_step(graph_) > 0) throw Refused{"gathered rows are not generated yet"};
+    if (graph_.tiles->band || !graph_.tiles->open.empty())
+      throw Refused{"products that leave tiles out are not generated yet"};
+    if (!is_product()) return check_without_product();
+    if (roles_.steps.size() != 1)
+      throw Refused{"elementwise work before a product is not generated yet"};
+    if (graph_.tiles->element_bytes != 2) {
+      throw Refused{fmt::format("products of elements of {} bytes are not generated",
+                                graph_.tiles->element_bytes)};
+    }
+    if (tiles_[kKernelK] > 1 && block_[kKernelK] % kLeast != 0) {
+      throw Refused{fmt::format("steps of {} along k, which are no multiple of {}",
+                                block_[kKernelK], kLeast)};
+    }
+  }
+
+  bool is_product() const {
+    return !roles_.reductions.empty() && node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
+  }
+  void check_without_product() const {
+    if (depth_cores(graph_) > 1 || adding_clusters(graph_) > 1) {
+      throw Refused{"reductions of rows in parts are not generated yet"};
+    }
+    if (!roles_.reductions.empty() && (tiles_[kKernelN] > 1 || block_[kKernelN] > 1)) {
+      throw Refused{"columns after a reduction of rows are not generated yet"};
+    }
+  }
+
+  void name_coordinates() {
+    depth_ = depth_cores(graph_);
+    rows_ = depth_ > 1 ? 1 : kernel_cluster(graph_);
+    adders_ = adding_clusters(graph_);
+    const int64_t row_groups = (tiles_[kKernelM] + rows_ - 1) / rows_;
+    int64_t divisor = 1;
+    for (const auto& [name, extent] : {std::pair<std::string, int64_t>{"n", tiles_[kKernelN]},
+                                       {"m", row_groups},
+                                       {"g", tiles_[kKernelG]},
+                                       {"adder", adders_}}) {
+      if (extent > 1) kernel_.variables.push_back({name, "cluster", divisor, extent});
+      at_[name] = coordinate(extent > 1 ? name : "");
+      divisor *= extent;
+    }
+    kernel_.clusters = divisor;
+    kernel_.cores = depth_ > 1 ? depth_ : rows_;
+    if (kernel_.cores > 1)
+      kernel_.variables.push_back({depth_ > 1 ? "core_k" : "core_m", "rank", 1, kernel_.cores});
+    core_k_ = coordinate(depth_ > 1 ? "core_k" : "");
+    core_m_ = coordinate(rows_ > 1 ? "core_m" : "");
+    m_tile_ = sum(times(at_["m"], rows_), core_m_);
+  }
+
+  DimensionAt rows() const {
+    return {kKernelM, times(m_tile_, block_[kKernelM]), DimensionAt::Within::row, block_[kKernelM]};
+  }
+  DimensionAt columns() const {
+    return {kKernelN, times(at_.at("n"), block_[kKernelN]), DimensionAt::Within::column,
+            block_[kKernelN]};
+  }
+  DimensionAt batch() const { return {kKernelG, at_.at("g"), DimensionAt::Within::nothing, 1}; }
+  DimensionAt depth(DimensionAt::Within within) const {
+    return {kKernelK, times(coordinate(tiles_[kKernelK] > 1 ? "k" : ""), block_[kKernelK]), within,
+            block_[kKernelK]};
+  }
+
+  int add_load(const std::string& name, NodeId from, DimensionAt row, DimensionAt column,
+               CoreGroup peers) {
+    Load load;
+    load.name = name;
+    load.node = from;
+    load.matrix = {whole(row.block), whole(column.block), true, 8};
+    load.stages = std::max<int64_t>(node(from).capacity, 1);
+    load.peers = std::move(peers);
+    load.row = row.begin;
+    load.column = column.begin;
+    const bool batched = reads_along(graph_, node(from), kKernelG);
+    if (batched) load.batch = at_.at("g");
+    load.element = {node(from).tensor, node(from).tile.subscripts, {row, column, batch()}};
+    choose_copy(program_, graph_, load, row.dim, column.dim, batched ? int{kKernelG} : -1);
+    kernel_.loads.push_back(std::move(load));
+    return static_cast<int>(kernel_.loads.size()) - 1;
+  }
+
+  void make_objects() {
+    const Node& product = node(roles_.reductions[0]);
+    const auto producer = [&](size_t i) {
+      return graph_.streams[static_cast<size_t>(product.inputs[i].stream)].producer;
+    };
+    if (node(producer(0)).kind != NodeKind::tile_load ||
+        node(producer(1)).kind != NodeKind::tile_load) {
+      throw Refused{"a product of what is computed is not generated yet"};
+    }
+    const CoreGroup alone;
+    add_load("a", producer(0), rows(), depth(DimensionAt::Within::column), alone);
+    CoreGroup all{{}, 1, rows_, core_m_};
+    add_load("b", producer(1), depth(DimensionAt::Within::row), columns(), rows_ > 1 ? all : alone);
+    kernel_.sums.push_back({"c", whole(block_[kKernelM]), whole(block_[kKernelN])});
+    if (depth_ > 1) {
+      kernel_.scatters.push_back(
+          {"c_sum", kernel_.sums[0].rows, kernel_.sums[0].columns, {{}, 1, depth_, core_k_}});
+    }
+    Finish& finish = kernel_.finish;
+    finish.element = result_element(program_, graph_, roles_.store, {rows(), columns(), batch()});
+    finish.adders = adders_;
+    finish.tile =
+        sum(times(sum(times(at_["g"], tiles_[kKernelM]), m_tile_), tiles_[kKernelN]), at_["n"]);
+    finish.counter = sum(times(finish.tile, depth_), core_k_);
+    // Where the cores of a cluster have more tiles of rows than there are, the last ones add to
+    // nothing.
+    finish.tiles = (tiles_[kKernelG] * tiles_[kKernelM] + rows_) * tiles_[kKernelN];
+    finish.counters = finish.tiles * depth_;
+    finish.tile_elements = kernel_.sums[0].rows * kernel_.sums[0].columns;
+    if (adders_ > 1 && tiles_[kKernelM] % rows_ != 0) {
+      throw Refused{"clusters that add, with more cores than tiles of rows"};
+    }
+  }
+
+  /// A kernel without products: its elements, or the reduction of its rows.
+  void make_rows() {
+    const StreamId stored = node(roles_.store).inputs[0].stream;
+    kernel_.finish.element =
+        result_element(program_, graph_, roles_.store, {rows(), columns(), batch()});
+    kernel_.groups = kRowsGroups;
+    if (roles_.reductions.empty()) {
+      kernel_.tile_rows = block_[kKernelM];
+      kernel_.tile_columns = block_[kKernelN];
+      Step step = step_of(Do::elements);
+      step.work = 0;
+      kernel_.work.push_back({roles_.last, {}, stored, {rows(), columns(), batch()}});
+      kernel_.multiply.push_back(step);
+      return;
+    }
+    const Node& reduce = node(roles_.reductions[0]);
+    RowsReduction r;
+    r.value = {{roles_.steps.begin(), roles_.steps.end() - 1},
+               {},
+               reduce.inputs[0].stream,
+               {rows(), {kKernelK, {}, DimensionAt::Within::column, elements_k()}, batch()}};
+    r.last = {roles_.last, {}, stored, {rows(), batch()}};
+    r.reduced = reduce.outputs[0];
+    r.reduction = reduce.reduction;
+    r.start = reduce.init;
+    r.rows = block_[kKernelM];
+    r.columns = elements_k();
+    kernel_.reduction = std::move(r);
+    kernel_.multiply.push_back(step_of(Do::rows));
+  }
+  int64_t elements_k() const { return graph_.indices[static_cast<size_t>(kKernelK)].elements(); }
+
+  void make_steps() {
+    std::vector<Step> loads{step_of(Do::load, 0), step_of(Do::load, 1)};
+    std::vector<Step> steps{step_of(Do::wait, 0),
+                            step_of(Do::wait, 1),
+                            multiply_of(0, {FactorOf::Kind::load, 0}, {FactorOf::Kind::load, 1}),
+                            step_of(Do::multiply_wait, 0),
+                            step_of(Do::release, 0),
+                            step_of(Do::release, 1)};
+    kernel_.multiply.push_back(step_of(Do::clear, 0));
+    const auto walk = [&](std::vector<Step> body) {
+      Step loop = loop_of("k", tiles_[kKernelK], std::move(body));
+      loop.part = sum(times(at_["adder"], depth_), core_k_);
+      loop.parts = adders_ * depth_;
+      return loop;
+    };
+    const bool loops = tiles_[kKernelK] > 1 || adders_ * depth_ > 1;
+    append(kernel_.produce, loops ? std::vector<Step>{walk(std::move(loads))} : std::move(loads));
+    append(kernel_.multiply, loops ? std::vector<Step>{walk(std::move(steps))} : std::move(steps));
+    FinishPlan plan;
+    plan.scatter = depth_ > 1 ? 0 : -1;
+    plan.turn = "turn";
+    for (const NodeId last : roles_.last) {
+      if (node(last).kind == NodeKind::map || node(last).kind == NodeKind::tile_coordinate)
+        plan.nodes.push_back(last);
+    }
+    plan.from =
+        graph_
+            .nodes[static_cast<size_t>(roles_.scatter >= 0 ? roles_.scatter : roles_.reductions[0])]
+            .outputs[0];
+    plan.result = node(roles_.store).inputs[0].stream;
+    plan.dims = {rows(), columns(), batch()};
+    if (adders_ > 1) plan.first = {"adder"};
+    append(kernel_.multiply, finish_steps(program_, kernel_, plan));
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  KernelRoles roles_;
+  KernelSizes tiles_, block_;
+  Kernel kernel_;
+  int64_t rows_ = 1, depth_ = 1, adders_ = 1;
+  std::map<std::string, Coordinate> at_;
+  Coordinate core_k_, core_m_, m_tile_;
+};
+
+}  // namespace
+
+Kernel product_kernel(const Program& program, const Graph& graph) {
+  if (kernel_roles(graph).held()) return online_kernel(program, graph);
+  return ProductBuilder(program, graph).build();
+}
+
+}  // namespace fuseflow::cuda

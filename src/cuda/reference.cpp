@@ -1,0 +1,177 @@
+#include "cuda/reference.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cuda/print.h"
+#include "graph/tile_kernel.h"
+#include "graph/tiles.h"
+
+namespace fuseflow::cuda {
+namespace {
+
+/// One statement as a kernel of which a thread computes an element.
+class StatementText {
+ public:
+  StatementText(const Program& program, const Statement& statement,
+                const std::map<TensorId, int>& numbers)
+      : program_(program), statement_(statement), numbers_(numbers) {}
+
+  std::string kernel(const std::string& name) {
+    int64_t elements = 1;
+    for (const IndexId i : statement_.result_indices) elements *= extent(i);
+    text_ = fmt::format(
+        "__global__ void {}(ff::ReferenceTensors t) {{\n  const long e = blockIdx.x * "
+        "static_cast<long>(blockDim.x) + threadIdx.x;\n"
+        "  if (e >= {}) return;\n",
+        name, elements);
+    int64_t inner = 1;
+    for (size_t d = statement_.result_indices.size(); d-- > 0;) {
+      const IndexId i = statement_.result_indices[d];
+      text_ += fmt::format("  const long x{} = e / {} % {};\n", i, inner, extent(i));
+      inner *= extent(i);
+    }
+    depth_ = 1;
+    const std::string value = expression(static_cast<int32_t>(statement_.nodes.size()) - 1);
+    const bool half =
+        program_.tensors[static_cast<size_t>(statement_.result)].type == ElementType::f16;
+    text_ += fmt::format("  t.at[{}][e] = {};\n}}\n", numbers_.at(statement_.result),
+                         half ? fmt::format("ff::rounded({})", value) : value);
+    return std::move(text_);
+  }
+
+ private:
+  int64_t extent(IndexId i) const { return statement_.indices[static_cast<size_t>(i)].extent; }
+  std::string indent() const { return std::string(static_cast<size_t>(depth_) * 2, ' '); }
+  std::string fresh() { return fmt::format("v{}", next_++); }
+
+  std::string expression(int32_t at) {
+    const Expr& e = statement_.nodes[static_cast<size_t>(at)];
+    switch (e.kind) {
+      case Expr::Kind::constant:
+        if (std::isnan(e.constant)) return "(0.0F / 0.0F)";
+        if (std::isinf(e.constant)) return e.constant > 0 ? "(1.0F / 0.0F)" : "(-1.0F / 0.0F)";
+        return fmt::format("static_cast<float>({:.9g})", e.constant);
+      case Expr::Kind::coordinate:
+        return fmt::format("static_cast<float>(x{})", e.index);
+      case Expr::Kind::access:
+        return access(e);
+      case Expr::Kind::apply: {
+        std::vector<std::string> operands;
+        for (const int32_t child : e.children) operands.push_back(expression(child));
+        return define(fmt::format("ff::op::{}({})", op_info(e.op).name, fmt::join(operands, ", ")));
+      }
+      case Expr::Kind::reduce:
+        return reduce(e);
+    }
+    return "0";
+  }
+  std::string define(const std::string& value) {
+    const std::string name = fresh();
+    text_ += fmt::format("{}const float {} = {};\n", indent(), name, value);
+    return name;
+  }
+  std::string access(const Expr& e) {
+    const Tensor& tensor = program_.tensors[static_cast<size_t>(e.tensor)];
+    const std::vector<int64_t> shape = known_shape(tensor);
+    std::vector<std::string> inside, terms;
+    int64_t pitch = 1;
+    for (size_t d = shape.size(); d-- > 0;) {
+      std::vector<std::string> sum{std::to_string(e.subscripts[d].offset)};
+      for (const auto& [index, factor] : e.subscripts[d].terms)
+        sum.push_back(fmt::format("{} * x{}", factor, index));
+      const std::string s = fmt::format("({})", fmt::join(sum, " + "));
+      if (!e.subscripts[d].is_plain())
+        inside.push_back(fmt::format("{0} >= 0 && {0} < {1}", s, shape[d]));
+      terms.push_back(fmt::format("{} * {}", pitch, s));
+      pitch *= shape[d];
+    }
+    const std::string value =
+        fmt::format("t.at[{}][{}]", numbers_.at(e.tensor),
+                    terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + ")));
+    return define(inside.empty() ? value
+                                 : fmt::format("{} ? {} : {:.9g}F", fmt::join(inside, " && "),
+                                               value, tensor.fill + 0.0));
+  }
+  std::string reduce(const Expr& e) {
+    const std::string sum = fresh();
+    const char* start = e.reduction == Reduction::max    ? "-1.0F / 0.0F"
+                        : e.reduction == Reduction::min  ? "1.0F / 0.0F"
+                        : e.reduction == Reduction::prod ? "1.0F"
+                                                         : "0.0F";
+    text_ += fmt::format("{}float {} = {};\n", indent(), sum, start);
+    int64_t count = 1;
+    for (const IndexId i : e.over) {
+      text_ +=
+          fmt::format("{0}for (long x{1} = 0; x{1} < {2}; ++x{1}) {{\n", indent(), i, extent(i));
+      ++depth_;
+      count *= extent(i);
+    }
+    const std::string value = expression(e.children[0]);
+    const bool adds = e.reduction == Reduction::sum || e.reduction == Reduction::mean;
+    const std::string name = std::string(reduction_name(e.reduction));
+    text_ += fmt::format("{}{} = {};\n", indent(), sum,
+                         adds ? sum + " + " + value
+                         : e.reduction == Reduction::prod
+                             ? sum + " * " + value
+                             : fmt::format("ff::op::{}({}, {})", name, sum, value));
+    for (size_t i = 0; i < e.over.size(); ++i) {
+      --depth_;
+      text_ += indent() + "}\n";
+    }
+    return e.reduction == Reduction::mean ? fmt::format("({} / {}.0F)", sum, count) : sum;
+  }
+
+  const Program& program_;
+  const Statement& statement_;
+  const std::map<TensorId, int>& numbers_;
+  std::string text_;
+  int depth_ = 1, next_ = 0;
+};
+
+int64_t elements_of(const Program& program, TensorId id) {
+  int64_t elements = 1;
+  for (const int64_t extent : known_shape(program.tensors[static_cast<size_t>(id)]))
+    elements *= extent;
+  return elements;
+}
+
+}  // namespace
+
+std::string reference_text(const Program& program, const Generated& g) {
+  std::map<TensorId, int> numbers;
+  const std::vector<TensorId> given = tensors_of(g.kernel);
+  for (const TensorId id : given) numbers.emplace(id, static_cast<int>(numbers.size()));
+  const Region& region = program.regions[g.region];
+  std::string kernels, calls;
+  for (const Statement& s : region.statements) {
+    const bool temporary = numbers.emplace(s.result, static_cast<int>(numbers.size())).second;
+    const std::string name = fmt::format("{}_statement_{}", g.name, numbers.at(s.result));
+    kernels += StatementText(program, s, numbers).kernel(name);
+    const int64_t elements = elements_of(program, s.result);
+    if (temporary) calls += fmt::format("  t.make({}, {});\n", numbers.at(s.result), elements);
+    calls += fmt::format("  {}<<<{}, 256>>>(t);\n", name, (elements + 255) / 256);
+  }
+  return fmt::format("{}static void {}_reference(ff::ReferenceTensors& t) {{\n{}}}\n", kernels,
+                     g.name, calls);
+}
+
+std::string rivals_text(const Program&, const Generated& g) {
+  const Graph& graph = *g.kernel.graph;
+  if (g.kernel.sums.empty()) return "{}, 0";
+  const auto size = [&](int dim) { return graph.indices[static_cast<size_t>(dim)].elements(); };
+  if (tile_form(graph) == TileForm::chain) {
+    const bool gated = tile_roles(graph).branches == 2;
+    return fmt::format("{{{{1, {}, {}, {}}}, {{1, {}, {}, {}}}}}, {}", size(0),
+                       size(1) * (gated ? 2 : 1), size(2), size(0), size(3), size(1),
+                       gated ? size(0) * size(1) : 0);
+  }
+  return fmt::format("{{{{{}, {}, {}, {}}}}}, 0", size(kKernelG), size(kKernelM), size(kKernelN),
+                     size(kKernelK));
+}
+
+}  // namespace fuseflow::cuda

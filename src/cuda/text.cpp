@@ -1,0 +1,115 @@
+#include "cuda/text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "cuda/work_text.h"
+
+namespace fuseflow::cuda {
+namespace {
+
+std::string space(int count) {
+  return std::string(static_cast<size_t>(count), ' ');
+}
+
+}  // namespace
+
+std::string number_text(float value) {
+  if (std::isnan(value)) return "(0.0F / 0.0F)";
+  if (std::isinf(value)) return value > 0 ? "(1.0F / 0.0F)" : "(-1.0F / 0.0F)";
+  const std::string digits = fmt::format("{:.9g}", value);
+  const std::string text =
+      digits.find_first_of(".e") == std::string::npos ? digits + ".0F" : digits + "F";
+  return value < 0 ? "(" + text + ")" : text;
+}
+
+std::string text_of(const Coordinate& at) {
+  std::vector<std::string> terms;
+  for (const auto& [name, factor] : at.terms) {
+    if (factor != 0) terms.push_back(factor == 1 ? name : fmt::format("{} * {}", name, factor));
+  }
+  if (at.offset != 0 || terms.empty()) terms.push_back(std::to_string(at.offset));
+  return fmt::format("{}", fmt::join(terms, " + "));
+}
+
+std::string text_of(const CoreGroup& group) {
+  if (group.count == 1) return "{rank, 1, 1, 0}";
+  return fmt::format("{{{}, {}, {}, {}}}", text_of(group.first), group.stride, group.count,
+                     text_of(group.mine));
+}
+
+std::string place_lambda(const Program& program, const Graph& graph, const ElementAt& element,
+                         int indent) {
+  std::string text = "[&](int row, int column) -> long {\n";
+  text += coordinates_text(graph, element.dims, "-1", indent + 2);
+  const PlaceText place =
+      place_text(program, graph, element.tensor, element.subscripts, "i", "-1", indent + 2);
+  text += place.statements;
+  text += fmt::format("{}return {};\n{}}}", space(indent + 2), place.value, space(indent));
+  return text;
+}
+
+std::string work_lambda(const Program& program, const Graph& graph, const Work& work,
+                        const TensorNumbers& tensors, const std::string& swapped, int indent) {
+  const bool two = work.from.size() == 2;
+  std::string text =
+      fmt::format("[&](int row, int column, float x{}) -> float {{\n", two ? ", float y" : "");
+  text += coordinates_text(graph, work.dims, "0", indent + 2);
+  WorkText inner(program, graph, tensors, indent + 2);
+  for (const auto& [stream, named] : work.named) inner.name(stream, named);
+  inner.name(work.from[0], swapped.empty() ? "x" : fmt::format("({} == 0 ? x : y)", swapped));
+  if (two)
+    inner.name(work.from[1], swapped.empty() ? "y" : fmt::format("({} == 0 ? y : x)", swapped));
+  const std::string value = inner.value(work.result);
+  text += inner.take();
+  return text + fmt::format("{}return {};\n{}}}", space(indent + 2), value, space(indent));
+}
+
+std::string element_lambda(const Program& program, const Graph& graph, const Work& work,
+                           const ElementAt& result, const TensorNumbers& tensors, int indent) {
+  std::string text = "[&](int row, int column) {\n";
+  text += coordinates_text(graph, work.dims, "", indent + 2);
+  WorkText inner(program, graph, tensors, indent + 2);
+  const std::string value = inner.value(work.result);
+  text += inner.take();
+  const PlaceText place =
+      place_text(program, graph, result.tensor, result.subscripts, "i", "", indent + 2);
+  return text + place.statements +
+         fmt::format("{}ff::store_element(params, {}, {}, {});\n{}}}", space(indent + 2),
+                     tensors.at(result.tensor), place.value, value, space(indent));
+}
+
+std::string rows_lambdas(const Program& program, const Graph& graph, const RowsReduction& rows,
+                         const ElementAt& result, const TensorNumbers& tensors, int indent) {
+  std::string text = "[&](int row, int column) -> float {\n";
+  text += coordinates_text(graph, rows.value.dims, number_text(rows.start), indent + 2);
+  WorkText inner(program, graph, tensors, indent + 2);
+  const std::string value = inner.value(rows.value.result);
+  text += inner.take();
+  text += fmt::format("{}return {};\n{}}}, ", space(indent + 2), value, space(indent));
+  const bool adds = rows.reduction == Reduction::sum || rows.reduction == Reduction::mean;
+  const std::string combined =
+      adds ? "x + y"
+      : rows.reduction == Reduction::prod
+          ? "x * y"
+          : fmt::format("ff::op::{}(x, y)", reduction_name(rows.reduction));
+  text +=
+      fmt::format("[&](float x, float y) {{ return {}; }}, [&](int row, float x) {{\n", combined);
+  text += coordinates_text(graph, rows.last.dims, "", indent + 2);
+  if (rows.reduction == Reduction::mean) {
+    text += fmt::format("{}x = x / {}.0F;\n", space(indent + 2), rows.columns);
+  }
+  WorkText last(program, graph, tensors, indent + 2);
+  last.name(rows.reduced, "x");
+  const std::string stored = last.value(rows.last.result);
+  text += last.take();
+  const PlaceText place =
+      place_text(program, graph, result.tensor, result.subscripts, "i", "", indent + 2);
+  return text + place.statements +
+         fmt::format("{}ff::store_element(params, {}, {}, {});\n{}}}", space(indent + 2),
+                     tensors.at(result.tensor), place.value, stored, space(indent));
+}
+
+}  // namespace fuseflow::cuda

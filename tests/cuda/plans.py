@@ -1,0 +1,225 @@
+"""Small planned programs as text, one region each, with data of small whole numbers, so that sums are exact."""
+
+import random
+import struct
+
+
+def write_npy(path, shape, seed):
+    """Whole numbers from -2 to 2 as f32."""
+    count = 1
+    for extent in shape:
+        count *= extent
+    draw = random.Random(seed)
+    values = [float(draw.randint(-2, 2)) for _ in range(count)]
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s,), }" % ", ".join(map(str, shape))
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{count}f", *values))
+
+
+class Plan:
+    """A region of a program: its tensors, statements and graph."""
+
+    def __init__(self, name):
+        self.name, self.tensors, self.files, self.statements, self.graph = name, [], [], [], ""
+
+    def tensor(self, role, name, shape, kind="f16"):
+        full = f"{self.name}_{name}"
+        dims = ",".join(["dense"] * len(shape))
+        source = ""
+        if role in ("input", "const"):
+            source = f' = file("{full}.npy")'
+            self.files.append((f"{full}.npy", shape))
+        self.tensors.append(f"{role} %{full}: {kind}[{', '.join(map(str, shape))}] {dims}{source}")
+        return f"%{full}"
+
+
+def index(name, tiles, block, size, cluster, digits):
+    return f"    index {name}: {tiles} block={block} size={size} cluster={cluster} digits=[{digits}]\n"
+
+
+def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, residual=False, result="f16"):
+    """E = relu(A B) D, or relu(A Bg) * (A Bu) D. size, tile, cluster: m, n, k, l."""
+    p = Plan(name)
+    m, n, k, l = size
+    split = gated == "split"
+    shared = [cluster[0], cluster[1], 1 if split else cluster[2], cluster[3]]
+    tiles = [-(-s // (t * c)) * c for s, t, c in zip(size, tile, shared)]
+    x = p.tensor("input", "x", [m, k])
+    b = [p.tensor("const", f"b{i}", [k, n]) for i in range(2 if gated else 1)]
+    h = [p.tensor("temp", f"h{i}", [m, n]) for i in range(2 if gated else 1)]
+    c = p.tensor("temp", "c", [m, n])
+    d = p.tensor("const", "d", [n, l])
+    r = p.tensor("input", "r", [m, l]) if residual else None
+    e = p.tensor("temp", "e", [m, l]) if residual else None
+    y = p.tensor("result", "y", [m, l], result)
+    for i, weight in enumerate(b):
+        p.statements.append(f"{h[i]}[i, j] = sum(k) {x}[i, k] * {weight}[k, j]")
+    p.statements.append(f"{c}[i, j] = relu({h[0]}[i, j])" + (f" * {h[1]}[i, j]" if gated else ""))
+    p.statements.append(f"{e or y}[i, o] = sum(j) {c}[i, j] * {d}[j, o]")
+    if residual:
+        p.statements.append(f"{y}[i, o] = {e}[i, o] + {r}[i, o]")
+    g = index("m", tiles[0], tile[0], m, cluster[0], f"i:{m}") + index("n", tiles[1], tile[1], n, cluster[1], f"j:{n}")
+    g += index("k", tiles[2], tile[2], k, cluster[2], f"k:{k}") + index("l", tiles[3], tile[3], l, cluster[3], f"o:{l}")
+    g += f"    tiles [{loops}] bytes=2{f' way={gated}' if gated else ''}\n    phase {{\n"
+    g += f"      $a: val<m,k>[m,k] = tile_load {x}[i, k] capacity={copies}\n"
+    parts = []
+    for i, weight in enumerate(b):
+        branch = f" branch={i}" if split else ""
+        g += f"      $b{i}: val<k,n>[k,n] = tile_load {weight}[k, j] capacity={copies}{branch}\n"
+        g += f"      $p{i}: val<m,n>[m,n] = tile_multiply ($a, $b{i}){branch}\n"
+        parts.append(f"$p{i}")
+    if cluster[2] > 1:
+        sums = [f"$s{i}" for i in range(len(parts))]
+        g += f"      {', '.join(s + ': val<m,n>[m,n]' for s in sums)} = exchange ({', '.join(parts)})\n"
+        parts = sums
+    g += f"      $c: val<m,n>[m,n] = map relu ({parts[0]})\n"
+    last = "$c"
+    if gated:
+        g += f"      $cg: val<m,n>[m,n] = map mul ($c, {parts[1]})\n"
+        last = "$cg"
+    if cluster[2] > 1:
+        g += f"      $all: val<m,n>[m,n] = gather ({last})\n"
+        last = "$all"
+    bytes_held = (held or 1) * tile[0] * tile[1] * 2
+    g += f"      $held: val<m,n>[m,n] = tile_hold ({last}) held=[0, {bytes_held}, 0, 0]\n"
+    last = "$held"
+    if cluster[3] > cluster[2]:
+        g += f"      $slice: val<m,n>[m,n] = shuffle ({last})\n"
+        last = "$slice"
+    g += f"      $d: val<n,l>[n,l] = tile_load {d}[j, o] capacity={copies}\n"
+    g += f"      $e: val<m,l>[m,l] = tile_multiply ({last}, $d) capacity=1\n"
+    last = "$e"
+    if cluster[1] * cluster[2] > cluster[3]:
+        g += f"      $e_sum: val<m,l>[m,l] = reduce_scatter ({last})\n"
+        last = "$e_sum"
+    if residual:
+        g += f"      $r: val<m,l>[m,l] = tile_load {r}[i, o]\n      $y: val<m,l>[m,l] = map add ({last}, $r)\n"
+        last = "$y"
+    wide = " bytes=4" if result == "f32" else ""
+    g += f"      tile_store {y}[i, o] ({last}){wide}\n    }}\n"
+    p.graph = g
+    return p
+
+
+def product(name, size, tile, cluster_m=1, depth=1, adders=1, batches=1, bias=False, by_columns=False):
+    """Y = A X (+ bias), of each element of a batch. size, tile: m, n, k."""
+    p = Plan(name)
+    m, n, k = size
+    batch = batches > 1
+    before = [batches] if batch else []
+    h = "h, " if batch else ""
+    a = p.tensor("input", "a", before + [m, k])
+    x = p.tensor("const", "x", before + ([n, k] if by_columns else [k, n]))
+    v = p.tensor("const", "v", [n], "f32") if bias else None
+    y = p.tensor("result", "y", before + [m, n])
+    at_x = f"{x}[{h}{'j, k' if by_columns else 'k, j'}]"
+    p.statements.append(f"{y}[{h}i, j] = sum(k) {a}[{h}i, k] * {at_x}" + (f" + {v}[j]" if bias else ""))
+    tiles = [-(-s // t) for s, t in zip(size, tile)]
+    g = index("m", tiles[0], tile[0], m, cluster_m, f"i:{m}") + index("n", tiles[1], tile[1], n, 1, f"j:{n}")
+    g += index("k", tiles[2], tile[2], k, depth, f"k:{k}")
+    g += index("g", batches, 1, batches, 1, f"h:{batches}" if batch else "one_g:1")
+    g += "    tiles [] bytes=2\n    phase {\n"
+    g += f"      $a: val<m,k>[m,k] = tile_load {a}[{h}i, k] capacity=2\n"
+    g += f"      $x: val<k,n>[k,n] = tile_load {at_x} capacity=2\n      $c: val<m,n>[m,n] = tile_multiply ($a, $x)\n"
+    last = "$c"
+    if depth > 1:
+        g += "      $sum: val<m,n>[m,n] = reduce_scatter ($c)\n"
+        last = "$sum"
+    if bias:
+        g += f"      $v: val<n>[n] = tile_load {v}[j] bytes=4 capacity=2\n      $y: val<m,n>[m,n] = map add ({last}, $v)\n"
+        last = "$y"
+    adds = f" capacity={adders}" if adders > 1 else ""
+    g += f"      tile_store {y}[{h}i, j] ({last}){adds}\n    }}\n"
+    p.graph = g
+    return p
+
+
+def reduction(name, rows, columns, tile, kind):
+    """r = kind over a row of x * 2, plus 1."""
+    p = Plan(name)
+    x = p.tensor("input", "x", [rows, columns], "f32")
+    r = p.tensor("result", "r", [rows], "f32")
+    p.statements.append(f"{r}[i] = {kind}(j) (%{name}_x[i, j] * 2) + 1")
+    g = index("m", -(-rows // tile), tile, rows, 1, f"i:{rows}") + index("n", 1, 1, 1, 1, "one_n:1")
+    g += index("k", 2, -(-columns // 2), columns, 1, f"j:{columns}") + index("g", 1, 1, 1, 1, "one_g:1")
+    start = "-inf" if kind == "max" else "0"
+    g += f"    tiles [] bytes=4\n    phase {{\n      $x: val<m,k>[m,k] = tile_load {x}[i, j] capacity=2\n"
+    g += "      $v: val<m,k>[m,k] = map mul ($x, 2)\n"
+    g += f"      $r: val<m>[m] = reduce {kind} ($v) init={start}\n      $y: val<m>[m] = map add ($r, 1)\n"
+    g += f"      tile_store {r}[i] ($y)\n    }}\n"
+    p.graph = g
+    return p
+
+
+def elements(name, rows, columns, tile):
+    """y = (x - r[row]) * 3, with columns of an outer and an inner loop."""
+    p = Plan(name)
+    inner = 4
+    x = p.tensor("input", "x", [rows, columns // inner, inner], "f16")
+    r = p.tensor("input", "r", [rows], "f32")
+    y = p.tensor("result", "y", [rows, columns // inner, inner], "f16")
+    p.statements.append(f"{y}[i, o, q] = ({x}[i, o, q] - {r}[i]) * 3")
+    g = index("m", -(-rows // tile), tile, rows, 1, f"i:{rows}") + index("n", 2, -(-columns // 2), columns, 1, f"o:{columns // inner}, q:{inner}")
+    g += index("k", 1, 1, 1, 1, "one_k:1") + index("g", 1, 1, 1, 1, "one_g:1")
+    g += f"    tiles [] bytes=2\n    phase {{\n      $x: val<m,n>[m,n] = tile_load {x}[i, o, q] capacity=2\n"
+    g += f"      $r: val<m>[m] = tile_load {r}[i] bytes=4 capacity=2\n      $d: val<m,n>[m,n] = map sub ($x, $r)\n"
+    g += f"      $y: val<m,n>[m,n] = map mul ($d, 3)\n      tile_store {y}[i, o, q] ($y)\n    }}\n"
+    p.graph = g
+    return p
+
+
+def normalised(name, rows, columns, tile):
+    """y = d + sum(d * d) of each row, where d = x - max(x): two reductions, and what is between them."""
+    p = Plan(name)
+    x = p.tensor("input", "x", [rows, columns], "f32")
+    r = p.tensor("temp", "r", [rows], "f32")
+    d = p.tensor("temp", "d", [rows, columns], "f32")
+    s = p.tensor("temp", "s", [rows], "f32")
+    y = p.tensor("result", "y", [rows, columns], "f32")
+    p.statements += [f"{r}[i] = max(j) {x}[i, j]", f"{d}[i, j] = {x}[i, j] - {r}[i]",
+                     f"{s}[i] = sum(j) {d}[i, j] * {d}[i, j]", f"{y}[i, j] = {d}[i, j] + {s}[i]"]
+    g = index("m", -(-rows // tile), tile, rows, 1, f"i:{rows}") + index("g", 1, 1, 1, 1, "one_g:1")
+    g += index("a", 2, -(-columns // 2), columns, 1, f"j:{columns}")
+    g += f"    tiles [] bytes=4\n    phase {{\n      $x: val<m,a>[m,a] = tile_load {x}[i, j] capacity=2\n"
+    g += "      $r: val<m>[m] = reduce max ($x) init=-inf\n      $d: val<m,a>[m,a] = map sub ($x, $r)\n"
+    g += "      $q: val<m,a>[m,a] = map mul ($d, $d)\n      $s: val<m>[m] = reduce sum ($q)\n"
+    g += f"      $y: val<m,a>[m,a] = map add ($d, $s)\n      tile_store {y}[i, j] ($y)\n    }}\n"
+    p.graph = g
+    return p
+
+
+def online(name, heads, queries, keys, size, width, tile, cluster=1):
+    """What attention does, with whole numbers in the place of exponentials. Statements are attention's: their values are not used."""
+    p = Plan(name)
+    q = p.tensor("input", "q", [heads, queries, size])
+    k = p.tensor("input", "k", [heads, keys, size])
+    v = p.tensor("input", "v", [heads, keys, width])
+    b = p.tensor("input", "b", [queries, keys], "f32")
+    s, u = (p.tensor("temp", n, [heads, queries, keys], "f32") for n in ("s", "u"))
+    r, z = (p.tensor("temp", n, [heads, queries], "f32") for n in ("r", "z"))
+    y = p.tensor("result", "y", [heads, queries, width])
+    p.statements += [f"{s}[h, i, j] = sum(d) {q}[h, i, d] * {k}[h, j, d] + {b}[i, j]", f"{r}[h, i] = max(j) {s}[h, i, j]",
+                     f"{u}[h, i, j] = exp({s}[h, i, j] - {r}[h, i])", f"{z}[h, i] = sum(j) {u}[h, i, j]",
+                     f"{y}[h, i, c] = sum(j) ({u}[h, i, j] / {z}[h, i]) * {v}[h, j, c]"]
+    g = index("m", -(-queries // tile), tile, queries, cluster, f"i:{queries}") + index("n", 1, width, width, 1, f"c:{width}")
+    g += index("k", -(-keys // 16), 16, keys, 1, f"j:{keys}") + index("g", heads, 1, heads, 1, f"h:{heads}")
+    g += index("l", 1, size, size, 1, f"d:{size}") + "    tiles [] bytes=2\n    phase {\n"
+    g += f"      $x: val<m,l>[m,l] = tile_load {q}[h, i, d] capacity=2\n      $x_1: val<l,k>[l,k] = tile_load {k}[h, j, d] capacity=2\n"
+    g += f"      $s: val<m,k>[m,k] = tile_multiply ($x, $x_1) capacity=1\n      $b: val<m,k>[m,k] = tile_load {b}[i, j] bytes=4 capacity=2\n"
+    g += "      $sb: val<m,k>[m,k] = map add ($s, $b)\n"
+    g += "      $max: val<m>[m], $before: val<m>[m] = reduce max ($sb) init=-3.4028235e+38\n      $grown: val<m>[m] = map sub ($before, $max)\n"
+    g += "      $f: val<m>[m] = map ge ($grown, -2)\n      $below: val<m,k>[m,k] = map sub ($sb, $max)\n"
+    g += "      $up: val<m,k>[m,k] = map add ($below, 9)\n      $p: val<m,k>[m,k] = map relu ($up)\n"
+    g += f"      $sum: val<m>[m] = reduce sum ($p, $f)\n      $x_2: val<k,n>[k,n] = tile_load {v}[h, j, c] capacity=2\n"
+    g += f"      $o: val<m,n>[m,n] = tile_multiply ($p, $x_2, $f)\n      $y: val<m,n>[m,n] = map div ($o, $sum)\n"
+    g += f"      tile_store {y}[h, i, c] ($y)\n    }}\n"
+    p.graph = g
+    return p
+
+
+def program(plans):
+    text = "fuseflow 1\nprogram \"kernels\"\n\n" + "\n".join(t for p in plans for t in p.tensors) + "\n"
+    for p in plans:
+        statements = "".join(f"  {s}\n" for s in p.statements)
+        text += f"\nregion @{p.name} {{\n{statements}  graph {{\n{p.graph}  }}\n}}\n"
+    return text

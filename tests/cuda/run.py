@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Small plans as kernels on the CPU: values and bytes as planned, and faults put into their text are found.
+
+Every kernel of plans.py runs with ten seeds, twice each. Sums of their data are exact, so results must be equal. Then each fault,
+alone, must be found with every seed. One program is compiled: a fault is chosen when it runs.
+"""
+
+import argparse
+import csv
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from plans import chain, elements, normalised, online, product, program, reduction, write_npy
+
+SEEDS = range(1, 11)
+
+PLANS = [
+    chain("plain", (32, 64, 48, 32), (16, 32, 16, 16), (1, 1, 1, 1), "l, k"),
+    chain("round", (20, 100, 56, 70), (16, 16, 16, 16), (1, 4, 1, 4), "l, k", residual=True),
+    chain("shared", (32, 64, 128, 64), (16, 32, 16, 16), (2, 2, 2, 2), "l, k"),
+    chain("summed", (16, 128, 32, 32), (16, 16, 16, 16), (1, 4, 2, 4), "l"),
+    chain("held", (32, 64, 32, 48), (16, 16, 16, 16), (1, 1, 1, 1), "l, n, k", held=4),
+    chain("again", (48, 64, 48, 64), (16, 32, 16, 16), (1, 2, 2, 4), "m, l, k", result="f32"),
+    chain("gate", (16, 64, 48, 32), (16, 32, 16, 16), (1, 1, 1, 1), "l, k", gated="sequential"),
+    chain("gate_two", (16, 64, 64, 32), (16, 32, 16, 16), (1, 1, 2, 2), "l, k", gated="sequential"),
+    chain("split", (16, 64, 48, 32), (16, 32, 16, 16), (1, 1, 2, 2), "l, k", gated="split"),
+    chain("one_row", (1, 64, 80, 40), (16, 32, 16, 16), (1, 2, 1, 2), "l, k"),
+    chain("large", (64, 64, 64, 64), (64, 32, 32, 32), (1, 2, 1, 2), "l, k"),
+    product("row", (1, 40, 96), (16, 32, 32)),
+    product("columns", (48, 64, 64), (16, 32, 32), cluster_m=2, by_columns=True, bias=True),
+    product("parts", (16, 64, 128), (16, 32, 16), depth=4, bias=True),
+    product("adds", (20, 30, 96), (16, 16, 16), depth=2, adders=3),
+    product("batch", (24, 32, 40), (16, 16, 48), batches=3),
+    reduction("largest", 20, 36, 12, "max"),
+    reduction("total", 9, 35, 4, "sum"),
+    elements("scaled", 10, 44, 4),
+    normalised("rows", 11, 30, 4),
+    online("attention", 2, 20, 40, 16, 24, 16),
+    online("attention_shared", 1, 32, 48, 32, 16, 16, cluster=2),
+]
+
+# What is wrong, the kernel, a piece of its text (the first one), and what is there instead: an expression; None: nothing.
+FAULTS = [
+    ("dropped fence", "plain", r"ff::fence_async\(core\);", None),
+    ("dropped fence before an exchange", "shared", r"ff::fence_async\(core\);", None),
+    ("dropped meeting of threads", "plain", r"ff::group_sync\(core\);", None),
+    ("dropped wait", "plain", r"a\.wait\(core, a_step\);", None),
+    ("dropped wait of the second product", "round", r"d\.wait\(core, d_step\);", None),
+    ("dropped wait for a product", "plain", r"ff::multiply_wait\(core, c\);", None),
+    ("dropped wait for the second product", "plain", r"ff::multiply_wait\(core, e\);", None),
+    ("dropped release", "plain", r"a\.release\(core, a_step\);", None),
+    ("dropped release to peers", "shared", r"b\.release\(core, b_step\);", None),
+    ("dropped release of a round", "round", r"if \(distance > 0\) round\.release\(core, pass, distance\);", None),
+    ("dropped end of a round", "again", r"round\.end_of_pass\(core, pass\);", None),
+    ("wrong peer", "round", r"(?<=send_to\(core, c_held_at, pass, )distance \+ 1", "3 - distance"),
+    ("wrong place among peers", "shared", r"(?<=, 1, 2, )core_k", "1 - core_k"),
+    ("wrong stage", "plain", r"(?<=a\.place\()a_step", "a_step + 1"),
+    ("wrong phase", "plain", r"(?<=b\.wait\(core, )b_step", "b_step + 2"),
+    ("wrong pass", "round", r"(?<=round\.receive\(core, )pass", "pass + 1"),
+    ("missing cluster barrier at the start", "shared", r"ff::cluster_sync\(core\);  // all.*", None),
+    ("missing cluster barrier at the end", "shared", r"ff::cluster_sync\(core\);  // nobody.*", None),
+    ("no room given to an exchange", "again", r"c_sum\.release\(core\);", None),
+    ("no wait for room", "shared", r"e_sum\.wait_for_room\(core, e_turn\);", None),
+    ("wrong coordinates", "plain", r"(?<=params, 0, m \* 16, )k \* 16", "k * 16 + 16"),
+    ("wrong coordinates of a result", "held", r"(?<=l \* 16 \+ )column", "(column ^ 1)"),
+    ("dropped meeting after the scores", "attention", r"ff::group_sync\(core\);", None),
+    ("dropped fence before the second factor", "attention", r"ff::fence_async\(core\);", None),
+    ("no rescaling", "attention", r"(?<=return x \* )ff::get_one\(core, rescale_at \+ row \* 4\)", "1"),
+    ("adds to another tile", "adds", r"(?<=c_sum\.mine\(\), params, )[^,]+", "0"),
+]
+
+
+def with_fault(text, number, pattern, replacement):
+    """The text, in which FF_FAULT=number chooses the fault."""
+    found = re.search(pattern, text)
+    if found is None:
+        sys.exit(f"fault {number}: {pattern} is not in the text")
+    if replacement is None:
+        instead = f"if (ff_fault() != {number}) {{ {found[0]}\n}}"
+    else:
+        instead = f"(ff_fault() == {number} ? {replacement} : {found[0]})"
+    return text[:found.start()] + instead + text[found.end():]
+
+
+FAULT_CHOICE = """#include <cstdlib>
+inline int ff_fault() {
+  static const int chosen = std::getenv("FF_FAULT") ? std::atoi(std::getenv("FF_FAULT")) : 0;
+  return chosen;
+}
+"""
+
+
+def build(folder, compiler):
+    command = [compiler, "-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-Ihost", "-Ishared", "-I.", "run_host.cpp", "-o", "run_host"]
+    made = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if made.returncode != 0:
+        sys.exit(made.stderr[:4000])
+
+
+def run(folder, seed, fault=0, only=None):
+    command = ["./run_host", "--seed", str(seed), "--tolerance", "0"] + (["--only", only] if only else [])
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, "FF_FAULT": str(fault)}, timeout=120)
+
+
+def check_bytes(folder, output, wrong):
+    """What was moved is what the plan says, where the copy engine moved it."""
+    with open(folder / "plan.csv", newline="", encoding="utf-8") as file:
+        planned = {row["kernel"]: row for row in csv.DictReader(file)}
+    for line in output.splitlines():
+        found = re.match(r"(\w+): .*loaded (\d+), added (\d+), stored (\d+), sent (\d+)", line)
+        if not found:
+            continue
+        row = planned[found[1]]
+        loaded, added, stored, sent = map(int, found.groups()[1:])
+        exact = "gather" not in row["fitted"] and found[1] in ("k_plain", "k_shared", "k_summed", "k_held", "k_again", "k_gate", "k_gate_two", "k_large")
+        if sent != int(row["link_bytes"]):
+            wrong.append(f"{found[1]}: {sent} bytes over links, planned {row['link_bytes']}")
+        if exact and (loaded != int(row["loaded_bytes"]) or (added or stored) != int(row["stored_bytes"])):
+            wrong.append(f"{line}; planned {row['loaded_bytes']}, {row['stored_bytes']}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tools", required=True, type=pathlib.Path)
+    parser.add_argument("--compiler", default="g++", help="of C++20, with _Float16")
+    parser.add_argument("--keep", type=pathlib.Path, help="a folder for the files")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = options.keep or pathlib.Path(made)
+        folder.mkdir(exist_ok=True)
+        (folder / "kernels.ff").write_text(program(PLANS), encoding="utf-8")
+        for number, (path, shape) in enumerate(f for p in PLANS for f in p.files):
+            write_npy(folder / path, shape, number + 1)
+        done = subprocess.run([options.tools / "fuseflow-cuda", "kernels.ff", "-d", ".", "--data", "-q"], cwd=folder)
+        if done.returncode != 0:
+            sys.exit(f"fuseflow-cuda: status {done.returncode}")
+        for number, (_, kernel, pattern, replacement) in enumerate(FAULTS, 1):
+            path = folder / f"k_{kernel}.gen.h"
+            path.write_text(with_fault(path.read_text(encoding="utf-8"), number, pattern, replacement), encoding="utf-8")
+        header = folder / "host" / "fuseflow.h"
+        header.write_text(header.read_text(encoding="utf-8") + FAULT_CHOICE, encoding="utf-8")
+        build(folder, options.compiler)
+        wrong = []
+        for seed in SEEDS:
+            done = run(folder, seed)
+            if done.returncode != 0:
+                wrong.append(f"seed {seed}: status {done.returncode}\n{done.stdout}{done.stderr}")
+            elif seed == 1:
+                check_bytes(folder, done.stdout, wrong)
+        found = {}
+        for number, (what, kernel, _, _) in enumerate(FAULTS, 1):
+            for seed in SEEDS:
+                done = run(folder, seed, number, f"k_{kernel}")
+                said = done.stderr.strip().splitlines()
+                found.setdefault(what, said[-1][:110] if said else done.stdout.strip()[:110])
+                if done.returncode == 0:
+                    wrong.append(f"seed {seed}: not found: {what}")
+        for what, how in found.items():
+            print(f"{what}: {how}")
+        print(f"{len(PLANS)} kernels, {len(FAULTS)} faults, {len(SEEDS)} seeds each, {len(wrong)} wrong")
+        for line in wrong[:20]:
+            print(line, file=sys.stderr)
+        sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+// fuseflow-cuda: planned kernels of tiles as CUDA C++ for Hopper, and as C++ that runs on the CPU.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cuda/data.h"
+#include "cuda/files.h"
+#include "cuda/generate.h"
+#include "import/import.h"
+#include "ir/names.h"
+#include "machine_options.h"
+#include "program_tool.h"
+#include "shell/thread_options.h"
+#include "support/outputs.h"
+
+namespace fuseflow {
+namespace {
+
+struct CudaOptions {
+  std::string input = "-";
+  std::string directory;  ///< of the files
+  std::string data_from;  ///< -C
+  bool data = false;
+  int threads = 1;
+  MachineOptions machine{"h100", {}};
+};
+
+void add_options(CommandLine& app, CudaOptions& o) {
+  app.add_option("input", o.input,
+                 "Planned program (fuseflow-cluster); standard input when absent or -")
+      .option_text("[FILE]");
+  app.add_option("-d,--output-directory", o.directory,
+                 "Folder for the files, made where it is not there")
+      .option_text("DIR")
+      .required();
+  app.add_option("-C,--directory", o.data_from,
+                 "Folder from which relative data paths of the input start")
+      .option_text("DIR");
+  app.add_flag(
+      "--data", o.data,
+      "Also simulate, and write inputs and results to DIR/data, which run_host compares with");
+  add_machine_options(app, o.machine);
+  add_threads_option(app, o.threads);
+}
+
+/// Says what is refused, and what differs from the plan.
+void report_kernels(const Program& program, const std::vector<cuda::Generated>& kernels) {
+  for (const cuda::Generated& g : kernels) {
+    const std::string& region = program.regions[g.region].name;
+    if (!g.refused.empty()) {
+      report(Severity::warning,
+             fmt::format("@{}: no kernel: {}", quote_if_needed(region), g.refused));
+    }
+    for (const std::string& repair : g.kernel.repairs) {
+      if (g.refused.empty())
+        report(Severity::note, fmt::format("@{}: {}", quote_if_needed(region), repair));
+    }
+  }
+}
+
+ExitCode cuda_main(const CudaOptions& o) {
+  const Machine machine = o.machine.load();
+  const Program program = read_program(o.input, o.data_from);
+  const std::vector<cuda::Generated> kernels = cuda::generate(program);
+  if (kernels.empty()) {
+    throw Error(ExitCode::rejected,
+                "the program has no region of tiles; fuseflow-cluster plans them "
+                "(--strategy=tiles: all that have a form)");
+  }
+  std::vector<cuda::TextFile> files = cuda::files_of(program, kernels);
+  files.push_back({"plan.csv", cuda::plan_csv(program, kernels, machine)});
+  if (o.data) {
+    for (cuda::TextFile& file : cuda::data_files(program, kernels, machine, o.threads))
+      files.push_back(std::move(file));
+  }
+  for (const cuda::TextFile& file : files) {
+    const std::filesystem::path path = std::filesystem::path(o.directory) / file.path;
+    std::error_code failed;
+    std::filesystem::create_directories(path.parent_path(), failed);
+    if (failed)
+      throw Error(ExitCode::io, fmt::format("cannot make the folder {}: {}",
+                                            path.parent_path().string(), failed.message()));
+    write_output(path.string(), file.text);
+  }
+  report_kernels(program, kernels);
+  bool any = false, all = true;
+  for (const cuda::Generated& g : kernels) (g.refused.empty() ? any : all) = g.refused.empty();
+  if (!any) throw Error(ExitCode::rejected, "no kernel was generated; plan.csv has the reasons");
+  return all ? ExitCode::ok : ExitCode::unfinished;
+}
+
+int tool_main(int argc, char** argv) {
+  CommandLine app(
+      "Writes the kernels of tiles of a planned program as CUDA C++ for GPUs of compute capability "
+      "9.0, with a program that "
+      "checks and times them, and the same kernels as C++ that runs on the CPU and finds races.",
+      "fuseflow-cuda");
+  CudaOptions options;
+  add_options(app, options);
+  register_onnx_sources();
+  return run_tool(argc, argv, app, [&] { return cuda_main(options); });
+}
+
+}  // namespace
+}  // namespace fuseflow
+
+int main(int argc, char** argv) {
+  return fuseflow::guarded_main(argc, argv, fuseflow::tool_main);
+}
