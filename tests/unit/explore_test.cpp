@@ -219,7 +219,7 @@ std::string refusal_of(const std::string& text) {
   }
 }
 
-const std::string kHeader = "fuseflow-explore journal 3 " + text_of(kSearch) + "\n";
+const std::string kHeader = "fuseflow-explore journal 4 " + text_of(kSearch) + "\n";
 
 TEST(ExploreJournal, ATornLineCostsItsPointAlone) {
   const std::string path = testing::TempDir() + "/explore_journal.torn";
@@ -252,7 +252,7 @@ TEST(ExploreJournal, RefusesWhatNoSearchHasWrittenAndLeavesIt) {
 TEST(ExploreJournal, SaysWhatDiffers) {
   SearchIdentity other = kSearch;
   other.data = "9";
-  EXPECT_NE(refusal_of("fuseflow-explore journal 3 " + text_of(other) + "\n")
+  EXPECT_NE(refusal_of("fuseflow-explore journal 4 " + text_of(other) + "\n")
                 .find("another search: the data are others"),
             std::string::npos);
   other.machine = "9";
