@@ -81,7 +81,7 @@ class Fields {
  private:
   const std::vector<std::string>& fields_;
   std::string& wrong_;
-  size_t next_ = 1;  ///< behind the kind of the line
+  size_t next_ = 1;  ///< after the kind of the line
 };
 
 EstimatedPoint estimated_of(Fields& fields) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,7 @@ class Binder {
   void bind_source(const std::string& name, const Source& source) {
     Tensor* const tensor = given_tensor(name);
     if (tensor == nullptr) return;
+    bound_.insert(name);
     const bool states = !(tensor->facts == Facts{});
     if (states) rebound_.push_back(name);
     tensor->source = source;
@@ -105,7 +107,7 @@ class Binder {
     try {
       shape = read_raw(tensor.source, expected, {.element = tensor.type}).shape;
     } catch (const Error& error) {
-      if (error.code() == ExitCode::io) return;
+      if (error.code() == ExitCode::io && !bound_.contains(tensor.name)) return;
       std::vector<Diagnostic> diagnostics = error.diagnostics();
       diagnostics.push_back(note_of(tensor));
       throw Error(error.code(), std::move(diagnostics));
@@ -173,7 +175,8 @@ class Binder {
   }
 
   Program& p_;
-  std::vector<std::string> rebound_;  ///< with facts
+  std::set<std::string> bound_;       ///< names of what was given a source
+  std::vector<std::string> rebound_;  ///< those that state facts
   bool changed_ = false;              ///< extents became known
 };
 

@@ -16,10 +16,10 @@ struct Bindings {
 };
 
 /// Gives inputs and constants (and their copies) these sources, and symbolic extents their values.
-/// Then every symbolic extent of a tensor with data takes the value that the data have; data that
-/// cannot be read are left to the code that needs their elements. Throws Error(usage) for names
-/// that the program does not have, Error(rejected) where data disagree with the program, among
-/// themselves, or with facts that the program states of a tensor.
+/// Then every symbolic extent of a tensor with data takes the value that the data have; files of
+/// the program's own that cannot be read are left to the code that needs their elements. Throws
+/// Error(usage) for names that the program does not have, Error(rejected) where data disagree with
+/// the program, among themselves, or with facts that the program states of a tensor.
 void bind(Program& program, const Bindings& bindings);
 
 }  // namespace fuseflow

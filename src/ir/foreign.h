@@ -22,7 +22,7 @@ Foreign foreign_sign(std::string_view text);
 /// papers have it; empty for others.
 std::string_view ascii_for(std::string_view character);
 
-/// What was meant by a sign that the language has, but not behind an expression; empty for others.
+/// What was meant by a sign that the language has, but not after an expression; empty for others.
 std::string_view meant_after_expression(std::string_view sign);
 
 }  // namespace fuseflow::ir

@@ -82,10 +82,10 @@ class StatementParser {
       parse_comparison();
       check_end();
     } catch (const Failure&) {
-      report_unknown_indices();
+      report_unknown_indices("");
       throw;
     }
-    report_unknown_indices();
+    report_unknown_indices(sum_over());
   }
 
   /// What may follow an expression: the end of its line, the next statement or schedule line, `}`.
@@ -178,7 +178,7 @@ class StatementParser {
     if (!c_.accept("]")) c_.missing("',' or ']' after an index", kStatementExample);
   }
 
-  /// Behind a tensor and its subscripts, if it has any: other ways to write these.
+  /// After a tensor and its subscripts, if it has any: other ways to write these.
   void check_brackets(const Token& tensor) {
     if (c_.peek().first_on_line) return;
     const std::string name = quote_if_needed(tensor.text);
@@ -226,8 +226,7 @@ class StatementParser {
     return -1;
   }
 
-  void report_unknown_indices() {
-    const std::string advice = sum_over();
+  void report_unknown_indices(const std::string& advice) {
     for (const UnknownIndex& unknown : unknown_indices_) {
       const std::string where = bound_later(unknown.name);
       const bool sums = may_be_summed(unknown);
@@ -475,13 +474,13 @@ class StatementParser {
     do {
       const TokenKind kind = c_.peek().kind;
       if (kind != TokenKind::identifier && kind != TokenKind::string) {
-        c_.unexpected("the name of an index; what is reduced follows behind the parentheses",
+        c_.unexpected("the name of an index; what is reduced follows after the parentheses",
                       "sum(j) %a[i, j]");
       }
       e.over.push_back(declare_index());
     } while (c_.accept(","));
     if (!c_.accept(")")) c_.missing("',' or ')' after a reduction index", "sum(j, k) %a[i, j, k]");
-    if (c_.at(":")) c_.unexpected("what is reduced right behind ')'", "sum(j) %a[i, j]");
+    if (c_.at(":")) c_.unexpected("what is reduced right after ')'", "sum(j) %a[i, j]");
     ++reductions_;
     e.children = {parse_product()};
     --reductions_;

@@ -323,7 +323,8 @@ std::string file_meant(const std::string& name) {
   std::error_code ignored;
   for (const std::string& file : {name + ".toml", name}) {
     if (!std::filesystem::is_regular_file(file, ignored)) continue;
-    return fmt::format("; of the file beside it: `{}`", file == name ? "./" + file : file);
+    return fmt::format("; to take the file of this folder: `{}`",
+                       file == name ? "./" + file : file);
   }
   return "";
 }

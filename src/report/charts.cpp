@@ -184,9 +184,10 @@ class RooflinePlot {
 
   /// Points that touch have one label for all of them.
   static void place_label(std::vector<Placed>& placed, Placed next) {
-    constexpr double kWide = 16, kHigh = 11;
+    constexpr double kTouchX = 16, kTouchY = 11;
     for (Placed& other : placed) {
-      const bool touch = std::abs(other.x - next.x) < kWide && std::abs(other.y - next.y) < kHigh;
+      const bool touch =
+          std::abs(other.x - next.x) < kTouchX && std::abs(other.y - next.y) < kTouchY;
       if (!touch || other.point.label.empty() || next.point.label.empty()) continue;
       other.point.label += ", " + next.point.label;
       next.point.label.clear();

@@ -48,9 +48,10 @@ void keep_text(const SourceText& source) {
   constexpr size_t kMostBytes = size_t{16} << 20;
   KeptTexts& texts = kept_texts();
   const std::lock_guard lock(texts.mutex);
-  if (source.text.size() > kMostBytes - texts.bytes || texts.by_name.contains(source.name)) return;
-  texts.by_name.emplace(source.name, source.text);
-  texts.bytes += source.text.size();
+  std::string& kept = texts.by_name[source.name];
+  texts.bytes -= kept.size();
+  kept = source.text.size() > kMostBytes - texts.bytes ? std::string() : source.text;
+  texts.bytes += kept.size();
 }
 
 std::string kept_line(const Location& where) {

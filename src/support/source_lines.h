@@ -14,8 +14,8 @@ namespace fuseflow {
 /// An error at a place of `source`, with its line (of a very long line only a part).
 Diagnostic error_at(const SourceText& source, const Location& where, std::string message);
 
-/// Keeps a text under its name for messages of later on; of texts of more than some megabytes
-/// together only the first.
+/// Keeps a text under its name for messages of later on, instead of another one of that name; of
+/// texts of more than some megabytes together only the first.
 void keep_text(const SourceText& source);
 
 /// The line of `where` of the text kept under its file's name, cut as by error_at(); empty where

@@ -86,6 +86,16 @@ std::string unexpected_argument(CLI::App& app, const std::vector<std::string>& e
   return fmt::format("unexpected argument `{}`{}", extras.front(), taken);
 }
 
+std::string unknown_command(CLI::App& app, const std::string& given) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    if (!command->get_name().empty()) names.push_back(command->get_name());
+  }
+  return fmt::format("unknown command `{}`{}; expected one of {}", given,
+                     did_you_mean(given, names, {}, ", did you mean `", "`?"),
+                     fmt::join(names, ", "));
+}
+
 void let_last_win(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     const bool list = option->get_items_expected_max() >= CLI::detail::expected_max_vector_size;
@@ -276,6 +286,10 @@ ParsedLine CommandLine::parse(int argc, char** argv) {
   } catch (const CLI::ExtrasError& wrong) {
     const std::vector<std::string> extras = app_->remaining(true);
     return {false, "", extras.empty() ? wrong.what() : unexpected_argument(*app_, extras)};
+  } catch (const CLI::RequiredError& wrong) {
+    const std::vector<std::string> extras = app_->remaining(true);
+    if (commands_.empty() || extras.empty()) return {false, "", wrong.what()};
+    return {false, "", unknown_command(*app_, extras.front())};
   } catch (const CLI::ParseError& wrong) {
     return {false, "", wrong.what()};
   }
