@@ -35,7 +35,7 @@ struct Options {
   MachineOptions machine{"h100", {}};
   Effort effort;
   std::string explain, plans, plan, table;
-  FilterOptions filter;
+  ProgramOptions filter;
   bool verbose = false;
   int64_t table_up_to = 4096;
   bool measure = false;
@@ -355,7 +355,7 @@ void declare(CommandLine& app, Options& o) {
                  "Largest number of rows in the table (default: 4096)")
       .option_text("N")
       .between(16, 1 << 20);
-  add_filter_options(app, o.filter);
+  add_program_options(app, o.filter);
   app.add_flag("-v,--verbose", o.verbose, "Print every plan to standard error");
 }
 

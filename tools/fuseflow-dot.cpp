@@ -12,9 +12,9 @@ int run(int argc, char** argv) {
       "Draw a program, or its dataflow graphs where it is lowered, for Graphviz:\n"
       "  fuseflow-dot gcn.ff | dot -Tsvg > gcn.svg",
       "fuseflow-dot");
-  FilterOptions filter;
+  ProgramOptions filter;
   DotOptions options;
-  add_filter_options(app, filter);
+  add_program_options(app, filter);
   app.add_flag("--statements", options.statements, "Draw statements even if there are graphs");
   app.add_flag("--labels", options.labels, "Name every stream");
   app.add_flag("--expand", options.expand, "Draw every parallel copy (default: one for all)");

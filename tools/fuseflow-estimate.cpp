@@ -13,13 +13,13 @@ namespace fuseflow {
 namespace {
 
 struct EstimateOptions {
-  FilterOptions filter;
+  ProgramOptions filter;
   MachineOptions machine;
   bool statistics = false;
 };
 
 void add_options(CommandLine& app, EstimateOptions& o) {
-  add_filter_options(app, o.filter);
+  add_program_options(app, o.filter);
   add_machine_options(app, o.machine);
   app.add_flag("--statistics", o.statistics,
                "Use only statistics of the tensors (density, entries and longest fiber of each "

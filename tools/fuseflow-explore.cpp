@@ -31,7 +31,7 @@ namespace fuseflow {
 namespace {
 
 struct ExploreOptions {
-  FilterOptions filter;
+  ProgramOptions filter;
   MachineOptions machine;
   std::string best;
   std::string pareto;
@@ -125,7 +125,7 @@ void add_search_options(CommandLine& app, ExploreOptions& o) {
 }
 
 void add_options(CommandLine& app, ExploreOptions& o) {
-  add_filter_options(app, o.filter);
+  add_program_options(app, o.filter);
   add_machine_options(app, o.machine);
   add_result_options(app, o);
   add_space_options(app, o);
@@ -286,7 +286,8 @@ void check_options(const ExploreOptions& o) {
 void read_seeds(const Program& kernels, ExploreOptions& o) {
   for (const std::string& path : o.seeds) {
     const std::string name = path.substr(path.rfind('/') + 1);
-    Program seed = on_same_data(kernels, without_copy_regions(read_program(path)));
+    Program seed = on_same_data(
+        kernels, without_copy_regions(read_program(path, "", bindings_of(o.filter.bound))));
     static_cast<void>(find_data_facts(seed));
     o.search.seeds.push_back({name, std::move(seed)});
   }
@@ -311,7 +312,7 @@ ExitCode how_it_ended(const SearchResult& result, bool whole) {
   if (interrupted()) {
     report(Severity::warning, result.best.cycles > 0
                                   ? "interrupted: the best so far"
-                                  : "interrupted before a complete program was known");
+                                  : "interrupted before a complete program was simulated");
     return ExitCode::unfinished;
   }
   if (result.best.cycles == 0 && whole) {

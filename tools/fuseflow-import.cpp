@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "import_options.h"
+#include "bind_options.h"
 #include "ir/files.h"
 #include "ir/set_types.h"
 #include "ir/verify.h"
@@ -15,20 +15,6 @@ namespace {
 
 using fuseflow::Error;
 using fuseflow::ExitCode;
-
-int64_t extent(const std::string& text) {
-  size_t used = 0;
-  int64_t value = 0;
-  try {
-    value = std::stoll(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  if (used != text.size() || value < 1) {
-    throw Error(ExitCode::usage, "--dim: '" + text + "' is not a positive number");
-  }
-  return value;
-}
 
 /// A program names its weights by the model's file.
 void require_file(const std::string& model, const fuseflow::Program& program) {
@@ -47,7 +33,8 @@ struct ImportArguments {
   std::string inspect;
   std::string name;
   std::string type;
-  std::vector<std::string> binds, formats, dims;
+  fuseflow::BindOptions bound;
+  std::vector<std::string> formats;
   double max_seconds = 0, max_memory_mib = 0;  ///< 0: any
   bool follow_links = false;
 };
@@ -56,19 +43,10 @@ void add_options(fuseflow::CommandLine& app, ImportArguments& o) {
   app.add_option("model", o.model, "ONNX model; - is standard input, for --inspect")
       .required()
       .option_text("FILE");
-  app.add_option(
-         "--bind", o.binds,
-         "Data of input NAME: a .mtx, .mtx.gz, .tns, .smtx, .npy or .npz file (of several arrays: "
-         "FILE.npz:ARRAY), or a generator, "
-         "e.g. A=uniform(density=0.05,seed=1); a NAME with '=' stands in double quotes")
-      .option_text("NAME=FILE|KIND(...)")
-      .one_a_use();
+  fuseflow::add_bind_options(app, o.bound);
   app.add_option("--format", o.formats,
                  "Levels of a tensor, e.g. W=dense,compressed or W=dense,compressed@1,0")
       .option_text("NAME=LEVELS")
-      .one_a_use();
-  app.add_option("--dim", o.dims, "Extent of a symbolic dimension")
-      .option_text("NAME=N")
       .one_a_use();
   app.add_option("--type", o.type,
                  "Element type of all floating tensors: f32, f16, bf16, f8e4m3 or f8e5m2 (default: "
@@ -98,10 +76,10 @@ void add_options(fuseflow::CommandLine& app, ImportArguments& o) {
 
 ExitCode import_main(const ImportArguments& o, bool inspecting) {
   fuseflow::ImportOptions options;
-  fuseflow::collect(o.binds, "--bind", options.bindings,
-                    [](const std::string& v) { return fuseflow::parse_binding(v); });
+  fuseflow::Bindings bound = fuseflow::bindings_of(o.bound);
+  options.bindings = std::move(bound.sources);
+  options.dims = std::move(bound.extents);
   fuseflow::collect(o.formats, "--format", options.formats, [](const std::string& v) { return v; });
-  fuseflow::collect(o.dims, "--dim", options.dims, extent);
   options.follow_links = o.follow_links;
   fuseflow::check_outputs({{"-o", o.output}});
   fuseflow::register_onnx_sources();

@@ -12,9 +12,9 @@ namespace {
 
 int run(int argc, char** argv) {
   CommandLine app("Lower every region that has no graph yet to a dataflow graph", "fuseflow-lower");
-  FilterOptions filter;
+  ProgramOptions filter;
   bool again = false;
-  add_filter_options(app, filter);
+  add_program_options(app, filter);
   app.add_flag("--again", again, "Replace the graphs that are there");
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {

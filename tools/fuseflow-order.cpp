@@ -14,7 +14,7 @@ namespace fuseflow {
 namespace {
 
 struct Options {
-  FilterOptions filter;
+  ProgramOptions filter;
   PassArguments arguments;
   bool list = false;
   bool count = false;
@@ -94,7 +94,7 @@ int run(int argc, char** argv) {
   const Pass& pass = find_pass("order");
   CommandLine app(std::string(pass.description), "fuseflow-order");
   Options o;
-  add_filter_options(app, o.filter);
+  add_program_options(app, o.filter);
   add_pass_options(app, pass, o.arguments);
   Option& list = app.add_flag("--list", o.list, "Print legal orders instead of the program");
   list.without_value();  // `--list=3` is not `--limit 3`, and would print all of them

@@ -44,8 +44,7 @@ void add_options(CommandLine& app, ReportOptions& o) {
 /// The machine of the last run by its name, where that is a preset or was given.
 std::optional<Machine> machine_of(const ReportOptions& o, const std::string& name) {
   if (o.machine_given->given()) return o.machine.load();
-  if (!is_machine_name(name)) return std::nullopt;
-  return load_machine(name, o.machine.settings);
+  return machine_named(name, o.machine.settings);
 }
 
 PageInput read_input(const ReportOptions& o) {

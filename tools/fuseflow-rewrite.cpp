@@ -13,10 +13,10 @@ namespace {
 int run(int argc, char** argv) {
   const Pass& pass = find_pass("rewrite");
   CommandLine app(std::string(pass.description), "fuseflow-rewrite");
-  FilterOptions filter;
+  ProgramOptions filter;
   PassArguments arguments;
   bool list = false;
-  add_filter_options(app, filter);
+  add_program_options(app, filter);
   add_pass_options(app, pass, arguments);
   app.add_flag("--list", list,
                "Print every rewrite that is possible or refused as CSV instead of the program")

@@ -24,7 +24,7 @@ struct ReadOptions {
 };
 
 struct WriteOptions {
-  FilterOptions filter;
+  ProgramOptions filter;
   std::string format = "comal";
   std::string data;
   std::string region;

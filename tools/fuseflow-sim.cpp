@@ -42,7 +42,7 @@ struct Expected {
 };
 
 struct SimOptions {
-  FilterOptions filter;
+  ProgramOptions filter;
   MachineOptions machine;
   bool list_machines = false;
   const Option* print_machine = nullptr;
@@ -67,7 +67,7 @@ struct SimOptions {
 };
 
 void add_options(CommandLine& app, SimOptions& o) {
-  add_filter_options(app, o.filter);
+  add_program_options(app, o.filter);
   add_machine_options(app, o.machine);
   app.add_flag("--list-machines", o.list_machines, "List the presets and exit");
   o.print_machine =

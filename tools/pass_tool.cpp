@@ -40,7 +40,7 @@ std::string run_pass(const Pass& pass, const SourceText& source, const PassArgum
   return print_program(result);
 }
 
-ExitCode run_filter(const Pass& pass, const FilterOptions& filter, const PassArguments& arguments,
+ExitCode run_filter(const Pass& pass, const ProgramOptions& filter, const PassArguments& arguments,
                     const std::function<void(const Program&)>& write) {
   PassLog log;
   check_outputs({{"-o", filter.output}});
@@ -60,10 +60,10 @@ ExitCode run_filter(const Pass& pass, const FilterOptions& filter, const PassArg
 int run_pass_tool(std::string_view name, int argc, char** argv) {
   const Pass& pass = find_pass(name);
   CommandLine app(std::string(pass.description), "fuseflow-" + std::string(name));
-  FilterOptions filter;
+  ProgramOptions filter;
   PassArguments arguments;
   arguments.costs = estimated_costs();
-  add_filter_options(app, filter);
+  add_program_options(app, filter);
   add_pass_options(app, pass, arguments);
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {

@@ -21,7 +21,7 @@ std::string run_pass(const Pass& pass, const SourceText& source, const PassArgum
 
 /// Reads the program, runs the pass and gives what it makes, verified, to `write`; or writes the
 /// list that was asked for. Options have been checked.
-ExitCode run_filter(const Pass& pass, const FilterOptions& filter, const PassArguments& arguments,
+ExitCode run_filter(const Pass& pass, const ProgramOptions& filter, const PassArguments& arguments,
                     const std::function<void(const Program&)>& write);
 
 /// The whole of a tool that is nothing but a pass; one that chooses does so by the estimate.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <optional>
+#include <string>
 
 #include "explore/copies.h"
 #include "explore/sets.h"
@@ -47,7 +49,47 @@ Trial untried(Point point) {
   return trial;
 }
 
-std::vector<Trial> with_copies(const SearchState& s, Interval run) {
+/// The trials of copies that were made of the run before, numbered from `id`; nothing where they
+/// are not known, or do not fit this search.
+std::optional<std::vector<Trial>> remembered_copies(const SearchState& s, Interval run, size_t id) {
+  const auto known = s.record.memo().copies.find(run);
+  if (known == s.record.memo().copies.end()) return std::nullopt;
+  std::vector<Trial> result;
+  for (const CopiedPoint& copied : known->second) {
+    const std::vector<size_t>& all = s.table.of(run);
+    const auto base = std::find_if(all.begin(), all.end(), [&](size_t i) {
+      return s.table.trials()[i].point.id == copied.base;
+    });
+    const auto estimate = s.record.memo().estimates.find(id++);
+    if (base == all.end() || estimate == s.record.memo().estimates.end()) return std::nullopt;
+    for (const Parallel& parallel : copied.parallel) {
+      if (parallel.factor > s.options.space.max_copies) return std::nullopt;
+    }
+    Trial& trial = result.emplace_back();
+    trial.point = s.table.trials()[*base].point;
+    trial.point.seed.clear();
+    trial.point.parallel = copied.parallel;
+    trial.take_estimate(estimate->second, s.options.objective);
+  }
+  return result;
+}
+
+void keep_copies(const SearchState& s, Interval run, size_t id, const std::vector<Trial>& trials) {
+  if (!s.record.keeps()) return;
+  std::vector<CopiedPoint> copies;
+  std::string lines;
+  for (const Trial& trial : trials) {
+    const std::optional<EstimatedPoint> estimated = trial.estimated();
+    if (!estimated) return;
+    lines += memo_line(id++, *estimated);
+    copies.push_back({trial.point.id, trial.point.parallel});
+  }
+  s.record.keep(lines + memo_line(run, copies));
+}
+
+/// Points are numbered from `id`.
+std::vector<Trial> with_copies(const SearchState& s, Interval run, size_t id) {
+  if (auto known = remembered_copies(s, run, id)) return std::move(*known);
   std::vector<Trial> result;
   for (const Trial* base : bases(s.table, run)) {
     Trial fresh;
@@ -58,12 +100,45 @@ std::vector<Trial> with_copies(const SearchState& s, Interval run) {
     std::move(steps.begin(), steps.end(), std::back_inserter(result));
   }
   result.resize(std::min(result.size(), kIdsOfCopies));
+  keep_copies(s, run, id, result);
   return result;
 }
 
-std::vector<Trial> with_sets(const SearchState& s, const EstimatedCosts& learned, Interval run) {
-  std::vector<Point> points =
-      stored_sets(s.kernels, s.evaluator.runs(), run, s.machine, s.options.space, learned);
+bool fits(const Program& kernels, const StoredSet& set) {
+  const auto size = static_cast<TensorId>(kernels.tensors.size());
+  return std::all_of(set.placements.begin(), set.placements.end(), [&](const UsePlacement& use) {
+    return use.tensor >= 0 && use.tensor < size && use.consumer < size;
+  });
+}
+
+bool knows_sets(const SearchState& s, Interval run) {
+  const auto known = s.record.memo().sets.find(run);
+  return known != s.record.memo().sets.end() &&
+         std::all_of(known->second.begin(), known->second.end(),
+                     [&](const StoredSet& set) { return fits(s.kernels, set); });
+}
+
+/// `learned`: null where the sets are known from before.
+std::vector<Point> points_with_sets(const SearchState& s, const EstimatedCosts* learned,
+                                    Interval run) {
+  std::vector<Point> points;
+  if (knows_sets(s, run)) {
+    for (const StoredSet& set : s.record.memo().sets.at(run)) {
+      points.push_back(point_with_set(run, s.machine, set));
+    }
+    return points;
+  }
+  points = stored_sets(s.kernels, s.evaluator.runs(), run, s.machine, s.options.space, *learned);
+  std::vector<StoredSet> sets;
+  for (const Point& point : points) {
+    sets.push_back({point.recipe.name, point.recipe.placements, point.order});
+  }
+  if (s.record.keeps()) s.record.keep(memo_line(run, sets));
+  return points;
+}
+
+std::vector<Trial> with_sets(const SearchState& s, const EstimatedCosts* learned, Interval run) {
+  std::vector<Point> points = points_with_sets(s, learned, run);
   points.resize(std::min(points.size(), kIdsOfSets));
   refuse_streams(points, s.kernels, s.machine, s.streams);
   std::vector<Trial> result;
@@ -72,14 +147,16 @@ std::vector<Trial> with_sets(const SearchState& s, const EstimatedCosts& learned
   return result;
 }
 
-/// `make(state, run)` for all runs for which there is time, in parallel.
-template <typename Make>
+/// `make(state, run)` in parallel for all runs for which there is time, or of which it is known
+/// from before what is made: `known(run)`.
+template <typename Make, typename Known>
 std::vector<std::vector<Trial>> for_runs(const SearchState& s, const std::vector<Interval>& runs,
-                                         double share, const char* what, const Make& make) {
+                                         double share, const char* what, const Make& make,
+                                         const Known& known) {
   std::vector<std::vector<Trial>> found(runs.size());
   std::atomic<size_t> done = 0;
   parallel_for(size_t{0}, runs.size(), [&](size_t i) {
-    if (!s.pace.out_of_time(share)) found[i] = make(s, runs[i]);
+    if (known(runs[i]) || !s.pace.out_of_time(share)) found[i] = make(s, runs[i]);
     s.pace.show(++done, runs.size(), what);
   });
   return found;
@@ -97,23 +174,32 @@ Candidates::Candidates(SearchState& state, size_t first_id) : s_(state), first_i
 
 void Candidates::add_sets(std::vector<Interval> runs, double share) {
   std::erase_if(runs, [&](Interval run) { return !with_sets_.insert(run).second; });
-  if (runs.empty() || s_.pace.out_of_time(share)) return;
-  if (!learned_) {
-    learned_ = std::make_unique<EstimatedCosts>(s_.machine);
-    is_learned_ = learned_->learn(s_.kernels).has_value();
+  const auto known = [&](Interval run) { return knows_sets(s_, run); };
+  if (!std::all_of(runs.begin(), runs.end(), known)) {
+    if (!s_.pace.out_of_time(share)) learn();
+    if (!is_learned_) std::erase_if(runs, [&](Interval run) { return !known(run); });
   }
-  if (!is_learned_) return;
   const auto make = [&](const SearchState& s, Interval run) {
-    return with_sets(s, *learned_, run);
+    return with_sets(s, learned_.get(), run);
   };
-  auto found = for_runs(s_, runs, share, "trying sets of placements", make);
+  auto found = for_runs(s_, runs, share, "trying sets of placements", make, known);
   for (size_t i = 0; i < runs.size(); ++i) add(std::move(found[i]), id_of_sets(runs[i]));
 }
 
 void Candidates::add_copies(const std::vector<Interval>& runs, double share) {
   if (s_.options.space.max_copies < 2) return;
-  auto found = for_runs(s_, runs, share, "trying parallel copies", with_copies);
+  const auto make = [&](const SearchState& s, Interval run) {
+    return with_copies(s, run, id_of_copies(run));
+  };
+  const auto known = [&](Interval run) { return s_.record.memo().copies.contains(run); };
+  auto found = for_runs(s_, runs, share, "trying parallel copies", make, known);
   for (size_t i = 0; i < runs.size(); ++i) add(std::move(found[i]), id_of_copies(runs[i]));
+}
+
+void Candidates::learn() {
+  if (learned_) return;
+  learned_ = std::make_unique<EstimatedCosts>(s_.machine);
+  is_learned_ = learned_->learn(s_.kernels).has_value();
 }
 
 void Candidates::add(std::vector<Trial> trials, size_t id) {

@@ -30,6 +30,7 @@ class Candidates {
  private:
   size_t id_of_copies(Interval run) const;
   size_t id_of_sets(Interval run) const;
+  void learn();
   void add(std::vector<Trial> trials, size_t id);
 
   SearchState& s_;

@@ -19,8 +19,34 @@ namespace {
 
 constexpr double kEstimateShare = 0.4;  ///< of the time budget
 
+void take_as_same(SearchState& s, Trial& trial, size_t position) {
+  trial.status = PointStatus::same;
+  Point& tried = s.table[position].point;
+  trial.note = fmt::format("as point {}", tried.id);
+  name_seed(tried, trial.point.seed);
+}
+
+/// Whether the trial is decided by what is known from before. Of equal graphs only the first was
+/// estimated.
+bool recall_estimate(SearchState& s, size_t position, std::map<uint64_t, size_t>& first) {
+  Trial& trial = s.table[position];
+  const auto& known = s.record.memo().estimates;
+  const auto found = known.find(trial.point.id);
+  if (found == known.end()) return false;
+  const EstimatedPoint& before = found->second;
+  const auto same = first.find(before.graph);
+  const bool equal = !before.refused && same != first.end();
+  const bool estimated = before.graph != 0 && before.least.cycles > 0;
+  if (!before.refused && !equal && !estimated) return false;
+  trial.take_estimate(before, s.options.objective);
+  if (equal) take_as_same(s, trial, same->second);
+  if (!before.refused) first.try_emplace(trial.graph, position);
+  return true;
+}
+
 /// `first`: the first position of each graph so far.
 void estimate_trial(SearchState& s, size_t position, std::map<uint64_t, size_t>& first) {
+  if (recall_estimate(s, position, first)) return;
   Trial& trial = s.table[position];
   try {
     const Evaluator::Lowered lowered = s.evaluator.lower(trial.point);
@@ -28,18 +54,17 @@ void estimate_trial(SearchState& s, size_t position, std::map<uint64_t, size_t>&
     const auto [same, fresh] = first.try_emplace(trial.graph, position);
     if (fresh) {
       s.evaluator.estimate(trial, lowered);
-      return;
+    } else {
+      trial.region = lowered.name();
+      take_as_same(s, trial, same->second);
     }
-    trial.region = lowered.name();
-    trial.status = PointStatus::same;
-    Point& tried = s.table[same->second].point;
-    trial.note = fmt::format("as point {}", tried.id);
-    name_seed(tried, trial.point.seed);
   } catch (const Error& error) {
     if (error.code() == ExitCode::internal) throw;
     trial.status = PointStatus::refused;
     trial.note = error.what();
   }
+  const std::optional<EstimatedPoint> estimated = trial.estimated();
+  if (s.record.keeps() && estimated) s.record.keep(memo_line(trial.point.id, *estimated));
 }
 
 void leave(SearchState& s, Interval run) {

@@ -18,23 +18,16 @@ namespace fuseflow {
 namespace {
 
 constexpr std::string_view kTitle = "fuseflow-explore journal ";
-constexpr std::string_view kVersion = "3";
+constexpr std::string_view kVersion = "4";
 
 std::string line_of(size_t point, const PointResult& r) {
   return fmt::format("{},{},{},{},{},{},{},{}\n", point, name_of(r.status), r.cycles, r.flops,
                      r.dram_bytes, r.scratchpad_bytes, csv_field(r.note), r.energy_pj);
 }
 
-/// What a line says, or in `wrong` why it says nothing.
-std::pair<size_t, PointResult> read_line(const std::string& line, std::string& wrong) {
-  const std::vector<std::string> f = csv_fields(line);
-  if (f.size() != 8) {
-    wrong = fmt::format("{} fields, expected 8", f.size());
-    return {};
-  }
-  const auto point = static_cast<size_t>(natural("point", f[0], wrong));
-  PointResult result = result_of({f[1], f[2], f[3], f[4], f[5], f[6], f[7]}, wrong);
-  return {point, std::move(result)};
+/// Of a result; lines of a memo begin with a word.
+bool is_result(const std::string& line) {
+  return !line.empty() && line[0] >= '0' && line[0] <= '9';
 }
 
 /// Why a file that does not begin with the header of this search is not taken.
@@ -131,38 +124,60 @@ size_t Journal::read_lines(const std::string& text, size_t begin) {
     const bool last = end == std::string::npos || end + 1 == text.size();
     const std::string line = text.substr(begin, end == std::string::npos ? end : end - begin);
     std::string wrong = end == std::string::npos ? "no end of the line" : "";
-    const auto [point, result] = read_line(line, wrong);
+    if (wrong.empty()) read_line(line, wrong);
     // Only writing can tear a line, and only the last one; what is wrong but whole was not written.
-    const bool torn = last && csv_fields(line).size() < 8;
+    const bool torn = last && is_result(line) && csv_fields(line).size() < 8;
     if (last && (end == std::string::npos || torn)) {
-      report(Severity::note, fmt::format("{}:{}: the line was not written to its end; its point is "
-                                         "simulated again",
+      report(Severity::note, fmt::format("{}:{}: the line was not written to its end; what it "
+                                         "would say is found again",
                                          path_, number));
       return begin;
     }
     if (!wrong.empty()) {
       throw Error(ExitCode::rejected, Location{path_, number, 0},
-                  fmt::format("not a line of a journal: {}; delete the line to have its point "
-                              "simulated again",
+                  fmt::format("not a line of a journal: {}; delete the line to have what it says "
+                              "found again",
                               wrong));
     }
-    found_[point] = result;
     begin = end + 1;
   }
   return text.size();
+}
+
+/// Takes what a line says, or says in `wrong` why it says nothing.
+void Journal::read_line(const std::string& line, std::string& wrong) {
+  const std::vector<std::string> f = csv_fields(line);
+  if (memo_.take(f, wrong)) return;
+  if (f.size() != 8) {
+    wrong = fmt::format("{} fields, expected 8", f.size());
+    return;
+  }
+  const auto point = static_cast<size_t>(natural("point", f[0], wrong));
+  PointResult result = result_of({f[1], f[2], f[3], f[4], f[5], f[6], f[7]}, wrong);
+  if (wrong.empty()) found_[point] = std::move(result);
 }
 
 void Journal::append(size_t point, const PointResult& result) {
   if (file_ < 0) return;
   const std::string line = line_of(point, result);
   const std::lock_guard lock(mutex_);
+  write(line);
+  if (::fsync(file_) != 0) cannot("write");
+}
+
+void Journal::append(const std::string& memo_line) {
+  if (file_ < 0) return;
+  const std::lock_guard lock(mutex_);
+  write(memo_line);
+}
+
+void Journal::write(const std::string& line) {
   for (size_t done = 0; done < line.size();) {
     const ssize_t wrote = ::write(file_, line.data() + done, line.size() - done);
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) cannot("write");
     done += static_cast<size_t>(wrote);
   }
-  if (::fsync(file_) != 0) cannot("write");
 }
 
 }  // namespace fuseflow

@@ -1,5 +1,5 @@
 // Simulated points on disk, appended one by one and flushed to the device, so that a search that is
-// killed goes on where it was.
+// killed goes on where it was; and beside them what it has worked out (memo.h).
 #pragma once
 
 #include <map>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "explore/identity.h"
+#include "explore/memo.h"
 #include "explore/point_result.h"
 
 namespace fuseflow {
@@ -22,20 +23,29 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
 
   const std::map<size_t, PointResult>& found() const { return found_; }
+  /// As the search began.
+  const Memo& memo() const { return memo_; }
+  bool is_open() const { return file_ >= 0; }
   /// Any thread may.
   void append(size_t point, const PointResult& result);
+  /// A line of a memo. Any thread may. It is flushed with the next result: what is lost is worked
+  /// out again.
+  void append(const std::string& memo_line);
 
  private:
   void lock();
   void load(const SearchIdentity& search);
   /// Reads the lines from `begin` on; gives where the last whole one ends.
   size_t read_lines(const std::string& text, size_t begin);
+  void read_line(const std::string& line, std::string& wrong);
+  void write(const std::string& line);
   [[noreturn]] void cannot(const char* what) const;
 
   int file_ = -1;
   std::string path_;
   std::mutex mutex_;
   std::map<size_t, PointResult> found_;
+  Memo memo_;
 };
 
 }  // namespace fuseflow

@@ -21,6 +21,13 @@ class Record {
   /// Any thread may.
   void append(size_t point, const PointResult& result) { journal_.append(point, result); }
 
+  /// What was worked out before, as the search began.
+  const Memo& memo() const { return journal_.memo(); }
+  /// Whether what is worked out now is kept.
+  bool keeps() const { return journal_.is_open(); }
+  /// A line of a memo (memo.h). Any thread may.
+  void keep(const std::string& memo_line) { journal_.append(memo_line); }
+
  private:
   Journal& journal_;
   std::map<size_t, PointResult> found_;  ///< as the search began

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "explore/identity.h"
@@ -100,6 +101,17 @@ SearchResult search_variants(const Program& kernels, const Machine& machine,
   return all;
 }
 
+/// The best that there is before anything was simulated: by its estimate fuse has chosen `auto`.
+void take_unsimulated(SearchResult& result, const Program& kernels) {
+  const auto automatic = std::find_if(result.wholes.begin(), result.wholes.end(),
+                                      [](const WholeSeed& seed) { return seed.name == "auto"; });
+  const bool known = automatic != result.wholes.end();
+  result.program = known ? automatic->program : kernels;
+  result.notes.push_back(fmt::format(
+      "no program was simulated as a whole by then: the best so far is {}",
+      known ? "the seed auto, what fuseflow-fuse chooses by estimate" : "the program as it is"));
+}
+
 SearchResult search_prepared(const Program& kernels, const Machine& machine,
                              const SearchOptions& options) {
   const Pace pace(options);
@@ -119,6 +131,7 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
   if (options.given) all.wholes.push_back({"input", *options.given});
   all.wholes.insert(all.wholes.end(), options.seeds.begin(), options.seeds.end());
   compare_wholes(all, machine, options.threads, [&] { return pace.out_of_time(); });
+  if (interrupted() && !all.program) take_unsimulated(all, kernels);
   return all;
 }
 

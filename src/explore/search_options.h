@@ -24,6 +24,7 @@ struct SearchProgress {
 struct WholeSeed {
   std::string name;
   Program program;  ///< regions have graphs, or schedules by which they are lowered
+  std::optional<Amounts> takes = std::nullopt;  ///< once it was simulated
 };
 
 /// Plans of the kernels of a search: as runs of them, of which points are made, and those that have

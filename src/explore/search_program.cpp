@@ -11,6 +11,7 @@
 #include "explore/seeds.h"
 #include "explore/simulation.h"
 #include "explore/unfused.h"
+#include "explore/whole_program.h"
 #include "explore/worth_trying.h"
 #include "sim/program_run.h"
 #include "support/interrupt.h"
@@ -22,27 +23,29 @@ namespace {
 
 constexpr double kCandidatesShare = 0.5;  ///< of the time budget, estimates included
 
-Seeds all_seeds(const Program& kernels, const Machine& machine, const SearchOptions& options,
-                const std::vector<Seed>& given) {
-  Seeds seeds = strategy_seeds(kernels, options.given.value_or(kernels), machine);
-  seeds.runs.insert(seeds.runs.end(), given.begin(), given.end());
-  if (options.planned) {
-    PlannedSeeds planned = options.planned->make(kernels);
-    std::move(planned.runs.begin(), planned.runs.end(), std::back_inserter(seeds.runs));
-    std::move(planned.wholes.begin(), planned.wholes.end(), std::back_inserter(seeds.wholes));
+/// Those that there are when a signal ends their planning, which may take longer than all that
+/// follows. `auto` is run at once: a program that is complete is known from then on.
+Seeds seeds_until_interrupted(const Program& kernels, const Machine& machine,
+                              const SearchOptions& options, const std::vector<Seed>& given,
+                              Record& record) {
+  const StopScope scope("the seeds were not planned");
+  Seeds seeds;
+  try {
+    seeds = strategy_seeds(kernels);
+    add_automatic(kernels, options.given.value_or(kernels), machine, seeds);
+    if (options.shards == 1 && options.merge.empty()) {
+      run_seeds(seeds.wholes, machine, options, record);
+    }
+    seeds.runs.insert(seeds.runs.end(), given.begin(), given.end());
+    if (options.planned) {
+      PlannedSeeds planned = options.planned->make(kernels);
+      std::move(planned.runs.begin(), planned.runs.end(), std::back_inserter(seeds.runs));
+      std::move(planned.wholes.begin(), planned.wholes.end(), std::back_inserter(seeds.wholes));
+    }
+  } catch (const Stopped&) {
+    return seeds;
   }
   return seeds;
-}
-
-/// None if a signal ends their planning, which may take longer than all that follows.
-Seeds seeds_until_interrupted(const Program& kernels, const Machine& machine,
-                              const SearchOptions& options, const std::vector<Seed>& given) {
-  const StopScope scope("the seeds were not planned");
-  try {
-    return all_seeds(kernels, machine, options, given);
-  } catch (const Stopped&) {
-    return {};
-  }
 }
 
 /// What of the space is not searched.
@@ -85,7 +88,7 @@ SearchResult search_program(const Program& kernels, const Machine& machine,
                             Record& record, size_t& next_id) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<size_t>(std::max(1, options.threads)));
-  Seeds seeds = seeds_until_interrupted(kernels, machine, options, given);
+  Seeds seeds = seeds_until_interrupted(kernels, machine, options, given, record);
   StreamKernels streams = stream_kernels(kernels, machine, seeds.runs);
   SearchState state{kernels,
                     machine,
@@ -94,7 +97,8 @@ SearchResult search_program(const Program& kernels, const Machine& machine,
                     std::move(streams),
                     {kernels, machine, options.objective},
                     {kernels.regions.size(), machine, options.objective},
-                    Pace(options)};
+                    Pace(options),
+                    record};
   SearchResult result;
   Candidates candidates(state, next_id);
   result.notes = notes_of(state);

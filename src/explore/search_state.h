@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "explore/pace.h"
+#include "explore/record.h"
 #include "explore/search_options.h"
 #include "explore/stream_kernels.h"
 #include "explore/trial_table.h"
@@ -20,6 +21,7 @@ struct SearchState {
   Evaluator evaluator;
   TrialTable table;
   Pace pace;
+  Record& record;  ///< of what is known from before
 };
 
 }  // namespace fuseflow

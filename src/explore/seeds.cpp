@@ -12,6 +12,7 @@
 #include "passes/pass.h"
 #include "passes/regroup.h"
 #include "support/error.h"
+#include "support/stop.h"
 
 namespace fuseflow {
 
@@ -174,28 +175,9 @@ std::optional<Seed> runs_of(const Program& kernels, const WholeSeed& seed) {
   }
 }
 
-/// Adds what fuse --strategy=auto chooses on this machine, whatever it holds.
-void add_automatic(const Program& kernels, const Program& given, const Machine& machine,
-                   Seeds& seeds) {
-  try {
-    WholeSeed whole{"auto", fused(given, machine)};
-    whole.program.strategy = given.strategy;
-    const bool is_point =
-        kernels.regions.size() < 2 && print_program(whole.program) == print_program(given);
-    if (is_point) return;
-    if (std::optional<Seed> runs = runs_of(kernels, whole)) seeds.runs.push_back(std::move(*runs));
-    // Streams would be free where the machine has no units for them.
-    if (machine.has_streams) seeds.wholes.push_back(std::move(whole));
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    seeds.notes.push_back(
-        fmt::format("there is no seed auto: fuseflow-fuse refuses the program: {}", error.what()));
-  }
-}
-
 }  // namespace
 
-Seeds strategy_seeds(const Program& kernels, const Program& given, const Machine& machine) {
+Seeds strategy_seeds(const Program& kernels) {
   std::vector<size_t> owner;  // the kernel of each statement, in program order
   const std::vector<Group> present = present_groups(kernels);
   for (size_t k = 0; k < present.size(); ++k) {
@@ -214,9 +196,28 @@ Seeds strategy_seeds(const Program& kernels, const Program& given, const Machine
         {owner[static_cast<size_t>(*least)], owner[static_cast<size_t>(*most)], {}, false});
   }
   if (present.empty()) return {};
-  Seeds seeds{{none, layer, {"full", {{0, present.size() - 1, {}, false}}}}, {}, {}};
-  add_automatic(kernels, given, machine, seeds);
-  return seeds;
+  return {{none, layer, {"full", {{0, present.size() - 1, {}, false}}}}, {}, {}};
+}
+
+void add_automatic(const Program& kernels, const Program& given, const Machine& machine,
+                   Seeds& seeds) {
+  if (seeds.runs.empty()) return;  // a program without kernels
+  try {
+    WholeSeed whole{"auto", fused(given, machine)};
+    whole.program.strategy = given.strategy;
+    const bool is_point =
+        kernels.regions.size() < 2 && print_program(whole.program) == print_program(given);
+    if (is_point) return;
+    if (std::optional<Seed> runs = runs_of(kernels, whole)) seeds.runs.push_back(std::move(*runs));
+    // Streams would be free where the machine has no units for them.
+    if (machine.has_streams) seeds.wholes.push_back(std::move(whole));
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) throw;
+    seeds.notes.push_back(
+        fmt::format("there is no seed auto: fuseflow-fuse refuses the program: {}", error.what()));
+  }
 }
 
 std::vector<Seed> given_runs(const Program& kernels, const std::vector<WholeSeed>& seeds) {

@@ -17,10 +17,13 @@ struct Seeds {
   std::vector<std::string> notes;  ///< which seed there is not, and why
 };
 
-/// `none`, `layer`, `full` and `auto` for these kernels. `auto` is what fuse makes of `given` on
-/// the machine: as a whole, and where its regions are runs of kernels as runs; not where that is a
-/// point anyway.
-Seeds strategy_seeds(const Program& kernels, const Program& given, const Machine& machine);
+/// `none`, `layer` and `full` for these kernels; nothing of a program without any.
+Seeds strategy_seeds(const Program& kernels);
+
+/// Adds `auto`, what fuse makes of `given` on the machine: as a whole, and where its regions are
+/// runs of kernels as runs; not where that is a point anyway.
+void add_automatic(const Program& kernels, const Program& given, const Machine& machine,
+                   Seeds& seeds);
 
 /// The regions of `program`, which are made of the same kernels; schedules are taken over where
 /// they only name tensors of `kernels`, graphs for cores as they are. Throws Error(rejected) for

@@ -67,6 +67,18 @@ std::vector<StoreTrial> searched(const RunAlone& run, const Machine& machine,
 
 }  // namespace
 
+Point point_with_set(Interval run, const Machine& machine, StoredSet set) {
+  Point point;
+  point.first = run.first;
+  point.last = run.last;
+  point.recipe.name = std::move(set.name);
+  point.recipe.options.recompute_always = true;
+  point.recipe.options.scratchpad_bytes = machine.scratchpad.bytes;
+  point.recipe.placements = std::move(set.placements);
+  point.order = std::move(set.order);
+  return point;
+}
+
 std::vector<Point> stored_sets(const Program& kernels, const Runs& runs, Interval run,
                                const Machine& machine, const SearchSpace& space,
                                const EstimatedCosts& learned) {
@@ -86,15 +98,9 @@ std::vector<Point> stored_sets(const Program& kernels, const Runs& runs, Interva
     if (points.size() >= space.max_placements) break;
     const std::string name = recipe_name(kernels, trial.schedule.placements);
     if (!seen.emplace(name, trial.schedule.order).second) continue;
-    Point point;
-    point.first = run.first;
-    point.last = run.last;
-    point.recipe.name = name;
-    point.recipe.options.recompute_always = true;
-    point.recipe.options.scratchpad_bytes = machine.scratchpad.bytes;
-    point.recipe.placements = std::move(trial.schedule.placements);
-    point.order = std::move(trial.schedule.order);
-    points.push_back(std::move(point));
+    points.push_back(point_with_set(
+        run, machine,
+        {name, std::move(trial.schedule.placements), std::move(trial.schedule.order)}));
   }
   return points;
 }

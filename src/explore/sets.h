@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "estimate/pass_costs.h"
+#include "explore/memo.h"
 #include "explore/points.h"
 
 namespace fuseflow {
+
+/// A point of the run that stores this set, found now or before. Its id is not set.
+Point point_with_set(Interval run, const Machine& machine, StoredSet set);
 
 /// At most `space.max_placements` points, the fewest estimated cycles first. None where nothing can
 /// be moved. `learned`: of the kernels. Ids are not set.

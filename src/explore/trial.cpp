@@ -78,6 +78,28 @@ void assert_bounds(const Trial& trial, const Amounts& simulated) {
 
 }  // namespace
 
+std::optional<EstimatedPoint> Trial::estimated() const {
+  const auto is_known = [](const Amounts& a) {
+    return std::isfinite(a.cycles) && std::isfinite(a.energy_pj) && std::isfinite(a.dram_bytes);
+  };
+  if (!copies.empty() || !is_known(expected) || !is_known(least)) return std::nullopt;
+  return EstimatedPoint{status == PointStatus::refused, graph, region, note, expected, least};
+}
+
+void Trial::take_estimate(const EstimatedPoint& known, Objective objective) {
+  region = known.region;
+  if (known.refused) {
+    status = PointStatus::refused;
+    note = known.note;
+    return;
+  }
+  graph = known.graph;
+  expected = known.expected;
+  least = known.least;
+  estimate = cost_of(objective, expected);
+  bound = cost_of(objective, least);
+}
+
 uint64_t Evaluator::Lowered::fingerprint() const {
   uint64_t all = fuseflow::fingerprint(*at().graph);
   for (size_t part = 1; part < regions; ++part) {

@@ -1,10 +1,12 @@
 // One point made into a graph, estimated and simulated. Knows nothing of what else is searched.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "estimate/estimate.h"
+#include "explore/memo.h"
 #include "explore/objective.h"
 #include "explore/point_result.h"
 #include "explore/points.h"
@@ -39,6 +41,10 @@ struct Trial {
   bool simulated() const { return status == PointStatus::simulated; }
   /// Not left out: what it takes is known, or estimated.
   bool possible() const { return open() || simulated(); }
+  /// What is kept of its estimate; nothing where it reads copies, whose costs belong to it, too.
+  std::optional<EstimatedPoint> estimated() const;
+  /// As it was estimated before.
+  void take_estimate(const EstimatedPoint& known, Objective objective);
   /// Status and note are those of the result.
   void take_status() {
     status = result.status;

@@ -9,12 +9,14 @@
 
 #include "estimate/pass_costs.h"
 #include "ir/copies.h"
+#include "ir/print.h"
 #include "lower/lower.h"
 #include "passes/pass_on_chip.h"
 #include "passes/reused_inputs.h"
 #include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
 #include "support/error.h"
+#include "support/fnv1a.h"
 #include "support/interrupt.h"
 
 namespace fuseflow {
@@ -119,6 +121,11 @@ bool has_streams(const Program& program) {
                      [](const Region& region) { return !region.graph || !region.graph->tiles; });
 }
 
+/// As journals call it: seeds of the same name may be of several searches.
+std::string key_of(const WholeSeed& seed) {
+  return fmt::format("{} {:016x}", seed.name, fnv1a(print_program(seed.program)));
+}
+
 /// Runs one seed, and takes it where it is better.
 void compare_whole(SearchResult& result, const WholeSeed& seed, const Machine& machine, int threads,
                    bool late) {
@@ -134,7 +141,8 @@ void compare_whole(SearchResult& result, const WholeSeed& seed, const Machine& m
   const bool cuts =
       late && !unfair && result.objective == Objective::cycles && result.best.cycles > 0;
   const auto most = cuts ? static_cast<int64_t>(result.best.cycles) : 0;
-  const WholeRun run = run_whole(seed.program, machine, threads, most);
+  const WholeRun run = seed.takes ? WholeRun{Finish::done, *seed.takes}
+                                  : run_whole(seed.program, machine, threads, most);
   if (run.finish == Finish::cancelled) return;
   if (run.finish == Finish::max_cycles) {
     return note_total(result, seed.name, static_cast<double>(most), true);
@@ -156,6 +164,31 @@ void compare_whole(SearchResult& result, const WholeSeed& seed, const Machine& m
 
 }  // namespace
 
+void run_seeds(std::vector<WholeSeed>& seeds, const Machine& machine, const SearchOptions& options,
+               Record& record) {
+  for (WholeSeed& seed : seeds) {
+    if (interrupted()) return;
+    if (!machine.has_streams && has_streams(seed.program)) continue;
+    const std::string key = key_of(seed);
+    const auto known = record.memo().wholes.find(key);
+    if (known != record.memo().wholes.end()) {
+      seed.takes = known->second;
+      continue;
+    }
+    if (options.progress) {
+      options.progress({fmt::format("simulating the seed {}", seed.name), 0, 1, ""});
+    }
+    try {
+      const WholeRun run = run_whole(seed.program, machine, options.threads);
+      if (run.finish != Finish::done) continue;
+      seed.takes = run.amounts;
+      record.keep(memo_line(key, run.amounts));
+    } catch (const Error& error) {  // said when it is compared
+      if (error.code() == ExitCode::internal) throw;
+    }
+  }
+}
+
 void finish_best(SearchResult& result, const Machine& machine, int threads) {
   if (!result.program) return;
   confirm(result, machine, threads);
@@ -165,7 +198,7 @@ void finish_best(SearchResult& result, const Machine& machine, int threads) {
 void compare_wholes(SearchResult& result, const Machine& machine, int threads,
                     const std::function<bool()>& late) {
   for (const WholeSeed& seed : result.wholes) {
-    if (interrupted()) return;
+    if (interrupted() && !seed.takes) continue;
     try {
       compare_whole(result, seed, machine, threads, late());
     } catch (const Error& error) {

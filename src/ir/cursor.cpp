@@ -8,6 +8,7 @@
 
 #include "ir/names.h"
 #include "support/diagnostics.h"
+#include "support/source_lines.h"
 
 namespace fuseflow::ir {
 
@@ -19,14 +20,10 @@ std::string example_text(std::string_view example) {
 
 }  // namespace
 
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& known,
-                         std::string_view sigil) {
-  // Beyond such lengths a suggestion costs more than it helps.
-  if (name.size() > 200 || known.size() > 5000) return {};
-  const std::string nearest = nearest_name(name, known);
-  if (nearest.empty()) return {};
-  return sigil.empty() ? fmt::format("; did you mean '{}'?", nearest)
-                       : fmt::format("; did you mean {}{}?", sigil, quote_if_needed(nearest));
+std::string did_you_mean_name(std::string_view name, const std::vector<std::string>& known,
+                              std::string_view sigil) {
+  const std::string meant = meant_name(name, known);
+  return meant.empty() ? "" : fmt::format("; did you mean {}{}?", sigil, quote_if_needed(meant));
 }
 
 Cursor::Cursor(const SourceText& source, std::vector<Diagnostic>& errors)
@@ -50,7 +47,7 @@ bool Cursor::accept(std::string_view text) {
 }
 
 const Token& Cursor::expect(std::string_view symbol, std::string_view example) {
-  if (!at(symbol)) unexpected(fmt::format("'{}'", symbol), example);
+  if (!at(symbol)) missing(fmt::format("'{}'", symbol), example);
   return next();
 }
 
@@ -78,7 +75,7 @@ int64_t Cursor::expect_integer_in(int64_t least, int64_t most, std::string_view 
                                   std::string_view example) {
   const bool negative = at("-") && peek(1).kind == TokenKind::number;
   const Token& token = peek(negative ? 1 : 0);
-  if (token.kind != TokenKind::number) unexpected(what, example);
+  if (token.kind != TokenKind::number) missing(what, example);
   const std::string text = (negative ? "-" : "") + token.text;
   int64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -105,7 +102,7 @@ bool Cursor::at_float() const {
 }
 
 float Cursor::expect_float(std::string_view what, std::string_view example) {
-  if (!at_float()) unexpected(what, example);
+  if (!at_float()) missing(what, example);
   const bool negative = accept("-");
   const Token& token = next();
   if (token.is("inf")) return negative ? -INFINITY : INFINITY;
@@ -149,15 +146,27 @@ void Cursor::unexpected(std::string_view expected, std::string_view example) {
                            example_text(example)));
 }
 
+void Cursor::missing(std::string_view expected, std::string_view example) {
+  if (position_ == 0 || !peek().first_on_line || peek().kind == TokenKind::invalid) {
+    unexpected(expected, example);
+  }
+  const Token& last = tokens_[position_ - 1];
+  Location where = location(last);
+  where.column += static_cast<int>(last.end - last.begin);
+  where.length = 1;
+  error(where, fmt::format("the line ends, expected {}{}", expected, example_text(example)));
+  throw Failure{};
+}
+
 void Cursor::unknown(const Token& token, std::string_view what,
-                     const std::vector<std::string>& known) {
+                     const std::vector<std::string>& known, std::span<const Foreign> foreign) {
   fail(token, fmt::format("unknown {} {}{}; expected one of {}", what, describe(token),
-                          did_you_mean(token.text, known), fmt::join(known, ", ")));
+                          did_you_mean(token.text, known, foreign), fmt::join(known, ", ")));
 }
 
 void Cursor::expect_block_end(size_t errors_before, std::string_view example) {
-  if (troubles_ != errors_before && !at("}")) return;
-  expect("}", example);
+  if (accept("}") || troubles_ != errors_before) return;
+  unexpected("'}'", example);
 }
 
 void Cursor::recover(const std::function<bool(const Token&)>& is_start) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "ir/lexer.h"
 #include "support/error.h"
 #include "support/io.h"
+#include "support/suggest.h"
 
 namespace fuseflow::ir {
 
@@ -50,9 +52,13 @@ class Cursor {
   [[noreturn]] void fail(const Token& token, std::string message);
   /// "unexpected X, expected `expected`, e.g. `example`"
   [[noreturn]] void unexpected(std::string_view expected, std::string_view example);
+  /// The same of what does not stand after the token taken last, where a line ends there: its end
+  /// is the place, not the next line.
+  [[noreturn]] void missing(std::string_view expected, std::string_view example);
   /// "unknown WHAT 'NAME', did you mean ...; expected one of ..."
   [[noreturn]] void unknown(const Token& token, std::string_view what,
-                            const std::vector<std::string>& known);
+                            const std::vector<std::string>& known,
+                            std::span<const Foreign> foreign = {});
   /// `}` of a block that began when there were `errors_before` errors. One that lacks is not
   /// reported when there was an error inside: what was given up may have held it.
   void expect_block_end(size_t errors_before, std::string_view example);
@@ -100,9 +106,9 @@ class Cursor {
   std::set<TokenKind> all_lost_;
 };
 
-/// "; did you mean 'y'?", or `%y` with a sigil; empty where no name is near.
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& known,
-                         std::string_view sigil = {});
+/// "; did you mean %y?", of names with this sigil; empty where no name is near.
+std::string did_you_mean_name(std::string_view name, const std::vector<std::string>& known,
+                              std::string_view sigil);
 
 template <typename Parse>
 auto Cursor::parse_part(const Token& first, Parse&& parse) {
@@ -114,7 +120,11 @@ auto Cursor::parse_part(const Token& first, Parse&& parse) {
   } catch (const Error& wrong) {
     Location where = location(first);
     const int column = wrong.diagnostics().empty() ? 0 : wrong.diagnostics()[0].where.column;
-    if (column > 0) where.column += column - 1;
+    if (column > 0) {
+      const int length = wrong.diagnostics()[0].where.length;
+      where.column += column - 1;
+      if (length > 1) where.length = length;
+    }
     if (column <= 0) where.length = static_cast<int>(last_end() - first.begin);
     error(where, wrong.what());
     throw Failure{};

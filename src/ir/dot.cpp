@@ -215,9 +215,11 @@ class DotPrinter {
     std::vector<std::vector<const NodeGroup*>> phases(static_cast<size_t>(graph.phases()));
     for (size_t g = 0; g < groups.size(); ++g) {
       for (const size_t node : groups[g].nodes) group_of[node] = groups[g].nodes[0];
+      if (!is_drawn(groups[g].nodes[0])) continue;
       phases[static_cast<size_t>(graph.nodes[groups[g].nodes[0]].phase)].push_back(&groups[g]);
     }
     for (size_t phase = 0; phase < phases.size(); ++phase) {
+      if (phases[phase].empty()) continue;
       const std::string cluster = fmt::format("cluster_r{}_p{}", r, phase);
       if (phases.size() > 1) {
         const bool rows = graph.starts_by_rows(static_cast<int>(phase));
@@ -231,6 +233,8 @@ class DotPrinter {
       if (phases.size() > 1) close();
     }
   }
+
+  bool is_drawn(size_t node) const { return !o_.nodes || o_.nodes->contains(node); }
 
   void print_group(size_t r, const Graph& graph, const NodeGroup& group,
                    const std::vector<size_t>& group_of) {
@@ -286,7 +290,7 @@ class DotPrinter {
       const Stream& stream = graph.streams[input.stream];
       const size_t from = group_of[static_cast<size_t>(stream.producer)];
       mine.emplace(from, stream.kind);
-      if (seen.contains({from, stream.kind})) continue;
+      if (seen.contains({from, stream.kind}) || !is_drawn(from)) continue;
       std::string attributes = fmt::format("style={}", line_style(stream.kind));
       if (o_.labels) attributes += fmt::format(", label=\"{}\"", dot_label(stream.name));
       edges_.push_back(fmt::format("n{}_{} -> n{}_{} [{}];", r, from, r, number, attributes));

@@ -124,7 +124,8 @@ bool names_model(const Tensor& tensor, const std::string& given) {
 
 }  // namespace
 
-Program read_program(const std::string& path, const std::string& directory) {
+Program read_program(const std::string& path, const std::string& directory,
+                     const Bindings& bindings) {
   check_directory(directory);
   Program program = parse_program(read_source(path));
   const std::string folder = directory.empty() ? folder_of(path) : directory;
@@ -144,6 +145,10 @@ Program read_program(const std::string& path, const std::string& directory) {
     return found;
   });
   if (!misplaced.empty()) throw Error(ExitCode::io, std::move(misplaced));
+  for (const auto& [name, source] : bindings.sources) {
+    if (!source.path.empty()) note_data_file(source.path, source.kind == Source::Kind::onnx);
+  }
+  bind(program, bindings);
   return program;
 }
 

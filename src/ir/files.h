@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "ir/bind.h"
 #include "ir/program.h"
 
 namespace fuseflow {
@@ -14,8 +15,9 @@ namespace fuseflow {
 /// paths start at `directory`, or, where that is empty, at the file's folder; at the current
 /// folder on standard input and for what is no regular file (a pipe). Throws Error(rejected) for
 /// the text, Error(io) for a file that cannot be read, and for data that would only be found from
-/// the current folder.
-Program read_program(const std::string& path, const std::string& directory = "");
+/// the current folder. Then binds what `bindings` says, and extents that the data tell (ir/bind.h).
+Program read_program(const std::string& path, const std::string& directory = "",
+                     const Bindings& bindings = {});
 
 /// Writes the program to the file `path`, its relative data paths as seen from that file's
 /// folder; to standard output when "-" (or no regular file): as seen from the current folder.

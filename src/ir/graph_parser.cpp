@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "ir/foreign.h"
 #include "nodes/rule.h"
 #include "nodes/verify.h"
 #include "support/ceil_div.h"
@@ -359,7 +360,7 @@ class GraphParser {
         for (const GraphIndex& index : g_.indices) known_names.push_back(index.name);
         c_.fail(token, fmt::format("unknown graph index {}{}, expected one declared in this graph: "
                                    "`index {}: 34`",
-                                   name, did_you_mean(name, known_names), name));
+                                   name, did_you_mean_name(name, known_names, ""), name));
       }
       stream.indices.push_back(found->second);
       if (!c_.accept(",")) break;
@@ -399,14 +400,15 @@ class GraphParser {
   void parse_op(Node& node) {
     const Token token = c_.peek();
     const auto op = find_op(c_.expect_name("an operator", "map mul ($a, $b)"));
-    if (!op) c_.unknown(token, "operator", op_names());
+    if (!op) c_.unknown(token, "operator", op_names(), foreign_operators());
     node.op = *op;
   }
 
   void parse_reduction(Node& node) {
     const Token token = c_.peek();
     const auto reduction = find_reduction(c_.expect_name("a reduction", "reduce sum ($i, $v)"));
-    if (!reduction) c_.unknown(token, "reduction", {"sum", "max", "min", "mean", "prod"});
+    if (!reduction)
+      c_.unknown(token, "reduction", {"sum", "max", "min", "mean", "prod"}, foreign_operators());
     node.reduction = *reduction;
   }
 
@@ -475,7 +477,7 @@ class GraphParser {
       std::vector<std::string> known;
       for (const Stream& stream : g_.streams) known.push_back(stream.name);
       c_.fail(token, fmt::format("unknown stream ${}{}, expected one given by a node above", name,
-                                 did_you_mean(name, known)));
+                                 did_you_mean_name(name, known, "$")));
     }
     input.stream = found->second;
     return input;

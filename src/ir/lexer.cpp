@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "ir/foreign.h"
 #include "support/diagnostics.h"
+#include "support/source_lines.h"
 #include "support/text.h"
 
 namespace fuseflow::ir {
@@ -28,50 +29,6 @@ int hex_digit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
-}
-
-/// What other languages write, and how it is written here.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kForeignPairs = {
-    {{"//", "expected '#' before a comment"},
-     {"/*", "expected '#' before a comment, on each of its lines"},
-     {"**", "expected `pow(a, b)` for a power"},
-     {"&&", "expected `and(a, b)`"},
-     {"||", "expected `or(a, b)`"}}};
-
-std::string_view advice_on(char c) {
-  if (c == '^') return "expected `pow(a, b)` for a power";
-  if (c == '&') return "expected `and(a, b)`";
-  if (c == '|') return "expected `or(a, b)`";
-  if (c == '!' || c == '~') return "expected `not(a)`";
-  return "";
-}
-
-/// What is meant by a character that looks like one of the language, as editors and papers have it.
-std::string_view ascii_for(std::string_view character) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kLookalikes = {
-      {{"\u2212", "'-'"},
-       {"\u2013", "'-'"},
-       {"\u2014", "'-'"},
-       {"\u00d7", "'*'"},
-       {"\u00b7", "'*'"},
-       {"\u22c5", "'*'"},
-       {"\u2217", "'*'"},
-       {"\u00f7", "'/'"},
-       {"\u2264", "'<='"},
-       {"\u2265", "'>='"},
-       {"\u2260", "'!='"},
-       {"\u201c", "'\"'"},
-       {"\u201d", "'\"'"},
-       {"\u00a0", "a blank"},
-       {"\u2211", "`sum(j) ...`"},
-       {"\u221e", "`inf`"},
-       {"\u221a", "`sqrt(a)`"},
-       {"\u00b2", "`pow(a, 2)`"},
-       {"\u00b3", "`pow(a, 3)`"}}};
-  for (const auto& [lookalike, instead] : kLookalikes) {
-    if (character == lookalike) return instead;
-  }
-  return "";
 }
 
 class Lexer {
@@ -145,8 +102,9 @@ class Lexer {
     if (is_start(c)) {
       token.kind = TokenKind::identifier;
       token.text = read_word();
-      return true;
+      return !at_letter_beyond_ascii() || unquoted_name("", token.begin);
     }
+    if (at_letter_beyond_ascii()) return unquoted_name("", token.begin);
     if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return read_number(token);
     return read_symbol(token);
   }
@@ -169,36 +127,42 @@ class Lexer {
     if (is_start(peek(1))) {
       ++at_;
       token.text = read_word();
-      return true;
+      return !at_letter_beyond_ascii() || unquoted_name({&sigil, 1}, token.begin + 1);
     }
-    if (sigil == '@') return read_symbol(token);
     ++at_;
-    if (is_word(peek()) || utf8_length(text_, at_) > 1) return unquoted_name(sigil);
+    const bool name = is_word(peek()) || at_letter_beyond_ascii();
+    if (name && (sigil != '@' || !is_digit(peek()))) {
+      return unquoted_name({&sigil, 1}, token.begin + 1);
+    }
     --at_;
-    error(fmt::format("'{0}' without a name, expected a name such as {0}x or {0}\"layers.0/W\"",
-                      sigil));
+    if (sigil == '@') return read_symbol(token);
+    error(fmt::format("'{0}' without a name, expected a name such as {0}x or {0}\"layers.0/W\"{1}",
+                      sigil, sigil == '%' ? "; a remainder is `mod(a, b)`" : ""));
     ++at_;
     if (static_cast<unsigned char>(peek()) > 0x7e) skip_line();  // bytes that are no text
     return false;
   }
 
-  /// A name that lacks its quotes.
-  bool unquoted_name(char sigil) {
-    const size_t begin = at_;
-    skip_name();
+  /// A name from `begin` on that lacks its quotes; `sigil` is what stands before it, if anything.
+  bool unquoted_name(std::string_view sigil, size_t begin) {
+    at_ = begin;
+    while (is_word(peek()) || at_letter_beyond_ascii()) at_ += utf8_length(text_, at_);
     const std::string name(text_.substr(begin, at_ - begin));
     at_ = begin;
+    const std::string tensor = sigil.empty() ? fmt::format(" (of a tensor: %\"{}\")", name) : "";
     error(fmt::format("a name that begins with a digit, or has letters beyond ASCII, is quoted, "
-                      "expected {}\"{}\"",
-                      sigil, name),
+                      "expected {}\"{}\"{}",
+                      sigil, name, tensor),
           static_cast<int>(name.size()));
     skip_line();
     return false;
   }
 
-  /// Letters, digits and what is beyond ASCII.
-  void skip_name() {
-    while (is_word(peek()) || utf8_length(text_, at_) > 1) at_ += utf8_length(text_, at_);
+  /// At a character beyond ASCII that stands for none of the language's signs.
+  bool at_letter_beyond_ascii() const {
+    const size_t length = at_ < text_.size() ? utf8_length(text_, at_) : 0;
+    return length > 1 && !is_control(text_, at_, length) &&
+           ascii_for(text_.substr(at_, length)).empty();
   }
 
   /// At the opening quote. A string ends on its line.
@@ -260,13 +224,8 @@ class Lexer {
     constexpr std::string_view kPairs[] = {"==", "!=", "<=", ">="};
     constexpr std::string_view kSingles = "()[]{}<>,;:=+-*/?@";
     token.kind = TokenKind::symbol;
-    for (const auto& [pair, advice] : kForeignPairs) {
-      if (text_.substr(at_, 2) != pair) continue;
-      error(fmt::format("unexpected '{}', {}", pair, advice), 2);
-      at_ += 2;
-      if (pair[0] == '/') skip_line();  // a comment
-      return false;
-    }
+    const Foreign foreign = foreign_sign(text_.substr(at_, 2));
+    if (foreign.there.size() == 2) return unexpected_sign(foreign);
     for (const std::string_view pair : kPairs) {
       if (text_.substr(at_, 2) == pair) {
         token.text = pair;
@@ -280,7 +239,16 @@ class Lexer {
       ++at_;
       return true;
     }
-    return unexpected_character();
+    return foreign.there.empty() ? unexpected_character() : unexpected_sign(foreign);
+  }
+
+  bool unexpected_sign(const Foreign& sign) {
+    error(fmt::format("unexpected '{}', {}", sign.there, sign.here),
+          static_cast<int>(sign.there.size()));
+    at_ += sign.there.size();
+    const bool closed_later = sign.there[0] == '/' || sign.there == "'";  // a comment, a string
+    if (closed_later) skip_line();
+    return false;
   }
 
   bool unexpected_character() {
@@ -288,14 +256,11 @@ class Lexer {
     const size_t length = utf8_length(text_, at_);
     if (length > 1) return beyond_ascii(std::string(text_.substr(at_, length)));
     const bool shown = byte > 0x20 && byte < 0x7f;
-    const std::string_view advice = advice_on(peek());
     if (!shown) {
       error(
           fmt::format("unexpected byte 0x{:02x}, expected text; this is not an IR file, or a "
                       "name lacks its quotes",
                       byte));
-    } else if (!advice.empty()) {
-      error(fmt::format("unexpected character '{}', {}", peek(), advice));
     } else {
       error(
           fmt::format("unexpected character '{0}'; a name with other characters than letters, "
@@ -307,7 +272,7 @@ class Lexer {
     return false;
   }
 
-  /// A sign that looks like one of the language's, or a letter of a name.
+  /// A sign that looks like one of the language's, or one that no name begins with.
   bool beyond_ascii(const std::string& character) {
     const std::string_view instead = ascii_for(character);
     const auto length = static_cast<int>(character.size());
@@ -365,29 +330,6 @@ std::string describe(const Token& token) {
       break;
   }
   return fmt::format("'{}'", shown);
-}
-
-namespace {
-
-/// Offset of line `line` (from 1); the text's size if there is none.
-size_t line_begin(std::string_view text, int line) {
-  size_t begin = 0;
-  for (int current = 1; current < line && begin < text.size(); ++current) {
-    begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
-  }
-  return begin;
-}
-
-}  // namespace
-
-Diagnostic error_at(const SourceText& source, const Location& where, std::string message) {
-  constexpr size_t kAfterCaret = 1000;  // bytes after the caret: more than is shown
-  std::string_view line = std::string_view(source.text).substr(line_begin(source.text, where.line));
-  line = line.substr(0, line.find('\n'));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  const auto caret = static_cast<size_t>(std::max(0, where.column - 1));
-  return {Severity::error, where, std::move(message),
-          std::string(line.substr(0, caret + kAfterCaret))};
 }
 
 }  // namespace fuseflow::ir

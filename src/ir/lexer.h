@@ -48,7 +48,4 @@ std::vector<Token> tokenize(const SourceText& source, std::vector<Diagnostic>& e
 /// How a message calls a token: "'relu'", "tensor %x", "end of the file".
 std::string describe(const Token& token);
 
-/// An error at a place of `source`, with its line (of a very long line only a part).
-Diagnostic error_at(const SourceText& source, const Location& where, std::string message);
-
 }  // namespace fuseflow::ir

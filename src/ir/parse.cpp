@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ir/cursor.h"
+#include "ir/foreign.h"
 #include "ir/graph_parser.h"
 #include "ir/names.h"
 #include "ir/print.h"
@@ -14,6 +15,8 @@
 #include "ir/verify.h"
 #include "support/diagnostics.h"
 #include "support/input_kind.h"
+#include "support/source_lines.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -77,6 +80,7 @@ class ProgramParser {
 
   void parse_version() {
     if (!c_.at("fuseflow")) {
+      if (c_.peek().kind == TokenKind::invalid) throw Failure{};  // reported
       c_.error(c_.location(),
                fmt::format("unexpected {}, expected the version line, e.g. `fuseflow {}`",
                            describe(c_.peek()), kTextVersion));
@@ -102,8 +106,11 @@ class ProgramParser {
     for (const Role role : {Role::input, Role::constant, Role::temporary, Role::result}) {
       if (token.is(role_name(role))) return parse_tensor(role);
     }
-    if (token.kind == TokenKind::identifier) c_.unknown(token, "keyword", kTopWords);
+    if (token.kind == TokenKind::identifier) {
+      c_.unknown(token, "keyword", kTopWords, foreign_declarations());
+    }
     if (recovered_) throw Failure{};  // what is left of a block that was given up
+    if (token.is(";")) c_.unexpected("no sign at the end of a line: a declaration ends there", "");
     c_.unexpected("a declaration or a region", kTensorExample);
   }
 
@@ -134,7 +141,7 @@ class ProgramParser {
     tensor.role = role;
     const Token token = c_.peek();
     tensor.where = c_.location();
-    tensor.name = c_.expect_sigil(TokenKind::tensor, "a tensor's name", kTensorExample);
+    tensor.name = expect_declared(TokenKind::tensor, '%', "a tensor's name", kTensorExample);
     c_.expect(":", kTensorExample);
     const Token type = c_.peek();
     c_.expect_name("an element type", "f32[34, 16]");
@@ -148,6 +155,29 @@ class ProgramParser {
       c_.fail(token, fmt::format("%{} is declared twice, expected another name", tensor.name));
     }
     p_.tensors.push_back(std::move(tensor));
+  }
+
+  /// The name that a declaration gives.
+  std::string expect_declared(TokenKind kind, char sigil, std::string_view what,
+                              std::string_view example) {
+    const Token token = c_.peek();
+    const bool bare = token.kind == TokenKind::identifier || token.kind == TokenKind::string;
+    if (bare && !token.first_on_line) {
+      c_.unexpected(fmt::format("{}, which begins with '{}': `{}{}`", what, sigil, sigil,
+                                quote_if_needed(token.text)),
+                    "");
+    }
+    std::string name = c_.expect_sigil(kind, what, example);
+    const Token& sign = c_.peek();  // a part of the name?
+    const bool glued = sign.kind == TokenKind::symbol && sign.begin == token.end &&
+                       (sign.is("-") || sign.is("/") || sign.is("+") || sign.is("*"));
+    if (glued) {
+      c_.unexpected(fmt::format("a name with other characters than letters, digits, '_' and '.' "
+                                "in quotes, `{}\"{}{}..\"`",
+                                sigil, name, sign.text),
+                    "");
+    }
+    return name;
   }
 
   void parse_shape(Tensor& tensor) {
@@ -166,7 +196,7 @@ class ProgramParser {
       tensor.shape.push_back(std::move(extent));
       if (!c_.accept(",")) break;
     }
-    c_.expect("]", "f32[34, 16]");
+    if (!c_.accept("]")) c_.missing("',' or ']' after an extent", "f32[34, 16]");
   }
 
   Extent parse_symbol() {
@@ -181,16 +211,16 @@ class ProgramParser {
     c_.fail(token,
             fmt::format("unknown dimension {0}{1}; expected a declaration above: `dim {2} = 34`, "
                         "or `dim {2} = ?` if it is bound later",
-                        name.substr(0, 60), did_you_mean(name, known),
+                        name.substr(0, 60), did_you_mean_name(name, known, ""),
                         quote_if_needed(name.substr(0, 60))));
   }
 
   /// dense,compressed@1,0[16x16]: cut out here, understood by parse_format.
   void parse_levels(Tensor& tensor) {
     const Token first = c_.peek();
-    if (first.kind != TokenKind::identifier) {
-      c_.unexpected(tensor.shape.empty() ? "a format: scalar" : "a format, one level a dimension",
-                    tensor.shape.empty() ? "temp %s: f32[] scalar" : "dense,compressed");
+    if (first.kind != TokenKind::identifier || at_declaration()) {
+      c_.missing(tensor.shape.empty() ? "a format: scalar" : "a format, one level a dimension",
+                 tensor.shape.empty() ? "temp %s: f32[] scalar" : "dense,compressed");
     }
     do {
       c_.expect_name("a level: dense, compressed, singleton or bitvector", "dense,compressed");
@@ -284,6 +314,11 @@ class ProgramParser {
   /// name ( ... ) with balanced brackets: cut out here, understood by parse_source.
   void parse_source_text(Tensor& tensor) {
     const Token first = c_.peek();
+    if (first.kind == TokenKind::string && !c_.peek(1).is("(")) {
+      c_.unexpected(
+          fmt::format("a source: the data of a file are `file({})`", quoted_string(first.text)),
+          "");
+    }
     c_.expect_name("a source", "file(\"x.npy\")");
     c_.expect("(", "file(\"x.npy\")");
     for (int depth = 1; depth > 0;) {
@@ -303,7 +338,7 @@ class ProgramParser {
     c_.next();
     Region region;
     region.where = c_.location();
-    region.name = c_.expect_sigil(TokenKind::region, "a region's name", "region @t0 { ... }");
+    region.name = expect_declared(TokenKind::region, '@', "a region's name", "region @t0 { ... }");
     c_.expect("{", "region @t0 { ... }");
     const size_t errors = c_.errors();
     while (!c_.at("}") && !c_.at_end() && !begins_item(c_.peek())) {
@@ -373,13 +408,21 @@ class ProgramParser {
       region.graph = parse_graph(c_, p_, names_, graph_tensors_);
     } else if (token.kind == TokenKind::identifier &&
                (c_.peek(1).is("[") || c_.peek(1).is("=") || names_.contains(token.text))) {
-      c_.unexpected(fmt::format("a statement: a tensor's name begins with '%', `%{}`", token.text),
+      const std::string meant = meant_name(token.text, known_tensors());
+      c_.unexpected(fmt::format("a statement: a tensor's name begins with '%', `%{}`",
+                                meant.empty() ? token.text : meant),
                     "");
     } else if (token.kind == TokenKind::identifier) {
       c_.unknown(token, "keyword in a region", kRegionWords);
     } else {
       c_.unexpected("a statement, a schedule line, a graph or '}'", "%y[i] = relu(%x[i])");
     }
+  }
+
+  std::vector<std::string> known_tensors() const {
+    std::vector<std::string> known;
+    for (const auto& [name, id] : names_) known.push_back(name);
+    return known;
   }
 
   void parse_plan(Region& region) {
@@ -435,11 +478,14 @@ Program parse_program(const SourceText& source) {
     } catch (const Error& wrong) {
       errors = wrong.diagnostics();
       for (Diagnostic& d : errors) {
-        if (d.where.line > 0) d = ir::error_at(source, d.where, std::move(d.message));
+        if (d.where.line > 0) d = error_at(source, d.where, std::move(d.message));
       }
     }
   }
-  if (errors.empty()) return program;
+  if (errors.empty()) {
+    keep_text(source);
+    return program;
+  }
   finish_errors(errors, source);
   throw Error(ExitCode::rejected, std::move(errors));
 }

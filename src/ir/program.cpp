@@ -30,8 +30,8 @@ std::vector<int64_t> known_shape(const Tensor& tensor) {
       throw Error(
           ExitCode::rejected, tensor.where,
           fmt::format("%{} has the symbolic extent {}, expected it to be bound: `dim {} = 34`, "
-                      "or bind an input that has it",
-                      tensor.name, extent.symbol, extent.symbol));
+                      "`--dim {}=34`, or data of an input that has it: `--bind NAME=FILE`",
+                      tensor.name, extent.symbol, extent.symbol, extent.symbol));
     }
     shape.push_back(extent.value);
   }

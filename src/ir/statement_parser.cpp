@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/foreign.h"
 #include "ir/names.h"
 #include "ir/statement_rules.h"
 
@@ -26,13 +27,10 @@ class StatementParser {
     s_.where = c_.location(first);
     s_.result = tensor_of(c_.next());
     if (c_.at("[")) parse_result_indices();
-    if (c_.at("+") && c_.peek(1).is("=")) {
-      c_.unexpected("'=': a statement defines all of its tensor, sums are written",
-                    kStatementExample);
-    }
-    c_.expect("=", kStatementExample);
-    right_side_ = c_.last_end();
-    parse_comparison();
+    check_brackets(first);
+    check_left_rank();
+    expect_definition();
+    parse_right_side();
     s_.where.length = static_cast<int>(
         std::min<size_t>(s_.where.line == c_.peek().line ? 1 : c_.last_end() - first.begin, 1000));
     if (c_.accept("from")) parse_model_node();
@@ -40,7 +38,7 @@ class StatementParser {
     const StatementError report = [&](int node, std::string message) {
       c_.error(node < 0 ? c_.location(first) : places_[node], std::move(message));
     };
-    if (check_reachable_indices()) {
+    if (!wrong_rank_) {
       infer_extents(program_, s_, report);
       check_statement(program_, s_, report);
     }
@@ -48,6 +46,13 @@ class StatementParser {
   }
 
  private:
+  struct UnknownIndex {
+    Location place;
+    std::string name;
+    std::string near;      ///< advice: a name that is near
+    bool reduced = false;  ///< it stands within a reduction
+  };
+
   struct Nesting {
     explicit Nesting(StatementParser& parser) : parser_(parser) {
       if (++parser_.nesting_ > kMaxNesting) {
@@ -60,6 +65,63 @@ class StatementParser {
     ~Nesting() { --parser_.nesting_; }
     StatementParser& parser_;
   };
+
+  void expect_definition() {
+    if (c_.at("+") && c_.peek(1).is("=")) {
+      c_.unexpected("'=': a statement defines all of its tensor, sums are written",
+                    kStatementExample);
+    }
+    if (c_.at("==")) c_.unexpected("'='", kStatementExample);
+    c_.expect("=", kStatementExample);
+  }
+
+  /// Also reports the indices that nothing declares, which are known when it has been read.
+  void parse_right_side() {
+    right_side_ = c_.last_end();
+    try {
+      parse_comparison();
+      check_end();
+    } catch (const Failure&) {
+      report_unknown_indices("");
+      throw;
+    }
+    report_unknown_indices(sum_over());
+  }
+
+  /// What may follow an expression: the end of its line, the next statement or schedule line, `}`.
+  void check_end() {
+    const Token& token = c_.peek();
+    if (token.first_on_line || token.is("}") || begins_statement()) return;
+    if (token.kind == TokenKind::end || token.kind == TokenKind::invalid) return;
+    const bool word = token.kind == TokenKind::identifier;
+    const bool operation = word && (find_op(token.text) || c_.peek(1).is("("));
+    if (word && !operation) return;  // `from`, a line of the schedule
+    const bool divided = token.kind == TokenKind::tensor || token.kind == TokenKind::number ||
+                         token.is("(") || (operation && c_.peek(1).is("("));
+    const std::string_view meant = meant_after_expression(token.text);
+    if (divided) {
+      c_.unexpected("an operator before it, or the end of the line", "2 * %x[i]");
+    } else if (operation) {
+      c_.unexpected("an operator or the end of the line", fmt::format("{}(a, b)", token.text));
+    } else if (token.kind == TokenKind::symbol && !meant.empty()) {
+      c_.unexpected(fmt::format("an operator or the end of the line; {}", meant), "");
+    }
+    c_.unexpected("an operator or the end of the line", kStatementExample);
+  }
+
+  /// `%t =` or `%t[..] =`, on the same line as what is before it.
+  bool begins_statement() const {
+    if (c_.peek().kind != TokenKind::tensor) return false;
+    size_t at = 1;
+    if (c_.peek(at).is("[")) {
+      while (!c_.peek(at).is("]") && !c_.peek(at).first_on_line &&
+             c_.peek(at).kind != TokenKind::end) {
+        ++at;
+      }
+      ++at;
+    }
+    return c_.peek(at).is("=");
+  }
 
   /// Of a name that nothing declares it gives -1, once it is reported: parsing goes on, so that the
   /// next one is reported, too.
@@ -113,7 +175,19 @@ class StatementParser {
       s_.result_indices.push_back(declare_index());
       if (!c_.accept(",")) break;
     }
-    c_.expect("]", kStatementExample);
+    if (!c_.accept("]")) c_.missing("',' or ']' after an index", kStatementExample);
+  }
+
+  /// After a tensor and its subscripts, if it has any: other ways to write these.
+  void check_brackets(const Token& tensor) {
+    if (c_.peek().first_on_line) return;
+    const std::string name = quote_if_needed(tensor.text);
+    if (c_.at("[")) {
+      c_.unexpected("one pair of brackets for all subscripts", fmt::format("%{}[i, j]", name));
+    }
+    if (c_.at("(")) {
+      c_.unexpected("the subscripts of a tensor in brackets", fmt::format("%{}[i, j]", name));
+    }
   }
 
   /// `i` or `i:5`.
@@ -145,19 +219,49 @@ class StatementParser {
       if (s_.indices[i].name == name) return static_cast<IndexId>(i);
       known.push_back(s_.indices[i].name);
     }
-    if (unknown_.insert(name).second) {
-      c_.error(c_.location(token),
-               fmt::format("unknown index {}{}, expected an index of the left side or of a "
-                           "reduction around{}",
-                           name, did_you_mean(name, known), sum_over(name)));
+    if (unknown_.insert(name).second && !wrong_rank_) {
+      unknown_indices_.push_back(
+          {c_.location(token), name, did_you_mean_name(name, known, ""), reductions_ > 0});
     }
     return -1;
   }
 
-  /// How to sum over an index that nothing declares; nothing within a reduction, which may have
-  /// another one.
-  std::string sum_over(const std::string& index) const {
-    if (reductions_ > 0) return "";
+  void report_unknown_indices(const std::string& advice) {
+    for (const UnknownIndex& unknown : unknown_indices_) {
+      const std::string where = bound_later(unknown.name);
+      const bool sums = may_be_summed(unknown);
+      c_.error(unknown.place,
+               fmt::format("unknown index {}, expected an index of the left side or of a "
+                           "reduction around{}{}{}",
+                           unknown.name, unknown.near, where, sums ? advice : ""));
+    }
+    unknown_indices_.clear();
+  }
+
+  /// Whether what lacks may be a sum over the index, and no other name was meant.
+  bool may_be_summed(const UnknownIndex& unknown) const {
+    return !unknown.reduced && unknown.near.empty() && bound_later(unknown.name).empty();
+  }
+
+  /// Where a reduction binds the index elsewhere in the statement: its body does not reach.
+  std::string bound_later(const std::string& index) const {
+    for (const Index& bound : s_.indices) {
+      if (bound.name != index) continue;
+      return fmt::format(
+          "; the reduction over {} binds it only in the product that follows it, "
+          "expected it before all that use {}",
+          index, index);
+    }
+    return "";
+  }
+
+  /// How to sum over the indices that nothing declares: all of them that are in no reduction, which
+  /// may have another one.
+  std::string sum_over() const {
+    std::vector<std::string> indices;
+    for (const UnknownIndex& unknown : unknown_indices_) {
+      if (may_be_summed(unknown)) indices.push_back(quote_if_needed(unknown.name));
+    }
     constexpr size_t kMostShown = 60;
     const std::string& text = c_.source().text;
     std::string body =
@@ -166,8 +270,8 @@ class StatementParser {
     body.erase(body.find_last_not_of(" \t") + 1);
     if (body.empty() || body.size() > kMostShown) body = "...";
     const bool sum = body.find_first_of("+-") != std::string::npos;  // of products a reduction is
-    return fmt::format("; to sum over it: `= sum({}) {}`", quote_if_needed(index),
-                       sum ? "(" + body + ")" : body);
+    return fmt::format("; to sum over {}: `= sum({}) {}`", indices.size() > 1 ? "them" : "it",
+                       fmt::join(indices, ", "), sum ? "(" + body + ")" : body);
   }
 
   int32_t parse_comparison() {
@@ -214,12 +318,25 @@ class StatementParser {
     if (c_.accept("-")) return apply(Op::neg, {parse_unary()}, token);
     if (c_.accept("(")) {
       const int32_t node = parse_comparison();
-      c_.expect(")", "(%a[i] + %b[i]) * %c[i]");
+      if (!c_.accept(")")) expect_closed("')'", c_.location(token));
       return node;
     }
     if (token.kind == TokenKind::tensor) return parse_access();
     if (token.kind == TokenKind::identifier) return parse_named();
-    c_.unexpected("an expression", kStatementExample);
+    c_.missing("an expression", kStatementExample);
+  }
+
+  /// Fails at what stands where an operator or one of `closing` would, which closes what `opening`
+  /// has opened.
+  [[noreturn]] void expect_closed(std::string_view closing, const Location& opening) {
+    const std::string_view meant =
+        c_.peek().kind == TokenKind::symbol ? meant_after_expression(c_.peek().text) : "";
+    const std::string advice = meant.empty() ? "" : fmt::format("; {}", meant);
+    const std::string place =
+        opening.line == c_.location(c_.peek()).line ? "" : fmt::format("line {}, ", opening.line);
+    c_.missing(fmt::format("an operator, or {} for the '(' of {}column {}{}", closing, place,
+                           opening.column, advice),
+               "");
   }
 
   int32_t parse_access() {
@@ -232,9 +349,9 @@ class StatementParser {
         e.subscripts.push_back(parse_subscript());
         if (!c_.accept(",")) break;
       }
-      if (!c_.at("]")) c_.unexpected("',' or ']' after a subscript", "%x[i, 2*j + 1]");
-      c_.next();
+      if (!c_.accept("]")) c_.missing("',' or ']' after a subscript", "%x[i, 2*j + 1]");
     }
+    check_brackets(token);
     return add(std::move(e), token);
   }
 
@@ -296,6 +413,7 @@ class StatementParser {
                                    "with '%': `%{0}`",
                                    token.text));
       }
+      check_reduction_in_name(token);
       c_.fail(token, fmt::format("unexpected {}, expected an operand: a number, %tensor[...], or a "
                                  "call such as `relu(...)`; an index as a number is "
                                  "`coordinate({})`",
@@ -306,7 +424,20 @@ class StatementParser {
     if (op) return parse_call(*op);
     std::vector<std::string> known = op_names();
     for (const char* name : {"sum", "mean", "prod", "coordinate"}) known.emplace_back(name);
-    c_.unknown(token, "operator", known);
+    c_.unknown(token, "operator", known, foreign_operators());
+  }
+
+  /// `sum_j`: an index that is glued to its reduction.
+  void check_reduction_in_name(const Token& token) {
+    const size_t glue = token.text.find('_');
+    if (glue == std::string::npos || !find_reduction(token.text.substr(0, glue))) return;
+    std::string indices = token.text.substr(glue + 1);
+    for (size_t at = indices.find('_'); at != std::string::npos; at = indices.find('_')) {
+      indices.replace(at, 1, ", ");
+    }
+    c_.fail(token, fmt::format("unexpected {}, expected the indices of a reduction in parentheses: "
+                               "`{}({}) ...`",
+                               describe(token), token.text.substr(0, glue), indices));
   }
 
   int32_t parse_coordinate() {
@@ -341,10 +472,15 @@ class StatementParser {
     e.kind = Expr::Kind::reduce;
     e.reduction = reduction;
     do {
+      const TokenKind kind = c_.peek().kind;
+      if (kind != TokenKind::identifier && kind != TokenKind::string) {
+        c_.unexpected("the name of an index; what is reduced follows after the parentheses",
+                      "sum(j) %a[i, j]");
+      }
       e.over.push_back(declare_index());
     } while (c_.accept(","));
-    if (!c_.at(")")) c_.unexpected("',' or ')' after a reduction index", "sum(j, k) %a[i, j, k]");
-    c_.next();
+    if (!c_.accept(")")) c_.missing("',' or ')' after a reduction index", "sum(j, k) %a[i, j, k]");
+    if (c_.at(":")) c_.unexpected("what is reduced right after ')'", "sum(j) %a[i, j]");
     ++reductions_;
     e.children = {parse_product()};
     --reductions_;
@@ -353,30 +489,36 @@ class StatementParser {
 
   int32_t parse_call(Op op) {
     const Token token = c_.next();
+    const Location opening = c_.location();
     c_.expect("(", "relu(%x[i])");
     std::vector<int32_t> operands;
     while (!c_.at(")")) {
       operands.push_back(parse_comparison());
       if (!c_.accept(",")) break;
     }
-    if (!c_.at(")")) c_.unexpected("an operator, ',' or ')'", "max(%a[i], 0)");
-    c_.next();
+    if (!c_.accept(")")) expect_closed("',' or ')'", opening);
     const int arity = op_info(op).arity;
     if (static_cast<int>(operands.size()) != arity) {
-      c_.fail(token, fmt::format("{} takes {} operand{}, got {}", token.text, arity,
-                                 arity == 1 ? "" : "s", operands.size()));
+      const bool reduces = operands.size() == 1 && find_reduction(token.text).has_value();
+      c_.fail(token, fmt::format("{} takes {} operand{}, got {}{}", token.text, arity,
+                                 arity == 1 ? "" : "s", operands.size(),
+                                 reduces ? fmt::format("; a reduction names its index, e.g. `{}(j) "
+                                                       "%a[i, j]`",
+                                                       token.text)
+                                         : ""));
     }
     return apply(op, std::move(operands), token);
   }
 
-  /// The left side must be usable before extents can be looked at.
-  bool check_reachable_indices() {
+  /// The left side must be usable before extents can be looked at, and indices are missed.
+  void check_left_rank() {
+    if (s_.result < 0) return;
     const size_t rank = program_.tensors[s_.result].shape.size();
-    if (s_.result_indices.size() == rank) return true;
+    wrong_rank_ = s_.result_indices.size() != rank;
+    if (!wrong_rank_) return;
     c_.error(s_.where, fmt::format("%{} has rank {}, got {} ind{} on the left side, expected {}",
                                    program_.tensors[s_.result].name, rank, s_.result_indices.size(),
                                    s_.result_indices.size() == 1 ? "ex" : "ices", rank));
-    return false;
   }
 
   Cursor& c_;
@@ -384,9 +526,11 @@ class StatementParser {
   const TensorNames& names_;
   Statement s_;
   std::vector<Location> places_;   ///< of each node
-  std::set<std::string> unknown_;  ///< names that were reported, of tensors with their %
-  size_t right_side_ = 0;          ///< where it begins in the source
-  int reductions_ = 0;             ///< around what is parsed
+  std::set<std::string> unknown_;  ///< names that nothing declares, of tensors with their %
+  std::vector<UnknownIndex> unknown_indices_;
+  bool wrong_rank_ = false;  ///< of the left side; it is reported
+  size_t right_side_ = 0;    ///< where it begins in the source
+  int reductions_ = 0;       ///< around what is parsed
   int nesting_ = 0;
 };
 
@@ -401,7 +545,7 @@ TensorId resolve_tensor(Cursor& cursor, const TensorNames& names, const Token& t
   cursor.give_up_if_lost(token);
   std::vector<std::string> known;
   for (const auto& [name, id] : names) known.push_back(name);
-  const std::string near = did_you_mean(token.text, known, "%");
+  const std::string near = did_you_mean_name(token.text, known, "%");
   const std::string name = token.text.size() < 60 ? "%" + quote_if_needed(token.text) : "%x";
   const std::string declared =
       near.empty() ? fmt::format(", e.g. `temp {}: f32[34, 16] dense,dense`", name) : "";

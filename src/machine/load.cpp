@@ -7,6 +7,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "machine/check.h"
@@ -18,6 +20,8 @@
 #include "support/input_kind.h"
 #include "support/install.h"
 #include "support/io.h"
+#include "support/source_lines.h"
+#include "support/suggest.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -121,6 +125,17 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kRenamed 
      {"global.channels", "dram.channels"},
      {"global.core_port_bytes_per_cycle", "core.port_bytes_per_cycle"}}};
 
+/// What people call keys that have another name.
+constexpr std::array<Foreign, 8> kForeignKeys = {
+    {{"clock_ghz", "clock_gigahertz"},
+     {"frequency", "clock_gigahertz"},
+     {"frequency_ghz", "clock_gigahertz"},
+     {"dram.bandwidth_gbps", "dram.bandwidth_gigabytes_per_second"},
+     {"scratchpad.size", "scratchpad.bytes"},
+     {"scratchpad.capacity", "scratchpad.bytes"},
+     {"scratchpad.bandwidth", "scratchpad.bytes_per_cycle"},
+     {"dram.type", "dram.preset"}}};
+
 std::string unknown_key(const std::vector<MachineKey>& keys, const std::string& name) {
   for (const auto& [old, now] : kRenamed) {
     if (name == old) {
@@ -130,9 +145,8 @@ std::string unknown_key(const std::vector<MachineKey>& keys, const std::string& 
   std::vector<std::string> names = {kDramPreset};
   names.reserve(keys.size() + 1);
   for (const MachineKey& key : keys) names.push_back(key.name);
-  const std::string nearest = nearest_name(name, names);
   return fmt::format("unknown machine key `{}`{}; `fuseflow-sim --print-machine` shows all", name,
-                     nearest.empty() ? "" : fmt::format(", did you mean `{}`?", nearest));
+                     did_you_mean(name, names, kForeignKeys, ", did you mean `", "`?"));
 }
 
 /// A section of this name (or a key of it) is given: the machine has what it describes.
@@ -146,8 +160,9 @@ void give_part(Machine& machine, std::string_view section) {
 
 class Reader {
  public:
-  Reader(Machine& machine, std::string file)
-      : machine_(machine), keys_(machine_keys(machine)), file_(std::move(file)) {}
+  /// `source`: the text that is read, for messages.
+  Reader(Machine& machine, SourceText source)
+      : machine_(machine), keys_(machine_keys(machine)), source_(std::move(source)) {}
 
   void read(const toml::table& file) {
     machine_.has_streams = machine_.has_cores = false;
@@ -215,15 +230,13 @@ class Reader {
 
   void fail(const toml::node& value, std::string message) {
     const toml::source_position at = value.source().begin;
-    errors_.push_back({Severity::error,
-                       {file_, static_cast<int>(at.line), static_cast<int>(at.column), 1},
-                       std::move(message),
-                       ""});
+    const Location where{source_.name, static_cast<int>(at.line), static_cast<int>(at.column), 1};
+    errors_.push_back(error_at(source_, where, std::move(message)));
   }
 
   Machine& machine_;
   std::vector<MachineKey> keys_;
-  std::string file_;
+  SourceText source_;
   std::vector<Diagnostic> errors_;
 };
 
@@ -260,7 +273,7 @@ void apply_setting(Machine& machine, const std::string& setting) {
       bad_setting(fmt::format("`{}` has the unusable value `{}`, expected one of {}", name, text,
                               dram_preset_names()));
     }
-    return Reader(machine, std::string(preset->name)).use(*preset);
+    return Reader(machine, {std::string(preset->name), ""}).use(*preset);
   }
   const std::vector<MachineKey> keys = machine_keys(machine);
   const MachineKey* key = find_key(keys, name);
@@ -305,6 +318,17 @@ std::vector<std::string> machine_names() {
   return names;
 }
 
+/// A file of the current folder that was meant by a name which is none of a machine.
+std::string file_meant(const std::string& name) {
+  std::error_code ignored;
+  for (const std::string& file : {name + ".toml", name}) {
+    if (!std::filesystem::is_regular_file(file, ignored)) continue;
+    return fmt::format("; to take the file of this folder: `{}`",
+                       file == name ? "./" + file : file);
+  }
+  return "";
+}
+
 Machine base_machine(const std::string& name_or_file) {
   if (is_machine_file(name_or_file)) return read_machine(name_or_file);
   for (const MachinePreset& preset : machine_presets()) {
@@ -316,15 +340,15 @@ Machine base_machine(const std::string& name_or_file) {
     if (installed.name == name_or_file) return read_machine(installed.path);
   }
   const std::vector<std::string> names = machine_names();
-  const std::string nearest = nearest_name(name_or_file, names);
-  throw Error(
-      ExitCode::usage,
-      fmt::format("unknown machine `{}`{}; expected one of {}, or a file (*.toml)", name_or_file,
-                  nearest.empty() ? "" : fmt::format(", did you mean `{}`?", nearest),
-                  fmt::join(names, ", ")));
+  const std::string file = file_meant(name_or_file);
+  const std::string near =
+      file.empty() ? did_you_mean(name_or_file, names, {}, ", did you mean `", "`?") : "";
+  throw Error(ExitCode::usage,
+              fmt::format("unknown machine `{}`{}; expected one of {}, or a file (*.toml){}",
+                          name_or_file, near, fmt::join(names, ", "), file));
 }
 
-std::string quoted(const std::string& text) {
+std::string toml_string(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -344,7 +368,7 @@ std::string value_text(const MachineKey& key) {
     return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
   }
   if (auto* const* flag = std::get_if<bool*>(&key.field)) return **flag ? "true" : "false";
-  return quoted(**std::get_if<std::string*>(&key.field));
+  return toml_string(**std::get_if<std::string*>(&key.field));
 }
 
 bool has_part(const Machine& machine, std::string_view section) {
@@ -364,6 +388,25 @@ bool has_part(const Machine& machine, std::string_view section) {
   return true;
 }
 
+std::string key_of(const std::string& setting) {
+  return setting.substr(0, setting.find('='));
+}
+
+/// The name says what was set, unless that is the name: rows of a sweep are told apart by it, and
+/// machine_named() gives the machine back. Of a key that was set again the last value counts.
+void name_by_settings(Machine& machine, const std::vector<std::string>& settings) {
+  for (size_t s = 0; s < settings.size(); ++s) {
+    if (key_of(settings[s]) == "name") return;
+  }
+  for (size_t s = 0; s < settings.size(); ++s) {
+    const std::string key = key_of(settings[s]);
+    const bool again =
+        std::any_of(settings.begin() + static_cast<std::ptrdiff_t>(s) + 1, settings.end(),
+                    [&](const std::string& other) { return key_of(other) == key; });
+    if (!again && key != "description") machine.name += " " + settings[s];
+  }
+}
+
 }  // namespace
 
 Machine parse_machine(const std::string& text, const std::string& file) {
@@ -372,16 +415,17 @@ Machine parse_machine(const std::string& text, const std::string& file) {
   check_dotted_keys(text, file);
   try {
     const toml::table table = toml::parse(text, file);
-    Reader reader(machine, file);
+    Reader reader(machine, {file, text});
     reader.read(table);
     reader.finish();
   } catch (const toml::parse_error& error) {
     std::string other = why_no_machine(text);  // said instead of where its bytes are no TOML
     if (!other.empty()) throw Error(ExitCode::rejected, Location{file}, std::move(other));
     const toml::source_position at = error.source().begin;
-    throw Error(ExitCode::rejected,
-                Location{file, static_cast<int>(at.line), static_cast<int>(at.column), 1},
-                fmt::format("this is not TOML: {}", error.description()));
+    const Location where{file, static_cast<int>(at.line), static_cast<int>(at.column), 1};
+    throw Error(
+        ExitCode::rejected,
+        {error_at({file, text}, where, fmt::format("this is not TOML: {}", error.description()))});
   }
   return machine;
 }
@@ -389,6 +433,7 @@ Machine parse_machine(const std::string& text, const std::string& file) {
 Machine load_machine(const std::string& name_or_file, const std::vector<std::string>& settings) {
   Machine machine = base_machine(name_or_file);
   for (const std::string& setting : settings) apply_setting(machine, setting);
+  name_by_settings(machine, settings);
   share_hardware(machine);
   check_machine(machine);
   return machine;
@@ -411,9 +456,24 @@ std::string print_machine(const Machine& machine, MachineText form) {
   return text;
 }
 
-bool is_machine_name(const std::string& name) {
+std::optional<Machine> machine_named(const std::string& name,
+                                     const std::vector<std::string>& settings) {
+  std::vector<std::string> words;
+  std::istringstream text(name);
+  for (std::string word; text >> word;) words.push_back(word);
   const std::vector<std::string> names = machine_names();
-  return std::find(names.begin(), names.end(), name) != names.end();
+  if (words.empty() || std::find(names.begin(), names.end(), words[0]) == names.end()) {
+    return std::nullopt;
+  }
+  std::vector<std::string> all(words.begin() + 1, words.end());
+  try {
+    static_cast<void>(load_machine(words[0], all));
+  } catch (const Error& error) {  // a name that only begins like one
+    if (error.code() == ExitCode::internal) throw;
+    return std::nullopt;
+  }
+  all.insert(all.end(), settings.begin(), settings.end());
+  return load_machine(words[0], all);
 }
 
 std::string list_machines() {

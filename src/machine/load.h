@@ -3,6 +3,7 @@
 // ir-spec/machines.md.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,14 +14,17 @@ namespace fuseflow {
 
 /// A machine by name (a preset, or NAME.toml in share/fuseflow/machines of where the tools are
 /// installed) or a file (anything with a `/` or ending like a file; `-`: standard input), with
-/// `key=value` settings applied in order. Throws Error(rejected) for a bad file (with its place, or
+/// `key=value` settings applied in order; its name says them, `rda fifo_depth=16`, unless they give
+/// another one. Throws Error(rejected) for a bad file (with its place, or
 /// with what it is), Error(usage) for an unknown name or a bad setting, each with the nearest name;
 /// Error(io) for a missing file; Error(rejected) for constants that do not go together (check.h).
 Machine load_machine(const std::string& name_or_file,
                      const std::vector<std::string>& settings = {});
 
-/// Whether load_machine knows this name.
-bool is_machine_name(const std::string& name);
+/// The machine whose name this is, as load_machine() gives names, with more settings; nothing where
+/// there is none. Throws Error(usage) for a bad setting of `settings`.
+std::optional<Machine> machine_named(const std::string& name,
+                                     const std::vector<std::string>& settings = {});
 
 /// `text` is TOML; `file` names it in diagnostics.
 Machine parse_machine(const std::string& text, const std::string& file);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "report/html.h"
 #include "report/number_text.h"
@@ -11,30 +12,29 @@
 namespace fuseflow {
 namespace {
 
-constexpr double kLabelWidth = 300;
-constexpr double kBarWidth = 460;
-constexpr double kValueWidth = 200;
-constexpr double kRow = 22;
-constexpr size_t kLabelCharacters = 44;
+/// Where a plot has its axes, in pixels.
+struct Frame {
+  const char* shown;  ///< class: on pages of which width
+  double left, top, width, height;
+  double right;  ///< room beside the axes
+  double full_width() const { return left + width + right; }
+  double full_height() const { return top + height + 44; }
+};
 
-/// Plots: the area inside of the axes.
-constexpr double kLeft = 80, kTop = 10, kWidth = 620, kHeight = 300;
+constexpr Frame kWide = {"wide", 80, 10, 620, 300, 180};
+constexpr Frame kNarrow = {"narrow", 62, 22, 290, 250, 20};
 
-/// The end of a long label says more than its start (names of nested modules).
-std::string shortened(const std::string& text) {
-  if (text.size() <= kLabelCharacters) return text;
-  size_t start = text.size() - kLabelCharacters + 1;
-  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0U) == 0x80U) ++start;
-  return "\u2026" + text.substr(start);
-}
-
-std::string svg(double width, double height, const std::string& body) {
-  return fmt::format(
-      "<div class=\"scroll\"><svg class=\"chart\" role=\"img\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\" viewBox=\"0 0 "
-      "{0:.0f} "
-      "{1:.0f}\">\n{2}</svg></div>\n",
-      width, height, body);
+/// `draw(frame)` for pages that are wide, and for those that are not.
+template <typename Draw>
+std::string in_both_widths(const Draw& draw) {
+  std::string out;
+  for (const Frame& frame : {kWide, kNarrow}) {
+    out += fmt::format(
+        "<div class=\"{0}\"><svg class=\"chart\" role=\"img\" width=\"{1:.0f}\" "
+        "height=\"{2:.0f}\" viewBox=\"0 0 {1:.0f} {2:.0f}\">\n{3}</svg></div>\n",
+        frame.shown, frame.full_width(), frame.full_height(), draw(frame));
+  }
+  return out;
 }
 
 std::string text_at(double x, double y, const char* anchor, const std::string& text,
@@ -64,7 +64,7 @@ struct LogAxis {
   double share(double value) const { return (std::log10(value) - low) / (high - low); }
   /// The powers of ten that are labelled, so many that labels do not touch.
   std::vector<double> ticks() const {
-    constexpr double kMost = 12;
+    constexpr double kMost = 6;
     const double step = std::max(1.0, std::ceil((high - low) / kMost));
     std::vector<double> exponents;
     for (double e = low; e <= high; e += step) exponents.push_back(e);
@@ -72,153 +72,201 @@ struct LogAxis {
   }
 };
 
-std::string axes(const std::string& x_label, const std::string& y_label) {
+std::string axes(const Frame& f, const std::string& x_label, const std::string& y_label) {
   std::string out =
-      fmt::format("<rect class=\"grid\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", kLeft,
-                  kTop, kWidth, kHeight);
-  out += text_at(kLeft + kWidth / 2, kTop + kHeight + 36, "middle", x_label, "soft");
+      fmt::format("<rect class=\"grid\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", f.left,
+                  f.top, f.width, f.height);
+  out += text_at(f.left + f.width / 2, f.top + f.height + 36, "middle", x_label, "soft");
   out += fmt::format(
       "<text class=\"soft\" text-anchor=\"middle\" transform=\"translate(14 {:.1f}) "
-      "rotate(-90)\">{}"
-      "</text>\n",
-      kTop + kHeight / 2, html_text(y_label));
+      "rotate(-90)\">{}</text>\n",
+      f.top + f.height / 2, html_text(y_label));
   return out;
 }
 
-std::string point_at(double x, double y, const PlotPoint& point) {
+std::string point_at(const Frame& f, double x, double y, const PlotPoint& point) {
+  const bool at_right = x > f.left + 0.7 * f.width && f.right < 100;
+  std::string label;
+  if (!point.label.empty()) {
+    label = text_at(at_right ? x - 7 : x + 7, y + 4, at_right ? "end" : "start", point.label);
+  }
   return fmt::format(
              "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" "
              "r=\"4\"><title>{}</title></circle>\n",
              point.colour, x, y, html_text(point.hint)) +
-         (point.label.empty() ? "" : text_at(x + 7, y + 4, "start", shortened(point.label)));
+         label;
 }
 
-std::string log_ticks(const LogAxis& x, const LogAxis& y) {
+std::string log_ticks(const Frame& f, const LogAxis& x, const LogAxis& y) {
   std::string out;
   for (const double e : x.ticks()) {
-    const double at = kLeft + kWidth * (e - x.low) / (x.high - x.low);
-    out += text_at(at, kTop + kHeight + 18, "middle", fmt::format("{:g}", std::pow(10, e)), "soft");
+    const double at = f.left + f.width * (e - x.low) / (x.high - x.low);
+    out +=
+        text_at(at, f.top + f.height + 18, "middle", fmt::format("{:g}", std::pow(10, e)), "soft");
   }
   for (const double e : y.ticks()) {
-    const double at = kTop + kHeight * (1 - (e - y.low) / (y.high - y.low));
-    out += text_at(kLeft - 6, at + 4, "end", fmt::format("{:g}", std::pow(10, e)), "soft");
+    const double at = f.top + f.height * (1 - (e - y.low) / (y.high - y.low));
+    out += text_at(f.left - 6, at + 4, "end", fmt::format("{:g}", std::pow(10, e)), "soft");
   }
   return out;
+}
+
+std::string bar_text(const Bar& bar, double full) {
+  std::string parts;
+  for (const BarPart& part : bar.parts) {
+    parts += fmt::format("<i class=\"{}\" style=\"width:{:.2f}%\"></i>", part.colour,
+                         100 * std::clamp(part.value / full, 0.0, 1.0));
+  }
+  return fmt::format("<div title=\"{}\"><b>{}</b><i>{}</i><small>{}</small></div>\n",
+                     html_text(bar.hint), html_text(bar.label), parts, html_text(bar.value));
 }
 
 }  // namespace
 
 std::string bar_chart(const std::vector<Bar>& bars, double full) {
-  std::string out;
-  for (size_t i = 0; i < bars.size(); ++i) {
-    const Bar& bar = bars[i];
-    const double y = kRow * static_cast<double>(i);
-    double x = kLabelWidth;
-    out += fmt::format("<g><title>{}</title>\n", html_text(bar.hint));
-    out += text_at(kLabelWidth - 8, y + 15, "end", shortened(bar.label));
-    for (const BarPart& part : bar.parts) {
-      const double width = kBarWidth * std::clamp(part.value / full, 0.0, 1.0);
-      out += fmt::format(
-          "<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"15\"/>\n",
-          part.colour, x, y + 3, width);
-      x += width;
-    }
-    out += text_at(x + 6, y + 15, "start", bar.value, "soft") + "</g>\n";
-  }
-  return svg(kLabelWidth + kBarWidth + kValueWidth, kRow * static_cast<double>(bars.size()) + 4,
-             out);
+  std::string out = "<div class=\"bars\">\n";
+  for (const Bar& bar : bars) out += bar_text(bar, full);
+  return out + "</div>\n";
+}
+
+size_t worth_a_bar(const std::vector<double>& values, double all, size_t most) {
+  constexpr double kSeen = 0.02, kShare = 0.01;
+  if (values.empty()) return 0;
+  const double least = std::max(kSeen * values[0], kShare * all);
+  size_t count = 1;
+  while (count < std::min(most, values.size()) && values[count] >= least) ++count;
+  return count;
 }
 
 std::string legend(const std::vector<Legend>& entries) {
-  std::string out;
-  double x = kLabelWidth;
+  std::string out = "<div class=\"legend\">";
   for (const Legend& entry : entries) {
-    out += fmt::format("<rect class=\"{}\" x=\"{:.0f}\" y=\"4\" width=\"12\" height=\"12\"/>\n",
-                       entry.colour, x);
-    out += text_at(x + 18, 14, "start", entry.label, "soft");
-    x += 150;
+    out += fmt::format("<i class=\"{}\"></i>{}", entry.colour, html_text(entry.label));
   }
-  return svg(kLabelWidth + kBarWidth + kValueWidth, 22, out);
+  return out + "</div>\n";
 }
 
-std::string roofline_chart(const Roofline& roofline) {
-  if (roofline.points.empty()) return "";
-  LogAxis x{0, 1}, y{0, 1};
-  for (const PlotPoint& point : roofline.points) {
-    x.cover(point.x);
-    y.cover(point.y);
-    if (roofline.bytes_per_cycle > 0 && roofline.flops_per_cycle <= 0) {
-      y.cover(point.x * roofline.bytes_per_cycle);
+namespace {
+
+class RooflinePlot {
+ public:
+  RooflinePlot(const Roofline& roofline) : r_(roofline) {
+    for (const PlotPoint& point : r_.points) {
+      x_.cover(point.x);
+      y_.cover(point.y);
+      if (r_.bytes_per_cycle > 0 && r_.flops_per_cycle <= 0) y_.cover(point.x * r_.bytes_per_cycle);
     }
-  }
-  if (roofline.flops_per_cycle > 0) {
-    y.cover(roofline.flops_per_cycle);
+    if (r_.flops_per_cycle <= 0) return;
+    y_.cover(r_.flops_per_cycle);
     // The roofs meet in sight.
-    if (roofline.bytes_per_cycle > 0) x.cover(roofline.flops_per_cycle / roofline.bytes_per_cycle);
+    if (r_.bytes_per_cycle > 0) x_.cover(r_.flops_per_cycle / r_.bytes_per_cycle);
   }
-  const auto place = [&](double px, double py) {
-    return std::pair(kLeft + kWidth * x.share(px), kTop + kHeight * (1 - y.share(py)));
-  };
-  std::string out = axes("FLOP per byte of memory", "FLOP per cycle") + log_ticks(x, y);
-  const double top = roofline.flops_per_cycle > 0 ? roofline.flops_per_cycle : std::pow(10, y.high);
-  if (roofline.bytes_per_cycle > 0) {
-    const double from =
-        std::max(std::pow(10, x.low), std::pow(10, y.low) / roofline.bytes_per_cycle);
-    const double to = std::min(std::pow(10, x.high), top / roofline.bytes_per_cycle);
-    if (from < to) {
-      const auto [x1, y1] = place(from, from * roofline.bytes_per_cycle);
-      const auto [x2, y2] = place(to, to * roofline.bytes_per_cycle);
-      out += fmt::format("<path class=\"roof\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", x1, y1, x2,
-                         y2);
-      out += text_at((x1 + x2) / 2 + 8, (y1 + y2) / 2 + 14, "start",
-                     fmt::format("memory: {:g} bytes/cycle", roofline.bytes_per_cycle), "soft");
-    }
-  }
-  if (roofline.flops_per_cycle > 0) {
-    const double from =
-        roofline.bytes_per_cycle > 0 ? top / roofline.bytes_per_cycle : std::pow(10, x.low);
-    const auto [x1, y1] = place(std::clamp(from, std::pow(10, x.low), std::pow(10, x.high)), top);
-    out +=
-        fmt::format("<path class=\"roof\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", x1, y1, kLeft + kWidth);
-    out += text_at(kLeft + kWidth - 6, y1 - 6, "end",
-                   fmt::format("compute: {:.3g} FLOP/cycle", top), "soft");
-  }
-  for (const PlotPoint& point : roofline.points) {
-    if (!LogAxis::can_show(point.x) || !LogAxis::can_show(point.y)) continue;
-    const auto [px, py] = place(point.x, point.y);
-    out += point_at(px, py, point);
-  }
-  return svg(kLeft + kWidth + 180, kTop + kHeight + 44, out);
-}
 
-std::string step_chart(const StepChart& chart) {
-  if (chart.points.empty()) return "";
+  std::string draw(const Frame& f) const {
+    std::string out = axes(f, "FLOP per byte of memory", "FLOP per cycle") + log_ticks(f, x_, y_);
+    if (r_.bytes_per_cycle > 0) out += memory_roof(f);
+    if (r_.flops_per_cycle > 0) out += compute_roof(f);
+    std::vector<Placed> placed;
+    for (const PlotPoint& point : r_.points) {
+      if (!LogAxis::can_show(point.x) || !LogAxis::can_show(point.y)) continue;
+      const auto [x, y] = place(f, point.x, point.y);
+      place_label(placed, {x, y, point});
+    }
+    for (const Placed& one : placed) out += point_at(f, one.x, one.y, one.point);
+    return out;
+  }
+
+ private:
+  struct Placed {
+    double x = 0, y = 0;
+    PlotPoint point;
+  };
+
+  /// Points that touch have one label for all of them.
+  static void place_label(std::vector<Placed>& placed, Placed next) {
+    constexpr double kTouchX = 16, kTouchY = 11;
+    for (Placed& other : placed) {
+      const bool touch =
+          std::abs(other.x - next.x) < kTouchX && std::abs(other.y - next.y) < kTouchY;
+      if (!touch || other.point.label.empty() || next.point.label.empty()) continue;
+      other.point.label += ", " + next.point.label;
+      next.point.label.clear();
+    }
+    placed.push_back(std::move(next));
+  }
+
+  std::pair<double, double> place(const Frame& f, double x, double y) const {
+    return {f.left + f.width * x_.share(x), f.top + f.height * (1 - y_.share(y))};
+  }
+
+  double top() const { return r_.flops_per_cycle > 0 ? r_.flops_per_cycle : std::pow(10, y_.high); }
+
+  std::string memory_roof(const Frame& f) const {
+    const double from = std::max(std::pow(10, x_.low), std::pow(10, y_.low) / r_.bytes_per_cycle);
+    const double to = std::min(std::pow(10, x_.high), top() / r_.bytes_per_cycle);
+    if (from >= to) return "";
+    const auto [x1, y1] = place(f, from, from * r_.bytes_per_cycle);
+    const auto [x2, y2] = place(f, to, to * r_.bytes_per_cycle);
+    return fmt::format("<path class=\"roof\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", x1, y1, x2,
+                       y2) +
+           text_at((x1 + x2) / 2 + 8, (y1 + y2) / 2 + 14, "start",
+                   fmt::format("memory: {:.4g} bytes/cycle", r_.bytes_per_cycle), "soft");
+  }
+
+  std::string compute_roof(const Frame& f) const {
+    const double least = std::pow(10, x_.low);
+    const double from = r_.bytes_per_cycle > 0 ? top() / r_.bytes_per_cycle : least;
+    const auto [x, y] = place(f, std::clamp(from, least, std::pow(10, x_.high)), top());
+    return fmt::format("<path class=\"roof\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", x, y,
+                       f.left + f.width) +
+           text_at(f.left + f.width - 6, y - 6, "end",
+                   fmt::format("compute: {:.3g} FLOP/cycle", top()), "soft");
+  }
+
+  const Roofline& r_;
+  LogAxis x_{0, 1}, y_{0, 1};
+};
+
+std::string steps(const StepChart& chart, const Frame& f) {
   double most_x = std::max(1.0, chart.end);
   double most_y = 1;
   for (const PlotPoint& point : chart.points) most_x = std::max(most_x, point.x);
   for (const auto* points : {&chart.points, &chart.levels}) {
     for (const PlotPoint& point : *points) most_y = std::max(most_y, 1.05 * point.y);
   }
-  const auto px = [&](double x) { return kLeft + kWidth * x / most_x; };
-  const auto py = [&](double y) { return kTop + kHeight * (1 - y / most_y); };
-  std::string out = axes(chart.x_label, chart.y_label);
+  const auto px = [&](double x) { return f.left + f.width * x / most_x; };
+  const auto py = [&](double y) { return f.top + f.height * (1 - y / most_y); };
+  std::string out = axes(f, chart.x_label, chart.y_label);
   for (const double share : {0.0, 0.5, 1.0}) {
-    out += text_at(px(most_x * share), kTop + kHeight + 18, "middle",
+    out += text_at(px(most_x * share), f.top + f.height + 18, "middle",
                    grouped_number(std::round(most_x * share)), "soft");
-    out += text_at(kLeft - 6, py(most_y * share) + 4, "end", short_number(most_y * share), "soft");
+    out += text_at(f.left - 6, py(most_y * share) + 4, "end", short_number(most_y * share), "soft");
   }
   for (const PlotPoint& level : chart.levels) {
-    out += fmt::format("<path class=\"roof\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, py(level.y),
-                       kLeft + kWidth);
-    out += text_at(kLeft + kWidth + 6, py(level.y) + 4, "start", level.label, "soft");
+    out += fmt::format("<path class=\"roof\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", f.left, py(level.y),
+                       f.left + f.width);
+    out += text_at(f.left + f.width - 6, py(level.y) - 5, "end", level.label, "soft");
   }
   std::string path = fmt::format("M{:.1f} {:.1f}", px(chart.points[0].x), py(chart.points[0].y));
   for (size_t i = 1; i < chart.points.size(); ++i) {
     path += fmt::format("H{:.1f}V{:.1f}", px(chart.points[i].x), py(chart.points[i].y));
   }
-  out += fmt::format("<path class=\"line\" d=\"{}H{:.1f}\"/>\n", path, kLeft + kWidth);
-  for (const PlotPoint& point : chart.points) out += point_at(px(point.x), py(point.y), point);
-  return svg(kLeft + kWidth + 180, kTop + kHeight + 44, out);
+  out += fmt::format("<path class=\"line\" d=\"{}H{:.1f}\"/>\n", path, f.left + f.width);
+  for (const PlotPoint& point : chart.points) out += point_at(f, px(point.x), py(point.y), point);
+  return out;
+}
+
+}  // namespace
+
+std::string roofline_chart(const Roofline& roofline) {
+  if (roofline.points.empty()) return "";
+  const RooflinePlot plot(roofline);
+  return in_both_widths([&](const Frame& frame) { return plot.draw(frame); });
+}
+
+std::string step_chart(const StepChart& chart) {
+  if (chart.points.empty()) return "";
+  return in_both_widths([&](const Frame& frame) { return steps(chart, frame); });
 }
 
 }  // namespace fuseflow

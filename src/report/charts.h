@@ -1,5 +1,6 @@
-// Charts as inline SVG. Colours are classes of the page's style (html.cpp): busy, starved, blocked,
-// other.
+// Charts: bars as HTML, which adapts to the width of the page, plots as inline SVG in two widths,
+// of which the page shows the one that suits it. Colours are classes of the page's style
+// (html.cpp): busy, starved, blocked, other.
 #pragma once
 
 #include <string>
@@ -22,6 +23,10 @@ struct Bar {
 /// Horizontal bars, one below the other; all start at 0. `full`: the value of the full width (> 0).
 std::string bar_chart(const std::vector<Bar>& bars, double full);
 
+/// How many of the values, which descend, are worth a bar: those that can be seen beside the first
+/// and are at least a hundredth of `all`, but `most` at most, and at least one.
+size_t worth_a_bar(const std::vector<double>& values, double all, size_t most);
+
 struct Legend {
   std::string colour, label;
 };
@@ -41,8 +46,7 @@ struct Roofline {
 };
 std::string roofline_chart(const Roofline& roofline);
 
-/// Steps downwards: y stays until the next x, in the end up to `end` at least. Both axes start at
-/// 0.
+/// Steps: y stays until the next x, in the end up to `end` at least. Both axes start at 0.
 struct StepChart {
   std::vector<PlotPoint> points;
   std::vector<PlotPoint> levels;  ///< lines across at `y`, with their labels

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fuseflow {
@@ -11,14 +12,31 @@ namespace fuseflow {
 /// that are no UTF-8 `?`.
 std::string html_text(const std::string& text);
 
-/// The first `left` columns are texts, the others numbers. Cells are escaped here.
+/// A text, and what is shown where the pointer rests on it (empty: nothing).
+struct HtmlCell {
+  HtmlCell(std::string shown = {}, std::string whole = {})
+      : text(std::move(shown)), hint(std::move(whole)) {}
+  HtmlCell(const char* shown) : text(shown) {}
+  std::string text;
+  std::string hint;
+};
+
+/// The first `left` columns are texts, the others numbers. Cells are escaped here. Columns whose
+/// cells are all empty are left out; so is a header without any text.
 std::string html_table(const std::vector<std::string>& header,
-                       const std::vector<std::vector<std::string>>& rows, size_t left = 1);
+                       const std::vector<std::vector<HtmlCell>>& rows, size_t left = 1);
 
-/// `body` is HTML. Empty bodies give no section.
-std::string html_section(const std::string& title, const std::string& explanation,
-                         const std::string& body);
+/// A part of the page that folds.
+struct HtmlSection {
+  std::string id;  ///< the page's contents lead there
+  std::string title;
+  std::string gist;  ///< a few words beside the title, also where it is folded
+  std::string explanation;
+  std::string body;   ///< HTML; empty: there is no section
+  bool open = false;  ///< else it is folded at first
+};
 
-std::string html_page(const std::string& title, const std::string& body);
+/// The sections that there are, below a list of them.
+std::string html_page(const std::string& title, const std::vector<HtmlSection>& sections);
 
 }  // namespace fuseflow

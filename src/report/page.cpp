@@ -7,6 +7,7 @@
 
 #include "report/html.h"
 #include "report/metric.h"
+#include "report/node_groups.h"
 #include "report/number_text.h"
 #include "report/run_diff.h"
 #include "report/sections.h"
@@ -74,11 +75,25 @@ void require_consistent(const PageInput& input) {
   require_numbers_of(input);
 }
 
+/// All that are shown short.
+std::vector<std::string> names_shown(const PageInput& input) {
+  std::vector<std::string> names;
+  for (const RunTable& run : input.runs) {
+    for (const RunRow& row : run.regions) names.push_back(row.region);
+  }
+  for (const NodeRow& row : input.nodes) names.push_back(row.statement);
+  if (input.program) {
+    for (const Tensor& tensor : input.program->tensors) names.push_back(tensor.name);
+  }
+  std::erase(names, "");
+  return names;
+}
+
 std::string critical_nodes_text(const PageInput& input) {
-  const std::vector<const NodeRow*> rows = busiest_nodes(input.nodes, kMostRows);
   TextTable table({"node", "busy", "starved", "blocked"});
-  for (const NodeRow* row : rows) {
-    table.add({fmt::format("@{} {} {} {}", row->region, row->number, row->kind, row->tensor),
+  for (const auto& [row, copies] : busiest_groups(input, kMostRows)) {
+    const std::string of = copies > 1 ? fmt::format(" (of {} copies)", copies) : "";
+    table.add({fmt::format("@{} {} {} {}{}", row->region, row->number, row->kind, row->tensor, of),
                grouped_number(row->busy), grouped_number(row->starved),
                grouped_number(row->blocked)});
   }
@@ -87,14 +102,18 @@ std::string critical_nodes_text(const PageInput& input) {
 
 }  // namespace
 
+PageView::PageView(const PageInput& page_input)
+    : input(page_input), names(names_shown(page_input)) {}
+
 std::string report_page(const PageInput& input) {
   require_consistent(input);
   const RunTable& run = input.runs.back();
-  return html_page(fmt::format("{} on {}", run.program, run.machine),
-                   setting_section(input) + runs_section(input) + regions_section(input) +
-                       layers_section(input) + roofline_section(input) + nodes_section(input) +
-                       streams_section(input) + graph_section(input) + search_section(input) +
-                       inputs_section(input));
+  const PageView view(input);
+  return html_page(
+      fmt::format("{} on {}", run.program, run.machine),
+      {setting_section(view), runs_section(view), regions_section(view), layers_section(view),
+       roofline_section(view), nodes_section(view), streams_section(view), graph_section(view),
+       search_section(view), inputs_section(view)});
 }
 
 std::string report_text(const PageInput& input) {

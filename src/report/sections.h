@@ -1,22 +1,34 @@
-// The sections of the page (page.h), each from what it shows; HTML, empty where there is nothing to
-// show.
+// The sections of the page (page.h), each from what it shows; without a body where there is nothing
+// to show.
 #pragma once
 
 #include <string>
 
+#include "report/html.h"
 #include "report/page.h"
+#include "report/short_names.h"
 
 namespace fuseflow {
 
-std::string setting_section(const PageInput& input);  ///< what ran, on what
-std::string runs_section(const PageInput& input);
-std::string inputs_section(const PageInput& input);
-std::string regions_section(const PageInput& input);
-std::string layers_section(const PageInput& input);
-std::string roofline_section(const PageInput& input);
-std::string nodes_section(const PageInput& input);
-std::string streams_section(const PageInput& input);
-std::string graph_section(const PageInput& input);
-std::string search_section(const PageInput& input);
+/// What sections are made of.
+struct PageView {
+  const PageInput& input;
+  ShortNames names;  ///< of regions, statements and tensors
+
+  explicit PageView(const PageInput& page_input);
+  /// A name that is shown short, with the whole one where the pointer rests.
+  HtmlCell cell(const std::string& name) const { return {names.of(name), name}; }
+};
+
+HtmlSection setting_section(const PageView& view);  ///< what ran, on what
+HtmlSection runs_section(const PageView& view);
+HtmlSection inputs_section(const PageView& view);
+HtmlSection regions_section(const PageView& view);
+HtmlSection layers_section(const PageView& view);
+HtmlSection roofline_section(const PageView& view);
+HtmlSection nodes_section(const PageView& view);
+HtmlSection streams_section(const PageView& view);
+HtmlSection graph_section(const PageView& view);
+HtmlSection search_section(const PageView& view);
 
 }  // namespace fuseflow

@@ -5,11 +5,15 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <set>
 
 #include "graph/collapse.h"
 #include "ir/dot.h"
 #include "report/charts.h"
+#include "report/critical_part.h"
 #include "report/html.h"
+#include "report/node_groups.h"
 #include "report/number_text.h"
 #include "report/sections.h"
 #include "report/waits.h"
@@ -17,10 +21,11 @@
 namespace fuseflow {
 namespace {
 
-constexpr size_t kMostBars = 25;
+constexpr size_t kMostBars = 20;
 constexpr size_t kMostNodes = 15;
 constexpr size_t kMostStreams = 20;
-constexpr size_t kMostDrawn = 500;    ///< groups; more is no picture
+constexpr size_t kMostDrawn = 500;    ///< groups; of more only a part is drawn
+constexpr size_t kMostOfPart = 60;    ///< groups
 constexpr size_t kMostPictures = 12;  ///< regions
 
 using RegionCycles = std::map<std::string, double>;
@@ -31,43 +36,64 @@ RegionCycles cycles_by_region(const PageInput& input) {
   return cycles;
 }
 
-std::string node_label(const NodeRow& row) {
-  std::string text = fmt::format("{} {}", row.number, row.kind);
-  for (const std::string& part : {row.function, row.tensor}) {
-    if (!part.empty()) text += " " + part;
-  }
-  return text;
-}
-
 std::string percent(double part, double all) {
   return all > 0 ? fmt::format("{:.1f}%", 100 * part / all) : "";
 }
 
-/// Cycles of the busiest node, by region and by what `key` gives; then added up over regions.
+/// Cycles by what `key` gives of nodes: those of regions whose nodes all give the same; of others
+/// the cycles of the busiest node of each.
 template <typename Key>
-std::map<std::string, double> busiest_by(const PageInput& input, const Key& key) {
-  std::map<std::pair<std::string, std::string>, double> busiest;
+std::map<std::string, double> cycles_by(const PageInput& input, const Key& key) {
+  std::map<std::string, std::map<std::string, double>> busiest;  // by region
   for (const NodeRow& row : input.nodes) {
-    double& most = busiest[{key(row), row.region}];
+    double& most = busiest[row.region][key(row)];
     most = std::max(most, row.busy);
   }
+  const RegionCycles cycles = cycles_by_region(input);
   std::map<std::string, double> sums;
-  for (const auto& [place, busy] : busiest) sums[place.first] += busy;
+  for (auto& [region, keys] : busiest) {
+    if (keys.size() > 1) keys.erase("");  // what belongs to no part of the model
+    if (keys.size() == 1) {
+      sums[keys.begin()->first] += cycles.at(region);
+      continue;
+    }
+    for (const auto& [name, busy] : keys) sums[name] += busy;
+  }
   return sums;
 }
 
-std::string busy_bars(const std::map<std::string, double>& sums, double all) {
+/// Whether every region is of one such key.
+template <typename Key>
+bool are_apart(const PageInput& input, const Key& key) {
+  std::map<std::string, std::set<std::string>> keys;
+  for (const NodeRow& row : input.nodes) {
+    if (!key(row).empty()) keys[row.region].insert(key(row));
+  }
+  return std::all_of(keys.begin(), keys.end(),
+                     [](const auto& region) { return region.second.size() <= 1; });
+}
+
+std::string cycle_bars(const PageView& view, const std::map<std::string, double>& sums,
+                       double all) {
   std::vector<std::pair<std::string, double>> sorted(sums.begin(), sums.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  sorted.resize(std::min(sorted.size(), kMostBars));
+  std::vector<double> cycles;
+  for (const auto& [name, spent] : sorted) cycles.push_back(spent);
+  const size_t shown = worth_a_bar(cycles, all, kMostBars);
   std::vector<Bar> bars;
-  for (const auto& [name, busy] : sorted) {
+  for (size_t i = 0; i < shown; ++i) {
+    const auto& [name, spent] = sorted[i];
     const std::string label = name.empty() ? "(none)" : name;
-    const std::string value = grouped_number(busy) + " (" + percent(busy, all) + ")";
-    bars.push_back({label, fmt::format("{}: {}", label, value), {{"busy", busy}}, value});
+    const std::string value = grouped_number(spent) + " (" + percent(spent, all) + ")";
+    bars.push_back({view.names.of(label),
+                    fmt::format("{}: {} cycles", label, value),
+                    {{"busy", spent}},
+                    value});
   }
-  return bars.empty() ? "" : bar_chart(bars, std::max(1.0, sorted[0].second));
+  const std::string more =
+      shown < sorted.size() ? fmt::format("<p>{} more</p>\n", sorted.size() - shown) : "";
+  return bars.empty() ? "" : bar_chart(bars, std::max(1.0, cycles[0])) + more;
 }
 
 /// From white (idle) to blue (always busy).
@@ -106,17 +132,30 @@ std::string least_width(const std::string& svg) {
   return fmt::format(" style=\"--least:{:.0f}pt\"", kReadable * points);
 }
 
-std::string region_picture(const PageInput& input, size_t r, double cycles) {
-  const Region& region = input.program->regions[r];
-  if (!region.graph) return "";
-  const size_t groups = collapse_copies(*region.graph).size();
-  if (groups > kMostDrawn) {
-    return fmt::format("<p>@{}: {} nodes are too many to draw.</p>\n", html_text(region.name),
-                       groups);
+/// What is drawn of a graph: all of it, or the part around its busiest nodes.
+std::optional<std::set<size_t>> drawn_part(const Graph& graph, const RowsByNode& rows,
+                                           std::string& caption) {
+  const std::vector<NodeGroup> groups = collapse_copies(graph);
+  if (groups.size() <= kMostDrawn) return std::nullopt;
+  std::set<size_t> nodes;
+  for (const size_t group : critical_part(groups, rows, kMostOfPart)) {
+    nodes.insert(groups[group].nodes[0]);
   }
-  const RowsByNode rows = rows_of(input, region.name);
+  caption = fmt::format(
+      "<p>Of {} nodes, which are too many to draw, the {} around the busiest one. "
+      "fuseflow-dot draws all.</p>\n",
+      groups.size(), nodes.size());
+  return nodes;
+}
+
+std::string region_picture(const PageView& view, size_t r, double cycles) {
+  const Region& region = view.input.program->regions[r];
+  if (!region.graph) return "";
+  const RowsByNode rows = rows_of(view.input, region.name);
+  std::string caption;
   DotOptions options;
   options.region = r;
+  options.nodes = drawn_part(*region.graph, rows, caption);
   options.legend = false;
   options.tensors = false;  // nodes name them
   options.look = [&](size_t, const std::vector<size_t>& nodes) {
@@ -127,27 +166,33 @@ std::string region_picture(const PageInput& input, size_t r, double cycles) {
     }
     return NodeLook{percent(busy, cycles), busy_colour(cycles > 0 ? busy / cycles : 0)};
   };
-  const std::string picture = input.layout(print_dot(*input.program, options));
+  const std::string picture = view.input.layout(print_dot(*view.input.program, options));
   if (picture.empty()) return "";
-  return fmt::format("<h3>@{}</h3>\n<div class=\"scroll graph\"{}>{}</div>\n",
-                     html_text(region.name), least_width(picture), picture);
+  return fmt::format("<h3 title=\"{}\">@{}</h3>\n{}<div class=\"scroll drawing\"{}>{}</div>\n",
+                     html_text(region.name), html_text(view.names.of(region.name)), caption,
+                     least_width(picture), picture);
 }
 
 }  // namespace
 
-std::string layers_section(const PageInput& input) {
-  if (input.nodes.empty()) return "";
+HtmlSection layers_section(const PageView& view) {
+  const PageInput& input = view.input;
+  if (input.nodes.empty()) return {};
   const double all = input.runs.back().total.numbers.at("cycles");
-  const auto layer = [&](const NodeRow& row) { return row.layer; };
-  const auto statement = [&](const NodeRow& row) { return row.statement; };
-  const std::map<std::string, double> statements = busiest_by(input, statement);
-  if (statements.size() == 1 && statements.begin()->first.empty()) return "";
-  return html_section("Layers and statements",
-                      "Cycles in which the busiest node of a layer or statement was in a step. "
-                      "Within a region they "
-                      "overlap, so they do not add up to the run's cycles.",
-                      "<h3>Layers</h3>\n" + busy_bars(busiest_by(input, layer), all) +
-                          "<h3>Statements</h3>\n" + busy_bars(statements, all));
+  const auto layer = [](const NodeRow& row) { return row.layer; };
+  const auto statement = [](const NodeRow& row) { return row.statement; };
+  const std::map<std::string, double> statements = cycles_by(input, statement);
+  if (statements.size() == 1 && statements.begin()->first.empty()) return {};
+  const std::map<std::string, double> layers = cycles_by(input, layer);
+  const bool layered = layers.size() > 1 || !layers.begin()->first.empty();
+  const bool apart = are_apart(input, layer) && are_apart(input, statement);
+  return {"layers", "Layers and statements", layered ? fmt::format("{} layers", layers.size()) : "",
+          apart ? "Cycles of the regions that compute a layer or statement."
+                : "Cycles of the regions that compute a layer or statement alone. Where a region "
+                  "computes several, those in which the busiest node of each was in a step: they "
+                  "overlap, so all do not add up to the run's cycles.",
+          (layered ? "<h3>Layers</h3>\n" + cycle_bars(view, layers, all) : "") +
+              "<h3>Statements</h3>\n" + cycle_bars(view, statements, all)};
 }
 
 namespace {
@@ -155,7 +200,7 @@ namespace {
 /// What waits for what, region by region; each region is looked at once, when it is asked for.
 class WaitTexts {
  public:
-  explicit WaitTexts(const PageInput& input) : input_(input) {}
+  explicit WaitTexts(const PageView& view) : input_(view.input), names_(view.names) {}
 
   /// The node that a row's node waits for, in words, or why there is none.
   std::string of(const NodeRow& row) {
@@ -168,7 +213,7 @@ class WaitTexts {
     }
     const auto& [rows, waits] = known->second;
     const std::optional<size_t> node = waits->of(static_cast<size_t>(row.number));
-    if (node) return node_label(*rows.at(*node));
+    if (node) return node_label(*rows.at(*node), names_);
     return mostly_works(row) ? "none: busy most of the time" : "none is busier";
   }
 
@@ -186,14 +231,18 @@ class WaitTexts {
   }
 
   const PageInput& input_;
+  const ShortNames& names_;
   std::map<std::string, RegionWaits> regions_;
 };
 
-std::vector<std::string> node_cells(WaitTexts& waits, const NodeRow& row, double cycles) {
-  const std::string statement = row.statement + (row.layer.empty() ? "" : " (" + row.layer + ")");
-  return {row.region,
-          node_label(row),
-          statement,
+std::vector<HtmlCell> node_cells(const PageView& view, WaitTexts& waits, const BusyGroup& group,
+                                 double cycles) {
+  const NodeRow& row = *group.row;
+  const std::string layer = row.layer.empty() ? "" : " (" + row.layer + ")";
+  return {view.cell(row.region),
+          {node_label(row, view.names), node_label(row, {})},
+          group.copies > 1 ? std::to_string(group.copies) : "",
+          {view.names.of(row.statement) + layer, row.statement + layer},
           waits.of(row),
           grouped_number(row.busy),
           percent(row.busy, cycles),
@@ -205,34 +254,36 @@ std::vector<std::string> node_cells(WaitTexts& waits, const NodeRow& row, double
 
 }  // namespace
 
-std::string nodes_section(const PageInput& input) {
-  if (input.nodes.empty()) return "";
+HtmlSection nodes_section(const PageView& view) {
+  const PageInput& input = view.input;
+  if (input.nodes.empty()) return {};
   const RegionCycles cycles = cycles_by_region(input);
   std::vector<Bar> bars;
-  std::vector<std::vector<std::string>> table;
-  WaitTexts waits(input);
-  double most = 1;
-  for (const NodeRow* row : busiest_nodes(input.nodes, kMostNodes)) {
-    const double all = cycles.at(row->region);
-    most = std::max(most, all);
-    bars.push_back({"@" + row->region + " " + node_label(*row),
-                    fmt::format("busy {}, starved {}, blocked {}", percent(row->busy, all),
-                                percent(row->starved, all), percent(row->blocked, all)),
-                    {{"busy", row->busy}, {"starved", row->starved}, {"blocked", row->blocked}},
-                    "busy " + percent(row->busy, all)});
-    table.push_back(node_cells(waits, *row, all));
+  std::vector<std::vector<HtmlCell>> table;
+  WaitTexts waits(view);
+  for (const BusyGroup& group : busiest_groups(input, kMostNodes)) {
+    const NodeRow& row = *group.row;
+    const double all = std::max(1.0, cycles.at(row.region));
+    bars.push_back(
+        {"@" + view.names.of(row.region) + " " + node_label(row, view.names),
+         fmt::format("@{} {}: busy {}, starved {}, blocked {}", row.region, node_label(row, {}),
+                     percent(row.busy, all), percent(row.starved, all), percent(row.blocked, all)),
+         {{"busy", row.busy / all}, {"starved", row.starved / all}, {"blocked", row.blocked / all}},
+         "busy " + percent(row.busy, all)});
+    table.push_back(node_cells(view, waits, group, all));
   }
-  return html_section(
-      "Critical nodes",
+  return {
+      "nodes", "Critical nodes", bars[0].label + ", " + bars[0].value,
       "The nodes that were in a step for the most cycles, and what they did in the rest of their "
-      "region's time: starved means waiting for tokens, blocked waiting for room only. What a node "
+      "region's time; of parallel copies the busiest one. Starved means waiting for tokens, "
+      "blocked waiting for room only. What a node "
       "waits for is the busiest of the nodes that its tokens (its room) come from; it is found in "
       "the graphs of --program.",
       legend({{"busy", "busy"}, {"starved", "starved"}, {"blocked", "blocked"}}) +
-          bar_chart(bars, most) +
-          html_table({"region", "node", "statement", "waits for", "busy cycles", "busy", "starved",
-                      "blocked", "FLOPs", "bytes"},
-                     table, 4));
+          bar_chart(bars, 1) +
+          html_table({"region", "node", "copies", "statement", "waits for", "busy cycles", "busy",
+                      "starved", "blocked", "FLOPs", "bytes"},
+                     table, 5)};
 }
 
 namespace {
@@ -252,54 +303,66 @@ std::map<std::pair<std::string, std::string>, double> buffer_depths(const PageIn
   return depths;
 }
 
+/// Streams are called by a tensor and what they carry of it: "/gat1/lin/MatMul_output_0.v".
+std::string short_stream(const std::string& stream, const ShortNames& names) {
+  const size_t dot = stream.rfind('.');
+  if (dot == std::string::npos) return names.of(stream);
+  return names.of(stream.substr(0, dot)) + stream.substr(dot);
+}
+
 }  // namespace
 
-std::string streams_section(const PageInput& input) {
-  if (input.streams.empty()) return "";
+HtmlSection streams_section(const PageView& view) {
+  const PageInput& input = view.input;
+  if (input.streams.empty()) return {};
   struct Fill {
     const StreamRow* row = nullptr;
+    size_t copies = 1;
     double depth = 0, share = 0;  ///< depth 0: not known, or unbounded
   };
   const double fifo = input.machine ? static_cast<double>(input.machine->fifo_depth) : 0;
   const auto buffers = buffer_depths(input);
   std::vector<Fill> fills;
   double most = 1;
-  for (const StreamRow& row : input.streams) {
-    const auto buffer = buffers.find({row.region, row.stream});
+  for (const auto& [row, copies] : stream_groups(input)) {
+    const auto buffer = buffers.find({row->region, row->stream});
     const double depth = buffer == buffers.end() ? fifo : buffer->second;
-    fills.push_back({&row, depth, depth > 0 ? row.peak_tokens / depth : 0});
-    most = std::max(most, row.peak_tokens);
+    fills.push_back({row, copies, depth, depth > 0 ? row->peak_tokens / depth : 0});
+    most = std::max(most, row->peak_tokens);
   }
   std::stable_sort(fills.begin(), fills.end(), [](const Fill& a, const Fill& b) {
     return std::pair(a.share, a.row->peak_tokens) > std::pair(b.share, b.row->peak_tokens);
   });
-  const auto full =
-      std::count_if(fills.begin(), fills.end(), [](const Fill& f) { return f.share >= 1; });
+  size_t full = 0;
+  for (const Fill& fill : fills) full += fill.share >= 1 ? fill.copies : 0;
   fills.resize(std::min(fills.size(), kMostStreams));
   const bool bounded = fills[0].depth > 0;
   std::vector<Bar> bars;
   for (const Fill& fill : fills) {
     const std::string of = fill.depth > 0 ? " of " + grouped_number(fill.depth) : "";
-    bars.push_back({"@" + fill.row->region + " $" + fill.row->stream,
-                    fmt::format("{} tokens in all", grouped_number(fill.row->tokens)),
+    const std::string copies = fill.copies > 1 ? fmt::format(" of {} copies", fill.copies) : "";
+    bars.push_back({"@" + view.names.of(fill.row->region) + " $" +
+                        short_stream(fill.row->stream, view.names) + copies,
+                    fmt::format("@{} ${}{}: {} tokens in all", fill.row->region, fill.row->stream,
+                                copies, grouped_number(fill.row->tokens)),
                     {{fill.share >= 1 ? "blocked" : "busy",
                       bounded ? fill.share : fill.row->peak_tokens / most}},
                     grouped_number(fill.row->peak_tokens) + of});
   }
-  return html_section(
-      "Streams",
+  const std::string fullness =
+      fmt::format("{} of {} streams were full at some time", full, input.streams.size());
+  return {
+      "streams", "Streams", bounded ? fullness : "",
       "The most tokens that were in a stream at a time" +
           std::string(bounded ? ", of those that it has room for. A stream that was full may have "
                                 "held up its producer."
                               : "; there is room for any number."),
-      (bounded ? fmt::format("<p>{} of {} streams were full at some time.</p>\n", full,
-                             input.streams.size())
-               : "") +
-          bar_chart(bars, 1));
+      (bounded ? "<p>" + fullness + ".</p>\n" : "") + bar_chart(bars, 1)};
 }
 
-std::string graph_section(const PageInput& input) {
-  if (!input.program || input.nodes.empty() || !input.layout) return "";
+HtmlSection graph_section(const PageView& view) {
+  const PageInput& input = view.input;
+  if (!input.program || input.nodes.empty() || !input.layout) return {};
   const RegionCycles cycles = cycles_by_region(input);
   const std::vector<Region>& regions = input.program->regions;
   std::vector<size_t> order(regions.size());
@@ -309,17 +372,16 @@ std::string graph_section(const PageInput& input) {
   });
   order.resize(std::min(order.size(), kMostPictures));
   std::string body;
-  for (const size_t r : order) body += region_picture(input, r, cycles.at(regions[r].name));
-  if (body.empty()) return "";
+  for (const size_t r : order) body += region_picture(view, r, cycles.at(regions[r].name));
+  if (body.empty()) return {};
   if (order.size() < regions.size()) {
     body += fmt::format("<p>(+{} shorter regions)</p>\n", regions.size() - order.size());
   }
-  return html_section(
-      "Graphs",
-      "Nodes are coloured by the share of the region's cycles in which they were in a "
-      "step. Parallel copies are drawn as one node, with the busiest copy's share. Lines: "
-      "coordinates dashed, references dotted, values solid.",
-      busy_scale() + body);
+  return {"graphs", "Graphs", fmt::format("{} of {} regions", order.size(), regions.size()),
+          "Nodes are coloured by the share of the region's cycles in which they were in a "
+          "step. Parallel copies are drawn as one node, with the busiest copy's share. Lines: "
+          "coordinates dashed, references dotted, values solid.",
+          busy_scale() + body};
 }
 
 }  // namespace fuseflow

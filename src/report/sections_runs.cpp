@@ -17,7 +17,7 @@
 namespace fuseflow {
 namespace {
 
-constexpr size_t kMostRegions = 40;
+constexpr size_t kMostRegions = 15;
 
 std::string change_text(std::optional<double> before, std::optional<double> now) {
   if (!before || !now || *before <= 0 || *now <= 0) return "";
@@ -40,8 +40,8 @@ std::string time_text(const RunTable& run) {
                          : fmt::format("{:.4g} us", 1e6 * seconds);
 }
 
-std::vector<std::string> run_cells(const RunTable& run, const RunTable& baseline) {
-  std::vector<std::string> cells = {run.file, text_of(run, "strategy")};
+std::vector<HtmlCell> run_cells(const RunTable& run, const RunTable& baseline) {
+  std::vector<HtmlCell> cells = {run.file, text_of(run, "strategy")};
   for (const std::string_view name : {"cycles", "dram_bytes", "flops"}) {
     const Metric& metric = *find_metric(name);
     const std::optional<double> value = value_of(metric, run.total);
@@ -66,27 +66,39 @@ Bar cycle_bar(const std::string& label, double cycles, double all) {
   return {label, label + ": " + value + " cycles", {{"busy", cycles}}, value};
 }
 
+/// What has no bar of its own.
+std::string left_out(const std::vector<double>& cycles, size_t shown, double all) {
+  if (shown == cycles.size()) return "";
+  double rest = 0;
+  for (size_t i = shown; i < cycles.size(); ++i) rest += cycles[i];
+  const std::string share = all > 0 ? fmt::format(" ({:.1f}%)", 100 * rest / all) : "";
+  return fmt::format("<p>{} more: {} cycles together{}</p>\n", cycles.size() - shown,
+                     grouped_number(rest), share);
+}
+
 double cycles_of(const RunRow& row) {
   return row.numbers.at("cycles");
 }
 
 /// Cycles of the best partition of the kernels into runs, by what is known of each run; infinite
-/// while there is none. `known[first][last]`: cycles of the best point.
-double best_program(const std::map<std::pair<int64_t, int64_t>, double>& known, int64_t kernels) {
+/// while there is none. `known[first][last]`: cycles of the best point; `pause`: between two runs.
+double best_program(const std::map<std::pair<int64_t, int64_t>, double>& known, int64_t kernels,
+                    double pause) {
   std::vector<double> best(static_cast<size_t>(kernels) + 1, HUGE_VAL);
   best[0] = 0;
   for (const auto& [run, cycles] : known) {  // ascending by first kernel: best[first] is final
     const auto first = static_cast<size_t>(run.first);
     const auto next = static_cast<size_t>(run.second) + 1;
-    best[next] = std::min(best[next], best[first] + cycles);
+    best[next] = std::min(best[next], best[first] + (first > 0 ? pause : 0) + cycles);
   }
   return best.back();
 }
 
 }  // namespace
 
-std::string runs_section(const PageInput& input) {
-  std::vector<std::vector<std::string>> rows;
+HtmlSection runs_section(const PageView& view) {
+  const PageInput& input = view.input;
+  std::vector<std::vector<HtmlCell>> rows;
   std::vector<Bar> bars;
   double most = 1;
   for (const RunTable& run : input.runs) {
@@ -98,16 +110,26 @@ std::string runs_section(const PageInput& input) {
                                  "change", "FLOPs", "change", "energy", "checked"},
                                 rows, 2);
   if (input.runs.size() > 1) body += bar_chart(bars, most);
-  return html_section("Runs",
-                      "Speed-ups and changes are against the first run, the baseline. Time is what "
-                      "the machine would take by its clock. Checked: ok, if every element was "
-                      "compared and is right; undecided, if rounding may explain some.",
-                      body);
+  const RunTable& last = input.runs.back();
+  const std::string gist =
+      grouped_number(cycles_of(last.total)) + " cycles" +
+      (input.runs.size() > 1
+           ? ", " + change_text(cycles_of(input.runs[0].total), cycles_of(last.total)) +
+                 " the first run's speed"
+           : "");
+  return {"runs",
+          "Runs",
+          gist,
+          "Speed-ups and changes are against the first run, the baseline. Time is what "
+          "the machine would take by its clock. Checked: ok, if every element was "
+          "compared and is right; undecided, if rounding may explain some.",
+          body,
+          true};
 }
 
 namespace {
 
-using KeyValues = std::vector<std::vector<std::string>>;  ///< name and value
+using KeyValues = std::vector<std::vector<HtmlCell>>;  ///< name and value
 
 void add_machine(const Machine& machine, KeyValues& facts) {
   std::string text = fmt::format("{:g} GHz", machine.clock_gigahertz);
@@ -145,7 +167,8 @@ void add_program(const Program& program, KeyValues& facts) {
 
 }  // namespace
 
-std::string setting_section(const PageInput& input) {
+HtmlSection setting_section(const PageView& view) {
+  const PageInput& input = view.input;
   const RunTable& run = input.runs.back();
   KeyValues facts = {{"program", run.program}};
   if (input.program) add_program(*input.program, facts);
@@ -156,13 +179,18 @@ std::string setting_section(const PageInput& input) {
   facts.push_back({"machine", machine});
   if (input.machine) add_machine(*input.machine, facts);
   facts.push_back({"tools", fmt::format("fuseflow {}, language {}", input.version, kTextVersion)});
-  return html_section("What ran", "The last of the runs, " + run.file + ".",
-                      html_table({"", ""}, facts, 2));
+  return {"ran",
+          "What ran",
+          "",
+          "The last of the runs, " + run.file + ".",
+          html_table({"", ""}, facts, 2),
+          true};
 }
 
-std::string inputs_section(const PageInput& input) {
-  if (!input.program) return "";
-  std::vector<std::vector<std::string>> rows;
+HtmlSection inputs_section(const PageView& view) {
+  const PageInput& input = view.input;
+  if (!input.program) return {};
+  std::vector<std::vector<HtmlCell>> rows;
   for (const Tensor& tensor : input.program->tensors) {
     if (!tensor.given()) continue;
     std::string shape;
@@ -170,87 +198,147 @@ std::string inputs_section(const PageInput& input) {
       shape += (shape.empty() ? "" : " x ") +
                (extent.known() ? std::to_string(extent.value) : extent.symbol);
     }
-    rows.push_back({tensor.name, std::string(role_name(tensor.role)), shape,
+    rows.push_back({view.cell(tensor.name), std::string(role_name(tensor.role)), shape,
                     to_string(tensor.format), to_string(tensor.source)});
   }
-  if (rows.empty()) return "";
-  return html_section("Data", "Inputs and constants of the program, with the source of their data.",
-                      html_table({"tensor", "role", "shape", "format", "source"}, rows, 5));
+  if (rows.empty()) return {};
+  return {"data", "Data", fmt::format("{} inputs and constants", rows.size()),
+          "Inputs and constants of the program, with the source of their data.",
+          html_table({"tensor", "role", "shape", "format", "source"}, rows, 5)};
 }
 
-std::string regions_section(const PageInput& input) {
+HtmlSection regions_section(const PageView& view) {
+  const PageInput& input = view.input;
   const RunTable& run = input.runs.back();
-  const std::vector<const RunRow*> rows = longest_regions(run, kMostRegions);
+  const std::vector<const RunRow*> rows = longest_regions(run, run.regions.size());
+  if (rows.empty()) return {};
+  std::vector<double> cycles;
+  for (const RunRow* row : rows) cycles.push_back(cycles_of(*row));
+  const double all = cycles_of(run.total);
+  const size_t shown = worth_a_bar(cycles, all, kMostRegions);
   std::vector<Bar> bars;
-  bars.reserve(rows.size());
-  for (const RunRow* row : rows) {
-    bars.push_back(cycle_bar(row->region, cycles_of(*row), cycles_of(run.total)));
+  for (size_t i = 0; i < shown; ++i) {
+    bars.push_back(cycle_bar(view.names.of(rows[i]->region), cycles[i], all));
+    bars.back().hint = rows[i]->region + ": " + bars.back().value + " cycles";
   }
-  if (bars.empty()) return "";
-  const size_t left_out = run.regions.size() - rows.size();
-  const std::string more = left_out > 0 ? fmt::format("<p>(+{} more regions)</p>\n", left_out) : "";
-  return html_section("Regions", "Cycles of each region of " + run.file + ", the longest first.",
-                      bar_chart(bars, std::max(1.0, cycles_of(*rows[0]))) + more);
+  return {
+      "regions",
+      "Regions",
+      fmt::format("{}; the longest is {}, {}", run.regions.size(), bars[0].label, bars[0].value),
+      "Cycles of each region of " + run.file + ", the longest first.",
+      bar_chart(bars, std::max(1.0, cycles[0])) + left_out(cycles, shown, all),
+      true};
 }
 
 namespace {
 
-void add_point(const RunRow& row, const std::string& name, bool labelled, const char* colour,
-               std::vector<PlotPoint>& points) {
+/// Where a region or a run is under the roofs.
+struct Intensity {
+  double flops_per_byte = 0, flops_per_cycle = 0;
+};
+
+std::optional<Intensity> intensity_of(const RunRow& row) {
   const double flops = value_of(*find_metric("flops"), row).value_or(0);
   const double bytes = value_of(*find_metric("dram_bytes"), row).value_or(0);
-  if (flops <= 0 || bytes <= 0 || cycles_of(row) <= 0) return;
-  const double rate = flops / cycles_of(row);
-  points.push_back(
-      {flops / bytes, rate, labelled ? name : "",
-       fmt::format("{}: {:.3g} FLOP/cycle, {:.3g} FLOP/byte", name, rate, flops / bytes), colour});
+  if (flops <= 0 || bytes <= 0 || cycles_of(row) <= 0) return std::nullopt;
+  return Intensity{flops / bytes, flops / cycles_of(row)};
 }
 
-/// FLOPs a cycle of the last run's graph if every node that computes were always busy; only where
-/// it has one region, whose nodes are known.
-double compute_roof(const PageInput& input) {
-  double roof = 0;
-  if (input.runs.back().regions.size() != 1) return roof;
+PlotPoint plot_point(const std::string& label, const std::string& name, const Intensity& at,
+                     const char* colour) {
+  return {at.flops_per_byte, at.flops_per_cycle, label,
+          fmt::format("{}: {:.3g} FLOP/cycle, {:.3g} FLOP/byte", name, at.flops_per_cycle,
+                      at.flops_per_byte),
+          colour};
+}
+
+/// FLOPs a cycle of each region's graph if every node that computes were always busy; where its
+/// nodes are known.
+std::map<std::string, double> compute_roofs(const PageInput& input) {
+  std::map<std::string, double> roofs;
   for (const NodeRow& row : input.nodes) {
-    if (row.busy > 0) roof += row.flops / row.busy;
+    if (row.busy > 0 && row.flops > 0) roofs[row.region] += row.flops / row.busy;
   }
-  return roof;
+  return roofs;
+}
+
+std::string rate_text(double rate) {
+  return rate > 0 ? fmt::format("{:.3g}", rate) : "";
+}
+
+/// A region, what its roofs are at its intensity, and how near it is to the lower one.
+std::vector<HtmlCell> roofline_cells(const std::string& number, const HtmlCell& name,
+                                     const Intensity& at, double bytes_per_cycle, double compute) {
+  const double memory = bytes_per_cycle * at.flops_per_byte;
+  const double roof = memory > 0 && compute > 0 ? std::min(memory, compute) : memory + compute;
+  return {number,
+          name,
+          rate_text(at.flops_per_byte),
+          rate_text(at.flops_per_cycle),
+          rate_text(memory),
+          rate_text(compute),
+          roof > 0 ? fmt::format("{:.1f}%", 100 * at.flops_per_cycle / roof) : ""};
 }
 
 }  // namespace
 
-std::string roofline_section(const PageInput& input) {
-  constexpr size_t kMostLabelled = 12;
+HtmlSection roofline_section(const PageView& view) {
+  constexpr size_t kMostRows = 12;
+  const PageInput& input = view.input;
   const RunTable& run = input.runs.back();
   Roofline roofline;
   if (input.machine) roofline.bytes_per_cycle = input.machine->dram_bytes_per_cycle();
-  roofline.flops_per_cycle = compute_roof(input);
+  const std::map<std::string, double> compute = compute_roofs(input);
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const RunRow* row : longest_regions(run, run.regions.size())) {
+    const std::optional<Intensity> at = intensity_of(*row);
+    if (!at) continue;
+    const auto roof = compute.find(row->region);
+    const double level = roof == compute.end() ? 0 : roof->second;
+    roofline.flops_per_cycle = std::max(roofline.flops_per_cycle, level);
+    const bool listed = rows.size() < kMostRows;
+    const std::string number = listed ? std::to_string(rows.size() + 1) : "";
+    roofline.points.push_back(plot_point(number, row->region, *at, "busy"));
+    if (!listed) continue;
+    rows.push_back(
+        roofline_cells(number, view.cell(row->region), *at, roofline.bytes_per_cycle, level));
+  }
   for (const RunTable& other : input.runs) {
-    if (&other != &run) add_point(other.total, other.file, true, "other", roofline.points);
+    const std::optional<Intensity> at = intensity_of(other.total);
+    if (&other == &run || !at) continue;
+    roofline.points.push_back(plot_point(other.file, other.file, *at, "other"));
   }
-  for (const RunRow& row : run.regions) {
-    add_point(row, row.region, run.regions.size() <= kMostLabelled, "busy", roofline.points);
-  }
+  if (roofline.points.empty()) return {};
   std::string roofs =
       roofline.bytes_per_cycle > 0
           ? "The sloping line is what the memory of the machine can supply."
           : "There is no memory roof: memory takes no time on this machine, or the machine is not "
             "known (--machine).";
   if (roofline.flops_per_cycle > 0) {
-    roofs += " The level line is what the graph would do if all its nodes were always busy.";
+    roofs += compute.size() > 1
+                 ? " A graph's own roof is what it would do if all its nodes were always busy; the "
+                   "level line is the highest of them."
+                 : " The level line is what the graph would do if all its nodes were always busy.";
   }
-  return html_section(
-      "Roofline",
-      "Each blue point is a region of the last run: work per byte of memory, and work per cycle; "
-      "each grey one another run as a whole. " +
-          roofs,
-      roofline_chart(roofline));
+  std::vector<Legend> entries = {{"busy", "a region of " + run.file}};
+  if (input.runs.size() > 1) entries.push_back({"other", "another run as a whole"});
+  const bool known = !rows.empty();
+  return {"roofline", "Roofline",
+          known && !rows[0].back().text.empty()
+              ? fmt::format("the longest region reaches {} of its roof", rows[0].back().text)
+              : "",
+          "Work per byte of memory, and work per cycle; numbers are those of the table. " + roofs,
+          legend(entries) + roofline_chart(roofline) +
+              (known ? html_table({"", "region", "FLOP/byte", "FLOP/cycle", "memory roof",
+                                   "compute roof", "of the lower roof"},
+                                  rows, 2)
+                     : "")};
 }
 
 namespace {
 
 /// The best program by what was simulated up to each point, in the order of their numbers.
-StepChart search_curve(const SearchTable& search) {
+StepChart search_curve(const SearchTable& search, double pause) {
   StepChart chart{{}, {}, 0, "simulated points, by number", "cycles of the best program"};
   int64_t kernels = 0;
   for (const SearchPoint& point : search.points) kernels = std::max(kernels, point.last_kernel + 1);
@@ -262,11 +350,18 @@ StepChart search_curve(const SearchTable& search) {
         known.emplace(std::pair(point.first_kernel, point.last_kernel), point.cycles);
     if (!added && place->second <= point.cycles) continue;
     place->second = point.cycles;
-    const double best = best_program(known, kernels);
+    const double best = best_program(known, kernels, pause);
     if (best < HUGE_VAL && (chart.points.empty() || best < chart.points.back().y)) {
       chart.points.push_back(
           {chart.end, best, "", point.region + ": " + grouped_number(best) + " cycles"});
     }
+  }
+  // The best is simulated as a whole in the end, and compared with seeds as a whole.
+  const auto found = search.totals.find("best");
+  if (found != search.totals.end() && found->second > 0 && !chart.points.empty() &&
+      chart.points.back().y != found->second) {
+    chart.points.push_back({chart.end, found->second, "best",
+                            "the best as a whole: " + grouped_number(found->second) + " cycles"});
   }
   const auto unfused = search.totals.find("unfused");
   if (unfused != search.totals.end()) chart.levels.push_back({0, unfused->second, "unfused", ""});
@@ -275,24 +370,30 @@ StepChart search_curve(const SearchTable& search) {
 
 }  // namespace
 
-std::string search_section(const PageInput& input) {
-  if (!input.search) return "";
+HtmlSection search_section(const PageView& view) {
+  const PageInput& input = view.input;
+  if (!input.search) return {};
   const SearchTable& search = *input.search;
-  std::vector<std::vector<std::string>> totals;
+  std::vector<std::vector<HtmlCell>> totals;
   for (const auto& [name, cycles] : search.totals) totals.push_back({name, grouped_number(cycles)});
-  std::vector<std::vector<std::string>> statuses;
+  std::vector<std::vector<HtmlCell>> statuses;
   for (const PointStatusInfo& info : point_statuses()) {
     const auto found = search.statuses.find(info.status);
     if (found == search.statuses.end()) continue;
     statuses.push_back(
         {std::string(info.name), std::string(info.means), std::to_string(found->second)});
   }
-  return html_section(
-      "Search",
-      "The best program that can be put together from the points simulated so far, in the order of "
-      "their numbers (without reconfiguration between regions).",
-      html_table({"program of the search", "cycles"}, totals) + step_chart(search_curve(search)) +
-          html_table({"points", "what became of them", "number"}, statuses, 2));
+  const bool same = input.machine && search.machine == input.runs.back().machine;
+  const double pause = same ? static_cast<double>(input.machine->reconfiguration_cycles) : 0;
+  const auto best = search.totals.find("best");
+  return {
+      "search", "Search",
+      best == search.totals.end() ? "" : "best " + grouped_number(best->second) + " cycles",
+      "The best program that can be put together from the points simulated so far, in the order "
+      "of their numbers; its last step is the best program as a whole.",
+      html_table({"program of the search", "cycles"}, totals) +
+          step_chart(search_curve(search, pause)) +
+          html_table({"points", "what became of them", "number"}, statuses, 2)};
 }
 
 }  // namespace fuseflow

@@ -49,7 +49,7 @@ std::shared_ptr<const Storage> load_tensor(const Tensor& tensor, const LoadOptio
   if (tensor.source.kind == Source::Kind::none) {
     throw Error(ExitCode::rejected, tensor.where,
                 fmt::format("%{} is not bound to data, expected a source such as "
-                            "`= file(\"{}.npy\")`; `fuseflow-import --bind {}=FILE` gives one",
+                            "`= file(\"{}.npy\")`, or `--bind {}=FILE`",
                             tensor.name, tensor.name, tensor.name));
   }
   try {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "support/source_lines.h"
 #include "support/terminal.h"
 #include "support/text.h"
 
@@ -131,7 +132,11 @@ std::string format(const std::vector<Diagnostic>& diagnostics, Colours colours) 
 
 void print(const std::vector<Diagnostic>& diagnostics) {
   const Colours colours = stderr_has_colours() ? Colours::on : Colours::off;
-  std::fputs(format(diagnostics, colours).c_str(), stderr);
+  std::vector<Diagnostic> shown = diagnostics;
+  for (Diagnostic& one : shown) {
+    if (one.source_line.empty()) one.source_line = kept_line(one.where);
+  }
+  std::fputs(format(shown, colours).c_str(), stderr);
 }
 
 void say(const std::string& text) {

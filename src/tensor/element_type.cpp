@@ -12,6 +12,7 @@
 
 #include "ops/binary_float.h"
 #include "support/error.h"
+#include "support/suggest.h"
 
 namespace fuseflow {
 
@@ -79,6 +80,16 @@ float as_stored(float value, const TypeInfo& type) {
   return value;
 }
 
+/// Types by the names that they have in other languages.
+constexpr std::array<Foreign, 27> kForeignTypes = {
+    {{"float", "f32"},  {"float32", "f32"},         {"fp32", "f32"},         {"single", "f32"},
+     {"real", "f32"},   {"double", "f64"},          {"float64", "f64"},      {"fp64", "f64"},
+     {"half", "f16"},   {"float16", "f16"},         {"fp16", "f16"},         {"bfloat16", "bf16"},
+     {"int", "i32"},    {"int32", "i32"},           {"long", "i64"},         {"int64", "i64"},
+     {"short", "i16"},  {"int16", "i16"},           {"int8", "i8"},          {"uint8", "u8"},
+     {"byte", "u8"},    {"uint16", "u16"},          {"boolean", "bool"},     {"i1", "bool"},
+     {"fp8", "f8e4m3"}, {"float8e4m3fn", "f8e4m3"}, {"float8e5m2", "f8e5m2"}}};
+
 }  // namespace
 
 std::string_view element_name(ElementType type) {
@@ -90,10 +101,9 @@ ElementType parse_element_type(std::string_view name) {
     if (kTypeInfos[t].name == name) return static_cast<ElementType>(t);
   }
   const std::vector<std::string> names = type_names();
-  const std::string near = nearest_name(name, names);
   throw Error(ExitCode::rejected,
               fmt::format("unknown element type '{}'{}, expected one of {}", name,
-                          near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+                          did_you_mean(name, names, kForeignTypes, " (did you mean '", "'?)"),
                           fmt::join(names, ", ")));
 }
 

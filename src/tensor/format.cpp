@@ -10,6 +10,7 @@
 
 #include "support/ceil_div.h"
 #include "support/error.h"
+#include "support/suggest.h"
 #include "tensor/limits.h"
 
 namespace fuseflow {
@@ -36,14 +37,26 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-template <size_t N>
-std::string did_you_mean(std::string_view name, const std::array<std::string_view, N>& names) {
-  const std::string near = nearest_name(name, {names.begin(), names.end()});
-  return near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near);
-}
+/// Formats by the names that they have elsewhere.
+constexpr std::array<Foreign, 9> kForeignFormats = {{{"sparse", "compressed"},
+                                                     {"csr", "dense,compressed"},
+                                                     {"csc", "dense,compressed@1,0"},
+                                                     {"dcsr", "compressed,compressed"},
+                                                     {"csf", "compressed,compressed,compressed"},
+                                                     {"coo", "compressed,singleton"},
+                                                     {"bsr", "dense,compressed[16x16]"},
+                                                     {"bitmap", "bitvector"},
+                                                     {"full", "dense"}}};
 
-[[noreturn]] void bad_format(std::string_view text, const std::string& what) {
-  throw Error(ExitCode::rejected,
+/// `part`: what of the text is wrong; empty: all of it.
+[[noreturn]] void bad_format(std::string_view text, const std::string& what,
+                             std::string_view part = {}) {
+  Location where;  // within the text
+  if (!part.empty()) {
+    where.column = static_cast<int>(part.data() - text.data()) + 1;
+    where.length = static_cast<int>(part.size());
+  }
+  throw Error(ExitCode::rejected, where,
               fmt::format("format '{}': {}; write for example 'dense,compressed', "
                           "'dense,compressed@1,0' or 'dense,compressed[16x16]'",
                           text, what));
@@ -52,8 +65,12 @@ std::string did_you_mean(std::string_view name, const std::array<std::string_vie
 LevelKind parse_level(std::string_view text, std::string_view name) {
   const auto found = std::find(kLevelNames.begin(), kLevelNames.end(), name);
   if (found == kLevelNames.end()) {
-    bad_format(text, fmt::format("unknown level '{}'{}, expected one of {}", name,
-                                 did_you_mean(name, kLevelNames), fmt::join(kLevelNames, ", ")));
+    const std::vector<std::string> known(kLevelNames.begin(), kLevelNames.end());
+    bad_format(text,
+               fmt::format("unknown level '{}'{}, expected one of {}", name,
+                           did_you_mean(name, known, kForeignFormats, " (did you mean '", "'?)"),
+                           fmt::join(kLevelNames, ", ")),
+               name);
   }
   return static_cast<LevelKind>(found - kLevelNames.begin());
 }

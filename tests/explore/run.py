@@ -117,6 +117,7 @@ class Case:
             whole = points(journal)
             expect(whole[:len(before)] == before, "the journal lost points")
             expect(len(set(whole)) == len(whole), "a point of the journal was simulated again")
+            expect_once(journal)
             before = whole
             if process.returncode == 0:
                 break
@@ -139,7 +140,15 @@ def points(journal):
     if not os.path.exists(journal):
         return []
     lines = read(journal).split("\n")[:-1]  # the last one may be half written
-    return [line.split(",")[0] for line in lines[1:]]
+    return [line.split(",")[0] for line in lines[1:] if line[0].isdigit()]
+
+
+def expect_once(journal):
+    """What was estimated, tried for a run of kernels, or run as a whole is in the journal once."""
+    width = {"estimate": 2, "sets": 3, "copies": 3, "whole": 2}
+    rows = [row for row in csv.reader(read(journal).splitlines()[1:-1]) if row and row[0] in width]
+    keys = [tuple(row[:width[row[0]]]) for row in rows]
+    expect(len(set(keys)) == len(keys), "something of the journal was worked out again")
 
 
 def add_cases(parser, models):

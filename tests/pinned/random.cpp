@@ -49,9 +49,9 @@ struct NamedMachine {
 
 std::vector<NamedMachine> machines(const std::string& odd) {
   return {{"ideal", load_machine("ideal")},
-          {"rda", load_machine("rda", {"dram.model=banked"})},
-          {"comal", load_machine("comal", {"dram.preset=comal"})},
-          {"odd", load_machine(odd, {"dram.model=fixed"})}};
+          {"rda", load_machine("rda", {"dram.model=banked", "name=rda"})},
+          {"comal", load_machine("comal", {"dram.preset=comal", "name=comal"})},
+          {"odd", load_machine(odd, {"dram.model=fixed", "name=odd"})}};
 }
 
 /// A hash of what make() gives, or of why it gives nothing.

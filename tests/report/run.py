@@ -30,12 +30,12 @@ fuseflow-report none.csv full.csv --program full.ff --nodes nodes.csv --streams 
 
 
 class Page(html.parser.HTMLParser):
-    """Tables (lists of rows of texts), sections, and what would be loaded or run."""
+    """Tables (lists of rows of texts, whole names for short ones), sections, and what would be loaded or run."""
 
     def __init__(self, text):
         super().__init__()
         self.tables, self.sections, self.suspects = [], [], []
-        self.cell = None
+        self.cell = self.whole = None
         self.heading = None
         self.feed(text)
 
@@ -45,7 +45,9 @@ class Page(html.parser.HTMLParser):
         elif tag == "tr":
             self.tables[-1].append([])
         elif tag in ("td", "th"):
-            self.cell = ""
+            self.cell, self.whole = "", None
+        elif tag == "span" and self.cell is not None:
+            self.whole = dict(attributes).get("title")
         elif tag == "h2":
             self.heading = ""
         if tag in ("script", "link", "iframe", "img", "object"):
@@ -56,7 +58,7 @@ class Page(html.parser.HTMLParser):
 
     def handle_endtag(self, tag):
         if tag in ("td", "th"):
-            self.tables[-1][-1].append(self.cell)
+            self.tables[-1][-1].append(self.whole or self.cell)
             self.cell = None
         elif tag == "h2":
             self.sections.append(self.heading)
@@ -109,8 +111,12 @@ def check_nodes(page, folder):
     nodes = {(row["region"], row["node"]): row for row in rows_of(folder / "nodes.csv")}
     cycles = {row["region"]: int(row["cycles"]) for row in rows_of(folder / "full.csv")}
     rows = page.table("node", "waits for", "busy cycles")
-    most = sorted((int(row["busy"]) for row in nodes.values()), reverse=True)
-    same("busiest nodes", [number(row["busy cycles"]) for row in rows], most[:len(rows)])
+    busy = [number(row["busy cycles"]) for row in rows]
+    same("the busiest node", busy[0], max(int(row["busy"]) for row in nodes.values()))
+    same("order", busy, sorted(busy, reverse=True))
+    same("copies", {row["copies"] for row in rows} - {"", "2"}, set())  # two parallel copies are one row
+    if not any(row["copies"] == "2" for row in rows):
+        sys.exit("no critical node of two copies, though all of the graph has them")
     for row in rows:
         node = nodes[row["region"], row["node"].split()[0]]
         same("busy", number(row["busy cycles"]), int(node["busy"]))

@@ -219,7 +219,7 @@ std::string refusal_of(const std::string& text) {
   }
 }
 
-const std::string kHeader = "fuseflow-explore journal 3 " + text_of(kSearch) + "\n";
+const std::string kHeader = "fuseflow-explore journal 4 " + text_of(kSearch) + "\n";
 
 TEST(ExploreJournal, ATornLineCostsItsPointAlone) {
   const std::string path = testing::TempDir() + "/explore_journal.torn";
@@ -249,10 +249,50 @@ TEST(ExploreJournal, RefusesWhatNoSearchHasWrittenAndLeavesIt) {
   EXPECT_EQ(refusal_of(kHeader + "1,simulated,5,0,0,0,,0\n"), "");
 }
 
+TEST(ExploreJournal, KeepsWhatWasWorkedOut) {
+  const std::string path = testing::TempDir() + "/explore_journal.memo";
+  std::remove(path.c_str());
+  const EstimatedPoint estimated{false, 0xfedcba9876543210, "a, \"b\"", "", {0.1, 2, 3}, {4, 5, 6}};
+  const std::vector<StoredSet> sets = {
+      {"%a=memory", {{3, -1, Placement::memory}, {4, 2, Placement::scratchpad}}, {"i, j", "k"}},
+      {"none", {}, {}}};
+  const std::vector<CopiedPoint> copies = {{7, {{"i", 2, false}, {"j,k", 4, true}}}};
+  {
+    Journal journal(path, kSearch);
+    journal.append(memo_line(11, estimated));
+    journal.append(memo_line({1, 2}, sets));
+    journal.append(memo_line({3, 4}, copies));
+    journal.append(memo_line("auto 1", Amounts{1e17, 0.5, 8}));
+  }
+  const Journal again(path, kSearch);
+  const Memo& memo = again.memo();
+  EXPECT_EQ(memo.estimates.at(11).graph, estimated.graph);
+  EXPECT_EQ(memo.estimates.at(11).region, estimated.region);
+  EXPECT_EQ(memo.estimates.at(11).expected.cycles, 0.1);
+  EXPECT_EQ(memo.estimates.at(11).least.dram_bytes, 6);
+  const std::vector<StoredSet>& read = memo.sets.at({1, 2});
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[0].order, sets[0].order);
+  ASSERT_EQ(read[0].placements.size(), 2U);
+  EXPECT_EQ(read[0].placements[1].consumer, 2);
+  EXPECT_EQ(read[0].placements[1].placement, Placement::scratchpad);
+  EXPECT_TRUE(read[1].placements.empty() && read[1].order.empty());
+  ASSERT_EQ(memo.copies.at({3, 4}).size(), 1U);
+  EXPECT_EQ(memo.copies.at({3, 4})[0].base, 7U);
+  EXPECT_EQ(memo.copies.at({3, 4})[0].parallel[1].index, "j,k");
+  EXPECT_TRUE(memo.copies.at({3, 4})[0].parallel[1].contiguous);
+  EXPECT_EQ(memo.wholes.at("auto 1").cycles, 1e17);
+  EXPECT_NE(refusal_of(kHeader + "estimate,1,possible,xyz,r,,1,1,1,1,1,1\n").find("hexadecimal"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(kHeader + "whole,auto,-1,0,0\n").find("`-1`"), std::string::npos);
+  EXPECT_NE(refusal_of(kHeader + "sets,1,2,a,nowhere\n").find("placement `nowhere`"),
+            std::string::npos);
+}
+
 TEST(ExploreJournal, SaysWhatDiffers) {
   SearchIdentity other = kSearch;
   other.data = "9";
-  EXPECT_NE(refusal_of("fuseflow-explore journal 3 " + text_of(other) + "\n")
+  EXPECT_NE(refusal_of("fuseflow-explore journal 4 " + text_of(other) + "\n")
                 .find("another search: the data are others"),
             std::string::npos);
   other.machine = "9";

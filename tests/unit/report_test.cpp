@@ -6,11 +6,13 @@
 #include "ir/parse.h"
 #include "lower/lower.h"
 #include "report/charts.h"
+#include "report/critical_part.h"
 #include "report/html.h"
 #include "report/number_text.h"
 #include "report/page.h"
 #include "report/run_diff.h"
 #include "report/run_table.h"
+#include "report/short_names.h"
 #include "report/text_table.h"
 
 namespace fuseflow {
@@ -131,6 +133,66 @@ TEST(Report, HtmlIsEscaped) {
   EXPECT_EQ(html_text("<b a=\"1\">&\n"), "&lt;b a=&quot;1&quot;&gt;&amp; ");
   EXPECT_EQ(html_text("\u00e9\xff\xc3"), "\u00e9??");
   EXPECT_EQ(html_table({"x"}, {{"<"}}).find("<td class=\"text\"><</td>"), std::string::npos);
+}
+
+TEST(Report, EmptyColumnsAreLeftOut) {
+  const std::string table = html_table({"a", "b", "c"}, {{"1", "", "3"}, {"4", "", {"5", "five"}}});
+  EXPECT_EQ(table.find(">b<"), std::string::npos);
+  EXPECT_NE(table.find("<span title=\"five\">5</span>"), std::string::npos);
+  EXPECT_EQ(html_table({"", ""}, {{"a", "b"}}).find("<thead>"), std::string::npos);
+}
+
+TEST(Report, NamesAreShortAndTellApart) {
+  const std::string whole = "/gat1/lin/MatMul_output_0";
+  const std::string twice = "/gat2/lin/MatMul_output_0", other = "/gat2/lin/Add_output_0";
+  const ShortNames names({whole, twice, other, "y", "layers.0.lin.weight", "/Relu_output_0"});
+  EXPECT_EQ(names.of(whole), "gat1.lin");
+  EXPECT_EQ(names.of(twice), "gat2.lin.MatMul");
+  EXPECT_EQ(names.of(other), "gat2.lin.Add");
+  EXPECT_EQ(names.of("y"), "y");
+  EXPECT_EQ(names.of("layers.0.lin.weight"), "layers.0.lin");
+  EXPECT_EQ(names.of("/Relu_output_0"), "Relu");
+  EXPECT_EQ(names.of("unknown/name"), "unknown/name");
+}
+
+TEST(Report, ThePartOfALargeGraphHangsTogether) {
+  // A chain 0 - 1 - .. - 9 of groups of one node each; 6 is the busiest, then 2.
+  std::vector<NodeGroup> groups(10);
+  std::vector<NodeRow> rows(10);
+  RowsByNode by_node;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    groups[g].nodes = {g};
+    if (g > 0) groups[g].inputs = {g - 1};
+    rows[g].busy = g == 6 ? 100 : g == 2 ? 90 : static_cast<double>(g);
+    by_node[g] = &rows[g];
+  }
+  EXPECT_EQ(critical_part(groups, by_node, 1), (std::set<size_t>{6}));
+  EXPECT_EQ(critical_part(groups, by_node, 3), (std::set<size_t>{6, 7, 8}));
+  EXPECT_EQ(critical_part(groups, by_node, 20).size(), 10U);
+}
+
+TEST(Report, TheTimeOfALayerIsThatOfItsRegions) {
+  PageInput input;
+  input.runs.push_back(parse_run_table({"a.csv",
+                                        "schema,program,machine,region,cycles\n2,p,ideal,r,1000\n"
+                                        "2,p,ideal,s,500\n2,p,ideal,total,1500\n"}));
+  const auto node = [&](const char* region, int64_t number, const char* layer, double busy) {
+    NodeRow row;
+    row.region = region;
+    row.number = number;
+    row.layer = layer;
+    row.statement = std::string(layer) + ".t";
+    row.busy = busy;
+    row.starved = (row.region == "r" ? 1000 : 500) - busy;
+    input.nodes.push_back(row);
+  };
+  node("r", 0, "conv1", 10);  // alone in its region: all of its cycles
+  node("r", 1, "conv1", 20);
+  node("s", 0, "conv1", 30);  // two layers in one region: their busiest nodes
+  node("s", 1, "conv2", 40);
+  const std::string page = report_page(input);
+  EXPECT_NE(page.find("conv1: 1,030 (68.7%) cycles"), std::string::npos);
+  EXPECT_NE(page.find("conv2: 40 (2.7%) cycles"), std::string::npos);
 }
 
 TEST(Report, PageHasTheNumbersOfTheReport) {

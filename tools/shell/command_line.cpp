@@ -1,10 +1,14 @@
 #include "shell/command_line.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <sstream>
+
+#include "support/suggest.h"
 
 namespace fuseflow {
 
@@ -47,6 +51,69 @@ CLI::Validator whole_number_between(int64_t least, int64_t most) {
 std::string with_one_line_end(std::string text) {
   while (text.ends_with("\n")) text.pop_back();
   return text + "\n";
+}
+
+/// CLI11's own names the set alone.
+CLI::Validator one_of(const std::vector<std::string>& values) {
+  return CLI::Validator(
+      [values](const std::string& text) {
+        if (std::find(values.begin(), values.end(), text) != values.end()) return std::string();
+        return fmt::format("`{}` is unknown{}; expected one of {}", text,
+                           did_you_mean(text, values, {}, ", did you mean `", "`?"),
+                           fmt::join(values, ", "));
+      },
+      fmt::format("{{{}}}", fmt::join(values, ",")));
+}
+
+std::vector<CLI::App*> parts_of(CLI::App& app) {
+  std::vector<CLI::App*> parts = {&app};
+  for (CLI::App* part : app.get_subcommands([](CLI::App*) { return true; })) {
+    for (CLI::App* inner : parts_of(*part)) parts.push_back(inner);
+  }
+  return parts;
+}
+
+/// Long names of options, without dashes.
+std::vector<std::string> option_names(CLI::App& app) {
+  std::vector<std::string> names;
+  for (CLI::App* part : parts_of(app)) {
+    for (const CLI::Option* option : part->get_options()) {
+      if (option->get_group().empty()) continue;  // hidden
+      for (const std::string& name : option->get_lnames()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+/// What of the command line no option takes: the first of it that looks like one, else the first.
+std::string unexpected_argument(CLI::App& app, const std::vector<std::string>& extras) {
+  const auto option = std::find_if(extras.begin(), extras.end(), [](const std::string& text) {
+    return text.size() > 1 && text[0] == '-';
+  });
+  if (option != extras.end()) {
+    const std::string name = option->substr(0, option->find('='));
+    const std::string bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+    std::string near = did_you_mean(bare, option_names(app), {}, ", did you mean `--", "`?");
+    return fmt::format("unknown option `{}`{}", name, near);
+  }
+  std::string taken;
+  for (CLI::App* part : parts_of(app)) {
+    for (const CLI::Option* one : part->get_options()) {
+      if (!one->get_positional() || one->results().empty()) continue;
+      taken = fmt::format(": `{}` is the {} already", one->results().back(), one->get_name(true));
+    }
+  }
+  return fmt::format("unexpected argument `{}`{}", extras.front(), taken);
+}
+
+std::string unknown_command(CLI::App& app, const std::string& given) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    if (!command->get_name().empty()) names.push_back(command->get_name());
+  }
+  return fmt::format("unknown command `{}`{}; expected one of {}", given,
+                     did_you_mean(given, names, {}, ", did you mean `", "`?"),
+                     fmt::join(names, ", "));
 }
 
 void let_last_win(CLI::App& app) {
@@ -105,7 +172,7 @@ Option& Option::without_value() {
   return *this;
 }
 Option& Option::among(const std::vector<std::string>& values) {
-  option_->check(CLI::IsMember(values));
+  option_->check(one_of(values));
   return *this;
 }
 Option& Option::between(int64_t least, int64_t most) {
@@ -236,6 +303,13 @@ ParsedLine CommandLine::parse(int argc, char** argv) {
     std::ostringstream text;
     app_->exit(request, text, text);
     return {false, with_one_line_end(text.str()), ""};
+  } catch (const CLI::ExtrasError& wrong) {
+    const std::vector<std::string> extras = app_->remaining(true);
+    return {false, "", extras.empty() ? wrong.what() : unexpected_argument(*app_, extras)};
+  } catch (const CLI::RequiredError& wrong) {
+    const std::vector<std::string> extras = app_->remaining(true);
+    if (commands_.empty() || extras.empty()) return {false, "", wrong.what()};
+    return {false, "", unknown_command(*app_, extras.front())};
   } catch (const CLI::ParseError& wrong) {
     return {false, "", wrong.what()};
   }
