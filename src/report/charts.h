@@ -1,5 +1,5 @@
-// Charts as inline SVG. Colours are classes of the page's style (html.cpp): busy, starved, blocked,
-// other.
+// Charts as inline SVG. Colours are classes of the page's style (html.cpp): busy, memory, starved,
+// blocked, other.
 #pragma once
 
 #include <string>

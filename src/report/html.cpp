@@ -9,9 +9,9 @@ namespace {
 
 constexpr const char* kStyle = R"css(
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --paper: #ffffff; --grid: #d9dee5;
-  --busy: #2b6cb0; --starved: #d9a441; --blocked: #c05353; --other: #8a95a3; }
+  --busy: #2b6cb0; --memory: #7a5bb5; --starved: #d9a441; --blocked: #c05353; --other: #8a95a3; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e8ee; --soft: #9aa6b5; --paper: #14181d;
-  --grid: #343c46; --busy: #63a4e0; --starved: #e0b868; --blocked: #e07c7c; --other: #76818f; } }
+  --grid: #343c46; --busy: #63a4e0; --memory: #b09ae0; --starved: #e0b868; --blocked: #e07c7c; --other: #76818f; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
   max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .3rem; }
@@ -24,7 +24,7 @@ td.text { overflow-wrap: anywhere; min-width: 8rem; } td.text:first-child { min-
 .chart .soft { fill: var(--soft); } .chart .grid { stroke: var(--grid); fill: none; }
 .chart .line { stroke: var(--busy); fill: none; stroke-width: 1.5; }
 .chart .roof { stroke: var(--soft); fill: none; stroke-width: 1.5; }
-.busy { fill: var(--busy); } .starved { fill: var(--starved); } .blocked { fill: var(--blocked); }
+.busy { fill: var(--busy); } .memory { fill: var(--memory); } .starved { fill: var(--starved); } .blocked { fill: var(--blocked); }
 .other { fill: var(--other); }
 .scale span { color: #1c2430; padding: .1rem .5rem; border: 1px solid var(--grid); }
 .scroll { overflow-x: auto; } .graph { background: #ffffff; padding: .5rem; border: 1px solid var(--grid); }

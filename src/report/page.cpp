@@ -52,7 +52,7 @@ void require_numbers_of(const PageInput& input) {
     regions[row.region] = &row;
   }
   for (const NodeRow& row : input.nodes) {
-    const double cycles = row.busy + row.starved + row.blocked;
+    const double cycles = row.busy + row.memory + row.starved + row.blocked;
     const double expected = regions.at(row.region)->numbers.at("cycles");
     if (cycles == expected) continue;
     reject_other_run("nodes", row.region, grouped_number(cycles) + " cycles", run,
@@ -76,10 +76,10 @@ void require_consistent(const PageInput& input) {
 
 std::string critical_nodes_text(const PageInput& input) {
   const std::vector<const NodeRow*> rows = busiest_nodes(input.nodes, kMostRows);
-  TextTable table({"node", "busy", "starved", "blocked"});
+  TextTable table({"node", "busy", "memory", "starved", "blocked"});
   for (const NodeRow* row : rows) {
     table.add({fmt::format("@{} {} {} {}", row->region, row->number, row->kind, row->tensor),
-               grouped_number(row->busy), grouped_number(row->starved),
+               grouped_number(row->busy), grouped_number(row->memory), grouped_number(row->starved),
                grouped_number(row->blocked)});
   }
   return "\n" + table.text();
@@ -92,9 +92,9 @@ std::string report_page(const PageInput& input) {
   const RunTable& run = input.runs.back();
   return html_page(fmt::format("{} on {}", run.program, run.machine),
                    setting_section(input) + runs_section(input) + regions_section(input) +
-                       layers_section(input) + roofline_section(input) + nodes_section(input) +
-                       streams_section(input) + graph_section(input) + search_section(input) +
-                       inputs_section(input));
+                       layers_section(input) + roofline_section(input) + verdict_section(input) +
+                       nodes_section(input) + streams_section(input) + graph_section(input) +
+                       search_section(input) + inputs_section(input));
 }
 
 std::string report_text(const PageInput& input) {
@@ -121,7 +121,9 @@ std::string report_text(const PageInput& input) {
   if (last.regions.size() > rows.size()) {
     out += fmt::format("(+{} more regions)\n", last.regions.size() - rows.size());
   }
-  return input.nodes.empty() ? out : out + critical_nodes_text(input);
+  if (input.nodes.empty()) return out;
+  for (const std::string& line : verdict_texts(input)) out += "\n" + line;
+  return out + critical_nodes_text(input);
 }
 
 }  // namespace fuseflow

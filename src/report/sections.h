@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/page.h"
 
@@ -14,9 +15,14 @@ std::string inputs_section(const PageInput& input);
 std::string regions_section(const PageInput& input);
 std::string layers_section(const PageInput& input);
 std::string roofline_section(const PageInput& input);
+std::string verdict_section(const PageInput& input);  ///< what limits each region
 std::string nodes_section(const PageInput& input);
 std::string streams_section(const PageInput& input);
 std::string graph_section(const PageInput& input);
 std::string search_section(const PageInput& input);
+
+/// What limits the longest regions and how far they are from their roofs, a text each; none without
+/// the program's graphs and the nodes.
+std::vector<std::string> verdict_texts(const PageInput& input);
 
 }  // namespace fuseflow

@@ -12,7 +12,8 @@
 #include "report/html.h"
 #include "report/number_text.h"
 #include "report/sections.h"
-#include "report/waits.h"
+#include "report/verdicts.h"
+#include "verdict/waits.h"
 
 namespace fuseflow {
 namespace {
@@ -78,6 +79,8 @@ std::string busy_colour(double share) {
   };
   return fmt::format("#{:02x}{:02x}{:02x}", mix(0xff, 0x5a), mix(0xff, 0xa3), mix(0xff, 0xe0));
 }
+
+using RowsByNode = std::map<size_t, const NodeRow*>;
 
 /// Rows of one region, by the number of the node.
 RowsByNode rows_of(const PageInput& input, const std::string& region) {
@@ -164,17 +167,25 @@ class WaitTexts {
     const auto [known, added] = regions_.try_emplace(row.region);
     if (added) {
       known->second.rows = rows_of(input_, row.region);
-      known->second.waits.emplace(*graph, known->second.rows);
+      known->second.figures = region_figures(input_, row.region, *graph);
+      known->second.waits.emplace(*graph, known->second.figures);
     }
-    const auto& [rows, waits] = known->second;
-    const std::optional<size_t> node = waits->of(static_cast<size_t>(row.number));
-    if (node) return node_label(*rows.at(*node));
-    return mostly_works(row) ? "none: busy most of the time" : "none is busier";
+    const RegionWaits& region = known->second;
+    const auto number = static_cast<size_t>(row.number);
+    const std::optional<Holder> holder = region.waits->of(number);
+    if (holder && holder->stream >= 0) {
+      return "room in $" + graph->streams[static_cast<size_t>(holder->stream)].name;
+    }
+    const std::string node = holder ? node_label(*region.rows.at(holder->node)) : "";
+    if (holder) return holder->memory ? "memory, for " + node : node;
+    if (!mostly_works(region.figures.nodes[number])) return "none is busier";
+    return row.memory > row.busy ? "memory" : "none: busy most of the time";
   }
 
  private:
   struct RegionWaits {
     RowsByNode rows;
+    RegionFigures figures;
     std::optional<Waits> waits;
   };
   const Graph* graph_named(const std::string& name) const {
@@ -197,6 +208,7 @@ std::vector<std::string> node_cells(WaitTexts& waits, const NodeRow& row, double
           waits.of(row),
           grouped_number(row.busy),
           percent(row.busy, cycles),
+          percent(row.memory, cycles),
           percent(row.starved, cycles),
           percent(row.blocked, cycles),
           grouped_number(row.flops),
@@ -216,22 +228,30 @@ std::string nodes_section(const PageInput& input) {
     const double all = cycles.at(row->region);
     most = std::max(most, all);
     bars.push_back({"@" + row->region + " " + node_label(*row),
-                    fmt::format("busy {}, starved {}, blocked {}", percent(row->busy, all),
+                    fmt::format("busy {}, memory {}, starved {}, blocked {}",
+                                percent(row->busy, all), percent(row->memory, all),
                                 percent(row->starved, all), percent(row->blocked, all)),
-                    {{"busy", row->busy}, {"starved", row->starved}, {"blocked", row->blocked}},
+                    {{"busy", row->busy},
+                     {"memory", row->memory},
+                     {"starved", row->starved},
+                     {"blocked", row->blocked}},
                     "busy " + percent(row->busy, all)});
     table.push_back(node_cells(waits, *row, all));
   }
   return html_section(
       "Critical nodes",
       "The nodes that were in a step for the most cycles, and what they did in the rest of their "
-      "region's time: starved means waiting for tokens, blocked waiting for room only. What a node "
-      "waits for is the busiest of the nodes that its tokens (its room) come from; it is found in "
-      "the graphs of --program.",
-      legend({{"busy", "busy"}, {"starved", "starved"}, {"blocked", "blocked"}}) +
+      "region's time: memory means waiting for an answer of memory only, starved for tokens, "
+      "blocked for room only. What a node waits for is, of the nodes that its tokens (its room) "
+      "come from, the one that is busy or waits for memory for longest, or the FIFO that was full "
+      "for longest; it is found in the graphs of --program.",
+      legend({{"busy", "busy"},
+              {"memory", "memory"},
+              {"starved", "starved"},
+              {"blocked", "blocked"}}) +
           bar_chart(bars, most) +
-          html_table({"region", "node", "statement", "waits for", "busy cycles", "busy", "starved",
-                      "blocked", "FLOPs", "bytes"},
+          html_table({"region", "node", "statement", "waits for", "busy cycles", "busy", "memory",
+                      "starved", "blocked", "FLOPs", "bytes"},
                      table, 4));
 }
 
@@ -271,7 +291,8 @@ std::string streams_section(const PageInput& input) {
     most = std::max(most, row.peak_tokens);
   }
   std::stable_sort(fills.begin(), fills.end(), [](const Fill& a, const Fill& b) {
-    return std::pair(a.share, a.row->peak_tokens) > std::pair(b.share, b.row->peak_tokens);
+    return std::tuple(a.row->blocked, a.share, a.row->peak_tokens) >
+           std::tuple(b.row->blocked, b.share, b.row->peak_tokens);
   });
   const auto full =
       std::count_if(fills.begin(), fills.end(), [](const Fill& f) { return f.share >= 1; });
@@ -280,17 +301,20 @@ std::string streams_section(const PageInput& input) {
   std::vector<Bar> bars;
   for (const Fill& fill : fills) {
     const std::string of = fill.depth > 0 ? " of " + grouped_number(fill.depth) : "";
+    const double blocked = fill.row->blocked;
+    const std::string held =
+        blocked > 0 ? fmt::format(", blocked {} cycles", grouped_number(blocked)) : "";
     bars.push_back({"@" + fill.row->region + " $" + fill.row->stream,
                     fmt::format("{} tokens in all", grouped_number(fill.row->tokens)),
                     {{fill.share >= 1 ? "blocked" : "busy",
                       bounded ? fill.share : fill.row->peak_tokens / most}},
-                    grouped_number(fill.row->peak_tokens) + of});
+                    grouped_number(fill.row->peak_tokens) + of + held});
   }
   return html_section(
       "Streams",
       "The most tokens that were in a stream at a time" +
-          std::string(bounded ? ", of those that it has room for. A stream that was full may have "
-                                "held up its producer."
+          std::string(bounded ? ", of those that it has room for; those first that blocked "
+                                "their producers for the most cycles."
                               : "; there is room for any number."),
       (bounded ? fmt::format("<p>{} of {} streams were full at some time.</p>\n", full,
                              input.streams.size())
