@@ -8,6 +8,7 @@
 #include "program_tool.h"
 #include "resources/shortage.h"
 #include "support/outputs.h"
+#include "whatif/advise.h"
 
 namespace fuseflow {
 namespace {
@@ -16,6 +17,7 @@ struct EstimateOptions {
   ProgramOptions filter;
   MachineOptions machine;
   bool statistics = false;
+  bool verbose = false;
 };
 
 void add_options(CommandLine& app, EstimateOptions& o) {
@@ -24,6 +26,9 @@ void add_options(CommandLine& app, EstimateOptions& o) {
   app.add_flag("--statistics", o.statistics,
                "Use only statistics of the tensors (density, entries and longest fiber of each "
                "level), not their entries");
+  app.add_flag("-v,--verbose", o.verbose,
+               "Print what limits the longest regions, and what would help, to standard error")
+      .excludes(app.option("--statistics"));
 }
 
 /// Of regions that fuseflow-sim refuses to run on the machine.
@@ -36,14 +41,34 @@ void warn_of_shortages(const Program& program, const Machine& machine) {
   }
 }
 
+/// What limits the regions and what would help: patterns that regions write are estimated, too.
+void say_verdicts(const Program& given, const Program& program, const EstimateOptions& o,
+                  const MachineDescription& described, const Machine& machine,
+                  const ProgramEstimate& estimate) {
+  TensorData data = load_patterns(program);
+  data.storage.resize(program.tensors.size());
+  std::vector<bool> uncertain(program.tensors.size(), false);
+  for (const Region& region : program.regions) {
+    static_cast<void>(estimate_region_into(program, region, data, uncertain, machine));
+  }
+  const auto machine_with = [&](const std::vector<std::string>& more) {
+    return o.machine.load_with(described, more);
+  };
+  const TrialSetup setup{given, program, machine, machine_with, {}};
+  say(verdict_lines(setup, verdicts_of_estimate(setup, estimate, data)));
+}
+
 ExitCode estimate_main(const EstimateOptions& o) {
-  const Machine machine = o.machine.load();
+  const MachineDescription described = describe_machine(o.machine.name);
+  const Machine machine = o.machine.load_with(described);
   check_outputs({{"-o", o.filter.output}});
   Program given = read_program(o.filter);
   const DataRead read = find_data_facts(given);  // held until the estimate has loaded them
+  const Program before = o.verbose ? given : Program();
   const Program program = lower_program(std::move(given));
   for (const std::string& line : density_notes(program)) report(Severity::note, line);
   warn_of_streams(program, machine);
+  warn_of_idle_keys(program, machine, described, o.machine.settings);
   note_shallower_buffers(program, machine);
   warn_of_shortages(program, machine);
   ProgramEstimate result;
@@ -53,6 +78,7 @@ ExitCode estimate_main(const EstimateOptions& o) {
   } else {
     result = estimate_from_data(program, load_patterns(program), machine);
   }
+  if (o.verbose) say_verdicts(before, program, o, described, machine, result);
   write_output(o.filter.output, estimate_csv(program, machine, result));
   return ExitCode::ok;
 }

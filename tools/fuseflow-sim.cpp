@@ -30,6 +30,8 @@
 #include "support/outputs.h"
 #include "support/stop.h"
 #include "tensor/write.h"
+#include "whatif/advise.h"
+#include "whatif/table.h"
 
 namespace fuseflow {
 namespace {
@@ -64,6 +66,7 @@ struct SimOptions {
   double max_memory_mib = 0;
   std::string executor = "fast";
   bool verbose = false;
+  std::vector<std::string> what_if;
 };
 
 void add_options(CommandLine& app, SimOptions& o) {
@@ -111,7 +114,14 @@ void add_options(CommandLine& app, SimOptions& o) {
       .option_text("N")
       .number_above(0);
   app.add_option("--executor", o.executor, "fast or naive").among({"fast", "naive"}).hidden();
-  app.add_flag("-v,--verbose", o.verbose, "Print bottlenecks and the roofline to standard error");
+  app.add_option("--what-if", o.what_if,
+                 "Simulate with each value of a machine's constant in turn, and print a table of "
+                 "their cycles instead of the regions (repeatable)")
+      .option_text("KEY=VALUE[,VALUE]")
+      .one_a_use();
+  app.add_flag("-v,--verbose", o.verbose,
+               "Print what limits the longest regions, what was tried and helps, bottlenecks and "
+               "the roofline to standard error");
 }
 
 /// `NAME=FILE`, apart.
@@ -369,6 +379,7 @@ ProgramRun simulate(const Program& program, const std::set<std::string>& written
   options.run.cancel = &interrupt_flag();
   options.run.progress = [&](int64_t cycles, int64_t tokens) { progress.show(cycles, tokens); };
   options.run.trace = !options.trace_file.empty();
+  options.run.full_streams = options.verbose || !options.streams_file.empty();
   size_t current = 0;
   int64_t started = 0;  // cycle at which the region starts
   const auto before = [&](size_t region, int64_t start) {
@@ -394,8 +405,48 @@ ProgramRun simulate(const Program& program, const std::set<std::string>& written
   }
 }
 
+/// The program before it was lowered, and the machine with other settings: what changes are tried
+/// on.
+struct TriedOn {
+  Program given;
+  TensorData inputs;
+  MachineWith machine_with;
+};
+
+/// The limits that are left for each trial.
+RunOptions trial_options(const SimOptions& options) {
+  RunOptions run = options.run;
+  run.max_seconds = seconds_left(options);
+  run.trace = false;
+  run.accessed = {};
+  run.progress = {};
+  return run;
+}
+
+void say_summary(const Program& program, const Machine& machine, const SimOptions& options,
+                 const ProgramRun& run, const TriedOn& tried_on) {
+  const TrialSetup setup{tried_on.given, program, machine, tried_on.machine_with,
+                         trial_options(options)};
+  say(verdict_lines(setup, verdicts_of_run(setup, run)));
+  say(bottleneck_summary(program, machine, run));
+}
+
+/// What stands on standard output: the regions, or what-ifs.
+std::string table_text(const Program& program, const Machine& machine, const SimOptions& options,
+                       const ProgramRun& run, const Checks& checks, const TriedOn& tried_on) {
+  if (options.what_if.empty()) {
+    return region_csv(program, machine, run, checks.tensors, checks.complete());
+  }
+  std::vector<std::string> settings;
+  for (const std::string& option : options.what_if) {
+    for (std::string& setting : settings_of(option)) settings.push_back(std::move(setting));
+  }
+  return what_if_csv(program, tried_on.inputs, machine, tried_on.machine_with, settings, run,
+                     trial_options(options));
+}
+
 ExitCode report_run(const Program& program, const Machine& machine, const SimOptions& options,
-                    const ProgramRun& run) {
+                    const ProgramRun& run, const TriedOn& tried_on) {
   assert_invariants(program, run);
   std::optional<Error> unwritten;  // the first: the others, and the regions' rows, are written
   if (run.finish != Finish::done) {
@@ -409,11 +460,8 @@ ExitCode report_run(const Program& program, const Machine& machine, const SimOpt
     attempt(unwritten, [&] { write_dump(program, run, text); });
   }
   write_figures(program, machine, options, run, unwritten);
-  if (options.verbose) {
-    say(bottleneck_summary(program, machine, run));
-  }
-  write_output(options.filter.output,
-               region_csv(program, machine, run, checks.tensors, checks.complete()));
+  if (options.verbose) say_summary(program, machine, options, run, tried_on);
+  write_output(options.filter.output, table_text(program, machine, options, run, checks, tried_on));
   const ExitCode status = report_checks(program, checks, options.strict);
   if (unwritten) throw Error(*unwritten);
   return status;
@@ -438,7 +486,22 @@ void check_options(const SimOptions& options) {
   for (const std::string& text : options.expect) {
     static_cast<void>(parse_binding(name_and_file("--expect", text).second));
   }
+  for (const std::string& text : options.what_if) static_cast<void>(settings_of(text));
   check_outputs(outputs);
+}
+
+/// A key that does not exist is found before anything is simulated. A machine that is refused has a
+/// row in the table.
+void check_what_ifs(const SimOptions& options, const MachineWith& machine_with) {
+  for (const std::string& option : options.what_if) {
+    for (const std::string& setting : settings_of(option)) {
+      try {
+        static_cast<void>(machine_with({setting}));
+      } catch (const Error& error) {
+        if (error.code() == ExitCode::usage) throw;
+      }
+    }
+  }
 }
 
 ExitCode run_sim(SimOptions& options) {
@@ -447,12 +510,18 @@ ExitCode run_sim(SimOptions& options) {
     return ExitCode::ok;
   }
   if (!options.printed_machine.empty()) options.machine.name = options.printed_machine;
-  const Machine machine = options.machine.load();
+  const MachineDescription described = describe_machine(options.machine.name);
+  const Machine machine = options.machine.load_with(described);
   if (options.print_machine->given()) {
     write_output(options.filter.output, print_machine(machine, MachineText::explained));
     return ExitCode::ok;
   }
   check_options(options);
+  TriedOn tried_on;
+  tried_on.machine_with = [&](const std::vector<std::string>& more) {
+    return options.machine.load_with(described, more);
+  };
+  check_what_ifs(options, tried_on.machine_with);
   if (!options.dram_trace_file.empty()) require_memory_model(machine);
   options.started = std::chrono::steady_clock::now();
   options.run.executor = options.executor == "naive" ? Executor::naive : Executor::fast;
@@ -468,6 +537,7 @@ ExitCode run_sim(SimOptions& options) {
   begin("the data were not loaded");
   const DataRead read = find_data_facts(program);  // held until the simulation has loaded them
   begin("the program was not lowered");
+  if (options.verbose) tried_on.given = program;
   program = lower_program(std::move(program));
   if (options.verbose) {
     for (const std::string& line : density_notes(program)) report(Severity::note, line);
@@ -475,12 +545,14 @@ ExitCode run_sim(SimOptions& options) {
   begin("the data were not loaded");
   check_named_tensors(program, options);
   warn_of_streams(program, machine);
+  warn_of_idle_keys(program, machine, described, options.machine.settings);
   note_shallower_buffers(program, machine);
   TensorData data = load_tensors(program, {}, options.run.threads);
+  if (!options.what_if.empty()) tried_on.inputs = data;
   begin("the simulation did not finish");
   const ProgramRun run = simulate(program, written, std::move(data), machine, options);
   limits.reset();
-  return report_run(program, machine, options, run);
+  return report_run(program, machine, options, run, tried_on);
 }
 
 int tool_main(int argc, char** argv) {

@@ -1,10 +1,12 @@
 // The options that say which machine a tool works for, the same in every tool that needs one.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "machine/load.h"
+#include "resources/idle_keys.h"
 #include "resources/resources.h"
 #include "resources/shallower_buffers.h"
 #include "shell/command_line.h"
@@ -18,6 +20,13 @@ struct MachineOptions {
 
   /// Throws what load_machine() throws.
   Machine load() const { return load_machine(name, settings); }
+  /// The same with more settings. `description`: of `name`, read once.
+  Machine load_with(const MachineDescription& description,
+                    const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all = settings;
+    all.insert(all.end(), more.begin(), more.end());
+    return set_up_machine(description, all);
+  }
 };
 
 /// `used_by`: the option that the machine is for, with a colon, where it is not for the whole tool.
@@ -39,6 +48,26 @@ inline void add_machine_options(CommandLine& app, MachineOptions& o,
 inline void warn_of_streams(const Program& program, const Machine& machine) {
   const std::string warning = lacking_streams(program, machine);
   if (!warning.empty()) report(Severity::warning, warning);
+}
+
+/// Keys that the user set and that change nothing: settings in this program, keys of a file in any.
+inline void warn_of_idle_keys(const Program& program, const Machine& machine,
+                              const MachineDescription& description,
+                              const std::vector<std::string>& settings) {
+  std::vector<std::string> keys;
+  for (const std::string& setting : settings) keys.push_back(setting.substr(0, setting.find('=')));
+  std::erase(keys, "dram.preset");
+  const auto warn = [](const std::vector<IdleKey>& idle) {
+    for (const IdleKey& one : idle) {
+      report(Severity::warning, "`" + one.key + "` changes nothing here: " + one.why);
+    }
+  };
+  warn(idle_keys(program, machine, keys));
+  std::vector<std::string> of_file = description.keys;
+  std::erase_if(of_file, [&](const std::string& key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  });
+  warn(contradicted_keys(machine, of_file));
 }
 
 /// Which regions that are lowered run with buffers less deep than they were lowered with.

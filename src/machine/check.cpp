@@ -60,6 +60,20 @@ void check_banked(const Machine& machine) {
   check_refresh(machine);
 }
 
+/// A channel is not slower than the slowest that its keys can say.
+void check_bandwidth(const Machine& machine) {
+  constexpr double kMostCycles = 1e9;
+  const DramModel& dram = machine.dram;
+  const double bytes = static_cast<double>(dram.channels) * static_cast<double>(dram.burst_bytes);
+  const double least = bytes / kMostCycles * machine.clock_gigahertz;
+  const double given = dram.bandwidth_gigabytes_per_second;
+  if (given == 0 || given >= least || !machine.has_streams || dram.model == "none") return;
+  throw Error(ExitCode::rejected,
+              fmt::format("machine `{}`: `dram.bandwidth_gigabytes_per_second` is {:g}, expected 0 "
+                          "or at least {:g}: a burst would take a channel more than 10^9 cycles",
+                          machine.name, given, least));
+}
+
 /// What a node has collected for a batch may be all that bounded streams let through.
 void check_batched(const Machine& machine) {
   if (machine.fifo_depth == 0) return;
@@ -98,6 +112,7 @@ void check_matrix_shapes(const Machine& machine) {
 void check_machine(const Machine& machine) {
   if (machine.dram.model == "comal") check_batched(machine);
   if (machine.dram.model == "banked") check_banked(machine);
+  check_bandwidth(machine);
   if (machine.has_l2()) check_l2(machine);
   check_matrix_shapes(machine);
 }

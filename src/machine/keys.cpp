@@ -106,7 +106,7 @@ std::vector<MachineKey> dram_keys(Machine& m) {
        {"none", "fixed", "banked", "comal"}},
       {"dram.channels", &m.dram.channels, "that work side by side", 1},
       {"dram.bandwidth_gigabytes_per_second", &m.dram.bandwidth_gigabytes_per_second,
-       "of all channels together as cores see it; 0: what `dram.model` gives"},
+       "of all channels together; 0: what the channels' keys give"},
       {"dram.burst_bytes", &m.dram.burst_bytes, "of a request", 1},
       {"dram.interleave_bytes", &m.dram.interleave_bytes, "consecutive bytes in one channel", 1},
       {"dram.outstanding", &m.dram.outstanding,

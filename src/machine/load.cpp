@@ -169,12 +169,16 @@ class Reader {
     const auto memory = file["dram"]["preset"].value<std::string>();
     const MachinePreset* preset = memory ? find_dram_preset(*memory) : nullptr;
     if (preset != nullptr) use(*preset);  // other keys of the section change it
+    given_.clear();
     read(file, "");
     if (!machine_.has_cores) machine_.has_streams = true;  // of the defaults, those of ideal
   }
 
   /// Sets the keys that a preset gives; the others stay as they are.
   void use(const MachinePreset& preset) { read(toml::parse(preset.text, preset.name), ""); }
+
+  /// What the file itself sets.
+  const std::vector<std::string>& given() const { return given_; }
 
   void finish() {
     if (errors_.empty()) return;
@@ -205,6 +209,7 @@ class Reader {
     }
     const MachineKey* key = find_key(keys_, name);
     if (key == nullptr) return fail(value, unknown_key(keys_, name));
+    given_.push_back(name);
     bool suits = false;
     if (const auto* number = value.as_integer()) {
       suits = assign(*key, number->get());
@@ -237,6 +242,7 @@ class Reader {
   Machine& machine_;
   std::vector<MachineKey> keys_;
   SourceText source_;
+  std::vector<std::string> given_;
   std::vector<Diagnostic> errors_;
 };
 
@@ -284,10 +290,33 @@ void apply_setting(Machine& machine, const std::string& setting) {
   give_part(machine, name);
 }
 
-Machine read_machine(const std::string& path) {
+/// `keys`: those that it sets, in order; may be null.
+Machine parse(const std::string& text, const std::string& file, std::vector<std::string>* keys) {
+  Machine machine;
+  machine.name = file;
+  check_dotted_keys(text, file);
+  try {
+    const toml::table table = toml::parse(text, file);
+    Reader reader(machine, {file, text});
+    reader.read(table);
+    reader.finish();
+    if (keys != nullptr) *keys = reader.given();
+  } catch (const toml::parse_error& error) {
+    std::string other = why_no_machine(text);  // said instead of where its bytes are no TOML
+    if (!other.empty()) throw Error(ExitCode::rejected, Location{file}, std::move(other));
+    const toml::source_position at = error.source().begin;
+    const Location where{file, static_cast<int>(at.line), static_cast<int>(at.column), 1};
+    throw Error(
+        ExitCode::rejected,
+        {error_at({file, text}, where, fmt::format("this is not TOML: {}", error.description()))});
+  }
+  return machine;
+}
+
+Machine read_machine(const std::string& path, std::vector<std::string>* keys = nullptr) {
   require_regular_or_open(path, "a machine description");
   const SourceText source = read_source(path);
-  return parse_machine(source.text, source.name);
+  return parse(source.text, source.name, keys);
 }
 
 /// A name says so, or there is no other way to take it.
@@ -329,8 +358,8 @@ std::string file_meant(const std::string& name) {
   return "";
 }
 
-Machine base_machine(const std::string& name_or_file) {
-  if (is_machine_file(name_or_file)) return read_machine(name_or_file);
+Machine base_machine(const std::string& name_or_file, std::vector<std::string>& keys) {
+  if (is_machine_file(name_or_file)) return read_machine(name_or_file, &keys);
   for (const MachinePreset& preset : machine_presets()) {
     if (preset.name == name_or_file) {
       return parse_machine(std::string(preset.text), std::string(preset.name) + ".toml");
@@ -410,33 +439,27 @@ void name_by_settings(Machine& machine, const std::vector<std::string>& settings
 }  // namespace
 
 Machine parse_machine(const std::string& text, const std::string& file) {
-  Machine machine;
-  machine.name = file;
-  check_dotted_keys(text, file);
-  try {
-    const toml::table table = toml::parse(text, file);
-    Reader reader(machine, {file, text});
-    reader.read(table);
-    reader.finish();
-  } catch (const toml::parse_error& error) {
-    std::string other = why_no_machine(text);  // said instead of where its bytes are no TOML
-    if (!other.empty()) throw Error(ExitCode::rejected, Location{file}, std::move(other));
-    const toml::source_position at = error.source().begin;
-    const Location where{file, static_cast<int>(at.line), static_cast<int>(at.column), 1};
-    throw Error(
-        ExitCode::rejected,
-        {error_at({file, text}, where, fmt::format("this is not TOML: {}", error.description()))});
-  }
-  return machine;
+  return parse(text, file, nullptr);
 }
 
-Machine load_machine(const std::string& name_or_file, const std::vector<std::string>& settings) {
-  Machine machine = base_machine(name_or_file);
+MachineDescription describe_machine(const std::string& name_or_file) {
+  MachineDescription description;
+  description.machine = base_machine(name_or_file, description.keys);
+  return description;
+}
+
+Machine set_up_machine(const MachineDescription& description,
+                       const std::vector<std::string>& settings) {
+  Machine machine = description.machine;
   for (const std::string& setting : settings) apply_setting(machine, setting);
   name_by_settings(machine, settings);
   share_hardware(machine);
   check_machine(machine);
   return machine;
+}
+
+Machine load_machine(const std::string& name_or_file, const std::vector<std::string>& settings) {
+  return set_up_machine(describe_machine(name_or_file), settings);
 }
 
 std::string print_machine(const Machine& machine, MachineText form) {

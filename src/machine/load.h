@@ -21,6 +21,18 @@ namespace fuseflow {
 Machine load_machine(const std::string& name_or_file,
                      const std::vector<std::string>& settings = {});
 
+/// A machine as it is described, before settings.
+struct MachineDescription {
+  Machine machine;
+  std::vector<std::string> keys;  ///< that a file of the user's sets; none of a machine by name
+};
+
+/// load_machine() in two steps: what is described is read once, and set up any number of times,
+/// with other settings each time. Both throw what load_machine() throws.
+MachineDescription describe_machine(const std::string& name_or_file);
+Machine set_up_machine(const MachineDescription& description,
+                       const std::vector<std::string>& settings);
+
 /// The machine whose name this is, as load_machine() gives names, with more settings; nothing where
 /// there is none. Throws Error(usage) for a bad setting of `settings`.
 std::optional<Machine> machine_named(const std::string& name,

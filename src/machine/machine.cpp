@@ -49,6 +49,9 @@ size_t cluster_size_index(int cores) {
 
 double Machine::dram_bytes_per_cycle() const {
   if (dram.model == "none") return 0;
+  if (dram.bandwidth_gigabytes_per_second > 0) {
+    return dram.bandwidth_gigabytes_per_second / clock_gigahertz;
+  }
   const double bytes = static_cast<double>(dram.burst_bytes) * static_cast<double>(dram.channels);
   if (dram.model == "fixed" || dram.model == "comal")
     return bytes / static_cast<double>(dram.interval_cycles);

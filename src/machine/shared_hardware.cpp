@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "support/error.h"
 
 namespace fuseflow {
 namespace {
+
+constexpr double kMostPs = 1e12;  ///< more is refused (check.cpp)
 
 /// Sets a constant of cores that is left out; one that is given has to be its share.
 template <typename Number>
@@ -24,15 +28,22 @@ void share(const Machine& machine, const std::string& key, Number& value, Number
                           machine.name, key, value, its_share, of));
 }
 
+/// A bandwidth that is given sets how long a burst is on a channel's bus. Where channels have one
+/// rate they take it as it is, in fractions of a cycle (sim/memory/dram.cpp).
+void time_bursts(Machine& machine) {
+  DramModel& dram = machine.dram;
+  if (dram.bandwidth_gigabytes_per_second == 0 || dram.model != "banked") return;
+  const double bytes = static_cast<double>(dram.channels) * static_cast<double>(dram.burst_bytes);
+  const double ps = std::round(bytes * 1000 / dram.bandwidth_gigabytes_per_second);
+  dram.timing.burst_ps = static_cast<int64_t>(std::clamp(ps, 1.0, kMostPs));
+}
+
 void share_memory(Machine& machine) {
   const DramModel& dram = machine.dram;
   const double rate = machine.dram_bytes_per_cycle() * machine.clock_gigahertz;
   machine.global.channels = dram.channels;
   machine.global.bandwidth_gigabytes_per_second = dram.bandwidth_gigabytes_per_second;
-  if (machine.has_streams) {
-    share(machine, "dram.bandwidth_gigabytes_per_second",
-          machine.global.bandwidth_gigabytes_per_second, rate, "dram.model");
-  } else if (dram.bandwidth_gigabytes_per_second == 0) {
+  if (dram.bandwidth_gigabytes_per_second == 0) {
     machine.global.bandwidth_gigabytes_per_second = rate;
   }
   const bool takes_time = machine.global.bandwidth_gigabytes_per_second > 0;
@@ -67,6 +78,7 @@ void share_scratchpads(Machine& machine) {
 }  // namespace
 
 void share_hardware(Machine& machine) {
+  time_bursts(machine);
   if (!machine.has_cores) return;
   share_memory(machine);
   if (machine.has_streams && machine.core.count > 0) share_scratchpads(machine);

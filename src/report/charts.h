@@ -1,6 +1,6 @@
 // Charts: bars as HTML, which adapts to the width of the page, plots as inline SVG in two widths,
 // of which the page shows the one that suits it. Colours are classes of the page's style
-// (html.cpp): busy, starved, blocked, other.
+// (html.cpp): busy, memory, starved, blocked, other.
 #pragma once
 
 #include <string>

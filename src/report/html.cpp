@@ -11,9 +11,9 @@ namespace {
 
 constexpr const char* kStyle = R"css(
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --paper: #ffffff; --grid: #d9dee5;
-  --busy: #2b6cb0; --starved: #d9a441; --blocked: #c05353; --other: #8a95a3; --picture: none; }
+  --busy: #2b6cb0; --memory: #7a5bb5; --starved: #d9a441; --blocked: #c05353; --other: #8a95a3; --picture: none; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e8ee; --soft: #9aa6b5; --paper: #14181d;
-  --grid: #343c46; --busy: #63a4e0; --starved: #e0b868; --blocked: #e07c7c; --other: #76818f;
+  --grid: #343c46; --busy: #63a4e0; --memory: #b09ae0; --starved: #e0b868; --blocked: #e07c7c; --other: #76818f;
   --picture: invert(.92) hue-rotate(180deg); } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
   max-width: 72rem; margin: 1.5rem auto; padding: 0 1rem; }
@@ -40,6 +40,7 @@ td.text { overflow-wrap: anywhere; min-width: 8rem; } td.text:first-child { min-
 .chart .line { stroke: var(--busy); fill: none; stroke-width: 1.5; }
 .chart .roof { stroke: var(--soft); fill: none; stroke-width: 1.5; }
 .busy { fill: var(--busy); background: var(--busy); }
+.memory { fill: var(--memory); background: var(--memory); }
 .starved { fill: var(--starved); background: var(--starved); }
 .blocked { fill: var(--blocked); background: var(--blocked); }
 .other { fill: var(--other); background: var(--other); }

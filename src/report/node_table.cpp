@@ -24,6 +24,8 @@ std::vector<NodeRow> parse_node_table(const SourceText& source) {
     row.busy = csv.required(i, "busy");
     row.starved = csv.required(i, "starved");
     row.blocked = csv.required(i, "blocked");
+    row.memory = csv.number(i, "memory").value_or(0);  // older files have none
+    row.last_step = csv.number(i, "last_step").value_or(-1);
     row.steps = csv.required(i, "steps");
     row.flops = csv.required(i, "flops");
     row.bytes = csv.required(i, "read_bytes") + csv.required(i, "write_bytes");
@@ -37,7 +39,7 @@ std::vector<StreamRow> parse_stream_table(const SourceText& source) {
   std::vector<StreamRow> rows(csv.rows());
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i] = {csv.text(i, "region"), csv.text(i, "stream"), csv.required(i, "tokens"),
-               csv.required(i, "peak_tokens")};
+               csv.required(i, "peak_tokens"), csv.number(i, "blocked").value_or(0)};
   }
   return rows;
 }

@@ -17,13 +17,15 @@ struct NodeRow {
   std::string tensor;            ///< `tensor.level` that it reads or writes; empty: none
   std::string outputs;           ///< names of its streams
   std::string statement, layer;  ///< what it was lowered from; empty where the file does not say
-  double busy = 0, starved = 0, blocked = 0;  ///< cycles
+  double busy = 0, starved = 0, blocked = 0, memory = 0;  ///< cycles
+  double last_step = -1;                                  ///< below 0: none
   double steps = 0, flops = 0, bytes = 0;
 };
 
 struct StreamRow {
   std::string region, stream;
   double tokens = 0, peak_tokens = 0;
+  double blocked = 0;  ///< cycles for which only its room was missing
 };
 
 /// Throw Error(rejected) with file and line.

@@ -53,7 +53,7 @@ void require_numbers_of(const PageInput& input) {
     regions[row.region] = &row;
   }
   for (const NodeRow& row : input.nodes) {
-    const double cycles = row.busy + row.starved + row.blocked;
+    const double cycles = row.busy + row.memory + row.starved + row.blocked;
     const double expected = regions.at(row.region)->numbers.at("cycles");
     if (cycles == expected) continue;
     reject_other_run("nodes", row.region, grouped_number(cycles) + " cycles", run,
@@ -90,11 +90,11 @@ std::vector<std::string> names_shown(const PageInput& input) {
 }
 
 std::string critical_nodes_text(const PageInput& input) {
-  TextTable table({"node", "busy", "starved", "blocked"});
+  TextTable table({"node", "busy", "memory", "starved", "blocked"});
   for (const auto& [row, copies] : busiest_groups(input, kMostRows)) {
     const std::string of = copies > 1 ? fmt::format(" (of {} copies)", copies) : "";
     table.add({fmt::format("@{} {} {} {}{}", row->region, row->number, row->kind, row->tensor, of),
-               grouped_number(row->busy), grouped_number(row->starved),
+               grouped_number(row->busy), grouped_number(row->memory), grouped_number(row->starved),
                grouped_number(row->blocked)});
   }
   return "\n" + table.text();
@@ -112,8 +112,8 @@ std::string report_page(const PageInput& input) {
   return html_page(
       fmt::format("{} on {}", run.program, run.machine),
       {setting_section(view), runs_section(view), regions_section(view), layers_section(view),
-       roofline_section(view), nodes_section(view), streams_section(view), graph_section(view),
-       search_section(view), inputs_section(view)});
+       roofline_section(view), verdict_section(view), nodes_section(view), streams_section(view),
+       graph_section(view), search_section(view), inputs_section(view)});
 }
 
 std::string report_text(const PageInput& input) {
@@ -140,7 +140,9 @@ std::string report_text(const PageInput& input) {
   if (last.regions.size() > rows.size()) {
     out += fmt::format("(+{} more regions)\n", last.regions.size() - rows.size());
   }
-  return input.nodes.empty() ? out : out + critical_nodes_text(input);
+  if (input.nodes.empty()) return out;
+  for (const std::string& line : verdict_texts(input)) out += "\n" + line;
+  return out + critical_nodes_text(input);
 }
 
 }  // namespace fuseflow

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/html.h"
 #include "report/page.h"
@@ -26,9 +27,14 @@ HtmlSection inputs_section(const PageView& view);
 HtmlSection regions_section(const PageView& view);
 HtmlSection layers_section(const PageView& view);
 HtmlSection roofline_section(const PageView& view);
+HtmlSection verdict_section(const PageView& view);  ///< what limits each region
 HtmlSection nodes_section(const PageView& view);
 HtmlSection streams_section(const PageView& view);
 HtmlSection graph_section(const PageView& view);
 HtmlSection search_section(const PageView& view);
+
+/// What limits the longest regions and how far they are from their roofs, a text each; none without
+/// the program's graphs and the nodes.
+std::vector<std::string> verdict_texts(const PageInput& input);
 
 }  // namespace fuseflow

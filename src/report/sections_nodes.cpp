@@ -16,7 +16,8 @@
 #include "report/node_groups.h"
 #include "report/number_text.h"
 #include "report/sections.h"
-#include "report/waits.h"
+#include "report/verdicts.h"
+#include "verdict/waits.h"
 
 namespace fuseflow {
 namespace {
@@ -197,6 +198,13 @@ HtmlSection layers_section(const PageView& view) {
 
 namespace {
 
+/// Streams are called by a tensor and what they carry of it: "/gat1/lin/MatMul_output_0.v".
+std::string short_stream(const std::string& stream, const ShortNames& names) {
+  const size_t dot = stream.rfind('.');
+  if (dot == std::string::npos) return names.of(stream);
+  return names.of(stream.substr(0, dot)) + stream.substr(dot);
+}
+
 /// What waits for what, region by region; each region is looked at once, when it is asked for.
 class WaitTexts {
  public:
@@ -209,17 +217,26 @@ class WaitTexts {
     const auto [known, added] = regions_.try_emplace(row.region);
     if (added) {
       known->second.rows = rows_of(input_, row.region);
-      known->second.waits.emplace(*graph, known->second.rows);
+      known->second.figures = region_figures(input_, row.region, *graph);
+      known->second.waits.emplace(*graph, known->second.figures);
     }
-    const auto& [rows, waits] = known->second;
-    const std::optional<size_t> node = waits->of(static_cast<size_t>(row.number));
-    if (node) return node_label(*rows.at(*node), names_);
-    return mostly_works(row) ? "none: busy most of the time" : "none is busier";
+    const RegionWaits& region = known->second;
+    const auto number = static_cast<size_t>(row.number);
+    const std::optional<Holder> holder = region.waits->of(number);
+    if (holder && holder->stream >= 0) {
+      return "room in $" +
+             short_stream(graph->streams[static_cast<size_t>(holder->stream)].name, names_);
+    }
+    const std::string node = holder ? node_label(*region.rows.at(holder->node), names_) : "";
+    if (holder) return holder->memory ? "memory, for " + node : node;
+    if (!mostly_works(region.figures.nodes[number])) return "none is busier";
+    return row.memory > row.busy ? "memory" : "none: busy most of the time";
   }
 
  private:
   struct RegionWaits {
     RowsByNode rows;
+    RegionFigures figures;
     std::optional<Waits> waits;
   };
   const Graph* graph_named(const std::string& name) const {
@@ -246,6 +263,7 @@ std::vector<HtmlCell> node_cells(const PageView& view, WaitTexts& waits, const B
           waits.of(row),
           grouped_number(row.busy),
           percent(row.busy, cycles),
+          percent(row.memory, cycles),
           percent(row.starved, cycles),
           percent(row.blocked, cycles),
           grouped_number(row.flops),
@@ -266,23 +284,30 @@ HtmlSection nodes_section(const PageView& view) {
     const double all = std::max(1.0, cycles.at(row.region));
     bars.push_back(
         {"@" + view.names.of(row.region) + " " + node_label(row, view.names),
-         fmt::format("@{} {}: busy {}, starved {}, blocked {}", row.region, node_label(row, {}),
-                     percent(row.busy, all), percent(row.starved, all), percent(row.blocked, all)),
-         {{"busy", row.busy / all}, {"starved", row.starved / all}, {"blocked", row.blocked / all}},
+         fmt::format("@{} {}: busy {}, memory {}, starved {}, blocked {}", row.region,
+                     node_label(row, {}), percent(row.busy, all), percent(row.memory, all),
+                     percent(row.starved, all), percent(row.blocked, all)),
+         {{"busy", row.busy / all},
+          {"memory", row.memory / all},
+          {"starved", row.starved / all},
+          {"blocked", row.blocked / all}},
          "busy " + percent(row.busy, all)});
     table.push_back(node_cells(view, waits, group, all));
   }
   return {
       "nodes", "Critical nodes", bars[0].label + ", " + bars[0].value,
       "The nodes that were in a step for the most cycles, and what they did in the rest of their "
-      "region's time; of parallel copies the busiest one. Starved means waiting for tokens, "
-      "blocked waiting for room only. What a node "
-      "waits for is the busiest of the nodes that its tokens (its room) come from; it is found in "
-      "the graphs of --program.",
-      legend({{"busy", "busy"}, {"starved", "starved"}, {"blocked", "blocked"}}) +
+      "region's time; of parallel copies the busiest one. Memory means waiting for an answer of "
+      "memory only, starved for tokens, blocked for room only. What a node waits for is, of the "
+      "nodes that its tokens (its room) come from, the one that is busy or waits for memory for "
+      "longest, or the FIFO that was full for longest; it is found in the graphs of --program.",
+      legend({{"busy", "busy"},
+              {"memory", "memory"},
+              {"starved", "starved"},
+              {"blocked", "blocked"}}) +
           bar_chart(bars, 1) +
           html_table({"region", "node", "copies", "statement", "waits for", "busy cycles", "busy",
-                      "starved", "blocked", "FLOPs", "bytes"},
+                      "memory", "starved", "blocked", "FLOPs", "bytes"},
                      table, 5)};
 }
 
@@ -301,13 +326,6 @@ std::map<std::pair<std::string, std::string>, double> buffer_depths(const PageIn
     }
   }
   return depths;
-}
-
-/// Streams are called by a tensor and what they carry of it: "/gat1/lin/MatMul_output_0.v".
-std::string short_stream(const std::string& stream, const ShortNames& names) {
-  const size_t dot = stream.rfind('.');
-  if (dot == std::string::npos) return names.of(stream);
-  return names.of(stream.substr(0, dot)) + stream.substr(dot);
 }
 
 }  // namespace
@@ -331,7 +349,8 @@ HtmlSection streams_section(const PageView& view) {
     most = std::max(most, row->peak_tokens);
   }
   std::stable_sort(fills.begin(), fills.end(), [](const Fill& a, const Fill& b) {
-    return std::pair(a.share, a.row->peak_tokens) > std::pair(b.share, b.row->peak_tokens);
+    return std::tuple(a.row->blocked, a.share, a.row->peak_tokens) >
+           std::tuple(b.row->blocked, b.share, b.row->peak_tokens);
   });
   size_t full = 0;
   for (const Fill& fill : fills) full += fill.share >= 1 ? fill.copies : 0;
@@ -341,23 +360,25 @@ HtmlSection streams_section(const PageView& view) {
   for (const Fill& fill : fills) {
     const std::string of = fill.depth > 0 ? " of " + grouped_number(fill.depth) : "";
     const std::string copies = fill.copies > 1 ? fmt::format(" of {} copies", fill.copies) : "";
+    const double blocked = fill.row->blocked;
+    const std::string held =
+        blocked > 0 ? fmt::format(", blocked {} cycles", grouped_number(blocked)) : "";
     bars.push_back({"@" + view.names.of(fill.row->region) + " $" +
                         short_stream(fill.row->stream, view.names) + copies,
                     fmt::format("@{} ${}{}: {} tokens in all", fill.row->region, fill.row->stream,
                                 copies, grouped_number(fill.row->tokens)),
                     {{fill.share >= 1 ? "blocked" : "busy",
                       bounded ? fill.share : fill.row->peak_tokens / most}},
-                    grouped_number(fill.row->peak_tokens) + of});
+                    grouped_number(fill.row->peak_tokens) + of + held});
   }
   const std::string fullness =
       fmt::format("{} of {} streams were full at some time", full, input.streams.size());
-  return {
-      "streams", "Streams", bounded ? fullness : "",
-      "The most tokens that were in a stream at a time" +
-          std::string(bounded ? ", of those that it has room for. A stream that was full may have "
-                                "held up its producer."
-                              : "; there is room for any number."),
-      (bounded ? "<p>" + fullness + ".</p>\n" : "") + bar_chart(bars, 1)};
+  return {"streams", "Streams", bounded ? fullness : "",
+          "The most tokens that were in a stream at a time" +
+              std::string(bounded ? ", of those that it has room for; those first that blocked "
+                                    "their producers for the most cycles."
+                                  : "; there is room for any number."),
+          (bounded ? "<p>" + fullness + ".</p>\n" : "") + bar_chart(bars, 1)};
 }
 
 HtmlSection graph_section(const PageView& view) {

@@ -62,6 +62,7 @@ class Run {
     if (!options.trace) return;
     result_.activity.resize(graph.nodes.size());
     result_.stalls.resize(graph.nodes.size());
+    result_.waits.resize(graph.nodes.size());
   }
 
   RunResult run() {
@@ -323,7 +324,8 @@ void Run::run_phases(int first, int last) {
   } else {
     solver_->start_phase(nodes_, start_);
   }
-  if (options_.trace) solver_->note_activity(result_.activity, result_.stalls);
+  if (options_.trace) solver_->note_activity(result_);
+  if (options_.full_streams) solver_->charge_streams();
   until_stopped([&] { work_until_ended(); });
   now_ = std::max(now_, solver_->reached());
   finish_phase();
@@ -396,7 +398,7 @@ void Run::end_phase() {
       stats.tokens_out += output != nullptr && output->connected() ? output->tokens.load() : 0;
     }
   }
-  solver_->fill_peaks(result_.streams);
+  solver_->fill_streams(result_.streams);
   if (result_.finish != Finish::done) return;
   WrittenTensors written;
   for (const auto& node : nodes_) {

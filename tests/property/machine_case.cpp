@@ -94,6 +94,7 @@ class MachineCheck {
  private:
   std::string check(const Graph& graph, const std::vector<Value>& expected) {
     RunOptions quiet;
+    quiet.full_streams = true;
     quiet.explain_deadlock = false;
     const RunResult naive = interpret_graph(program_, graph, data_, unlimited_, quiet);
     ended_ = naive.finish == Finish::done;
@@ -141,6 +142,7 @@ class MachineCheck {
     const DepthAdvice advice = find_fifo_depth(program_, graph, data_, unlimited_, {});
     if (advice.depth == 0) return "";
     RunOptions quiet;
+    quiet.full_streams = true;
     quiet.explain_deadlock = false;
     for (const int64_t depth : {advice.depth, advice.depth - 1}) {
       Machine machine = unlimited_;

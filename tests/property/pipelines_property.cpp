@@ -131,6 +131,7 @@ class Pipeline {
     program = lower_program(std::move(program));
     verify(program);
     RunOptions options;
+    options.full_streams = true;
     options.threads = 1;
     const ProgramRun run = run_program(program, load_tensors(program), Machine{}, options);
     for (size_t t = 0; t < start_.tensors.size(); ++t) {

@@ -16,7 +16,7 @@ inline std::string different_nodes(const RunResult& a, const RunResult& b) {
   for (size_t n = 0; n < a.nodes.size(); ++n) {
     const NodeStats& x = a.nodes[n];
     const NodeStats& y = b.nodes[n];
-    const std::array<std::pair<int64_t, int64_t>, 11> pairs = {{{x.steps, y.steps},
+    const std::array<std::pair<int64_t, int64_t>, 12> pairs = {{{x.steps, y.steps},
                                                                 {x.busy, y.busy},
                                                                 {x.starved, y.starved},
                                                                 {x.blocked, y.blocked},
@@ -26,7 +26,8 @@ inline std::string different_nodes(const RunResult& a, const RunResult& b) {
                                                                 {x.tokens_out, y.tokens_out},
                                                                 {x.flops, y.flops},
                                                                 {x.read_bytes, y.read_bytes},
-                                                                {x.write_bytes, y.write_bytes}}};
+                                                                {x.write_bytes, y.write_bytes},
+                                                                {x.memory, y.memory}}};
     for (size_t i = 0; i < pairs.size(); ++i) {
       if (pairs[i].first == pairs[i].second) continue;
       return fmt::format("node {}, statistic {}: {} and {}", n, i, pairs[i].first, pairs[i].second);
@@ -40,6 +41,10 @@ inline std::string different_streams(const RunResult& a, const RunResult& b) {
     if (a.streams[s].tokens != b.streams[s].tokens || a.streams[s].peak != b.streams[s].peak) {
       return fmt::format("stream {}: {} and {} tokens, {} and {} at most", s, a.streams[s].tokens,
                          b.streams[s].tokens, a.streams[s].peak, b.streams[s].peak);
+    }
+    if (a.streams[s].blocked != b.streams[s].blocked) {
+      return fmt::format("stream {}: blocked {} and {} cycles", s, a.streams[s].blocked,
+                         b.streams[s].blocked);
     }
     const bool both = s < a.recorded.size() && s < b.recorded.size() && a.streams[s].tokens > 0;
     if (both && a.recorded[s] != b.recorded[s]) return fmt::format("tokens of stream {}", s);

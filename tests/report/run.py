@@ -123,7 +123,7 @@ def check_nodes(page, folder):
         same("FLOPs", number(row["FLOPs"]), int(node["flops"]))
         same("bytes", number(row["bytes"]), int(node["read_bytes"]) + int(node["write_bytes"]))
         same("statement", row["statement"], node["statement"] + (f" ({node['layer']})" if node["layer"] else ""))
-        for share in "busy", "starved", "blocked":
+        for share in "busy", "memory", "starved", "blocked":
             same(share, row[share], f"{100 * int(node[share]) / cycles[row['region']]:.1f}%")
 
 

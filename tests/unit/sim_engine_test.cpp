@@ -29,6 +29,7 @@ void expect_same_counts(const RunResult& naive, const RunResult& fast) {
     EXPECT_EQ(a.busy, b.busy) << "node " << n;
     EXPECT_EQ(a.starved, b.starved) << "node " << n;
     EXPECT_EQ(a.blocked, b.blocked) << "node " << n;
+    EXPECT_EQ(a.memory, b.memory) << "node " << n;
     EXPECT_EQ(a.first_step, b.first_step) << "node " << n;
     EXPECT_EQ(a.last_step, b.last_step) << "node " << n;
     EXPECT_EQ(a.tokens_in, b.tokens_in) << "node " << n;
@@ -45,6 +46,7 @@ void expect_same_counts(const RunResult& naive, const RunResult& fast) {
   for (size_t s = 0; s < naive.streams.size(); ++s) {
     EXPECT_EQ(naive.streams[s].tokens, fast.streams[s].tokens) << "stream " << s;
     EXPECT_EQ(naive.streams[s].peak, fast.streams[s].peak) << "stream " << s;
+    EXPECT_EQ(naive.streams[s].blocked, fast.streams[s].blocked) << "stream " << s;
   }
   ASSERT_EQ(naive.results.size(), fast.results.size());
   for (size_t r = 0; r < naive.results.size(); ++r) {
@@ -77,6 +79,7 @@ KindCounts compare(uint64_t seed, int most_extent, int steps, bool print, int64_
   machine.fifo_depth = depth;
   RunResult naive;
   RunOptions options;
+  options.full_streams = true;
   options.trace = true;
   options.record_streams = true;
   try {
@@ -171,6 +174,7 @@ TEST(Engine, RoundsOfOneBatchEnd) {
     RandomGraph random(7'000'000 + seed, 14, 24);
     const Machine machine = random.machine();
     RunOptions options;
+    options.full_streams = true;
     const auto run = [&](const EngineTuning& tuning) {
       return run_fast(random.b.program, random.b.graph, random.b.data, machine, options, tuning);
     };

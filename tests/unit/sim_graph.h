@@ -180,6 +180,7 @@ class GraphBuilder {
 
   RunResult run(const Machine& machine = {}, Executor executor = Executor::naive) const {
     RunOptions options;
+    options.full_streams = true;
     options.executor = executor;
     options.record_streams = true;
     return run_graph(program, graph, data, machine, options);

@@ -383,6 +383,7 @@ TEST(Memory, ResultsAreThoseWithoutMemoryAndTimesDoNotDependOnChunks) {
       continue;
     }
     RunOptions options;
+    options.full_streams = true;
     options.record_streams = true;
     std::vector<std::vector<TokenRecord>> first;
     for (const uint32_t chunk : {8192U, 2U, 5U}) {
@@ -398,7 +399,7 @@ TEST(Memory, ResultsAreThoseWithoutMemoryAndTimesDoNotDependOnChunks) {
       if (first.empty()) first = r.recorded;
       EXPECT_TRUE(first == r.recorded) << seed << " chunk " << chunk;
       for (const NodeStats& node : r.nodes) {
-        EXPECT_EQ(node.busy + node.starved + node.blocked, r.cycles) << seed;
+        EXPECT_EQ(node.busy + node.memory + node.starved + node.blocked, r.cycles) << seed;
       }
       if (HasFailure()) return;
     }
@@ -440,11 +441,13 @@ void expect_same(const RunResult& a, const RunResult& b) {
   for (size_t n = 0; n < a.nodes.size(); ++n) {
     EXPECT_EQ(a.nodes[n].steps, b.nodes[n].steps) << "node " << n;
     EXPECT_EQ(a.nodes[n].blocked, b.nodes[n].blocked) << "node " << n;
+    EXPECT_EQ(a.nodes[n].memory, b.nodes[n].memory) << "node " << n;
     EXPECT_EQ(a.nodes[n].first_step, b.nodes[n].first_step) << "node " << n;
     EXPECT_EQ(a.nodes[n].last_step, b.nodes[n].last_step) << "node " << n;
   }
   for (size_t s = 0; s < a.streams.size(); ++s) {
     EXPECT_EQ(a.streams[s].peak, b.streams[s].peak) << "stream " << s;
+    EXPECT_EQ(a.streams[s].blocked, b.streams[s].blocked) << "stream " << s;
   }
 }
 
@@ -461,8 +464,10 @@ TEST(Memory, TimesDoNotDependOnBatches) {
     m.dram.latency_cycles = 1 + static_cast<int64_t>(seed % 37);
     m.dram.outstanding = 1 + static_cast<int64_t>(seed % 7);
     if (seed % 5 == 0 && seed % 3 != 2) m.fifo_depth = 64;
+    RunOptions options;
+    options.full_streams = true;
     const auto run = [&](EngineTuning tuning) {
-      return run_fast(random.b.program, random.b.graph, random.b.data, m, {}, tuning);
+      return run_fast(random.b.program, random.b.graph, random.b.data, m, options, tuning);
     };
     try {
       const RunResult expected = run({.chunk = 64});

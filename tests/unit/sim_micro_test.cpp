@@ -23,6 +23,7 @@ class Micro : public ::testing::TestWithParam<Runs> {
   RunResult run(const GraphBuilder& b, const Machine& machine = {}) {
     if (GetParam() != Runs::fast_by_tokens) return b.run(machine, executor());
     RunOptions options;
+    options.full_streams = true;
     options.record_streams = true;
     return run_fast(b.program, b.graph, b.data, machine, options, {.chunk = 1, .few = 0});
   }
@@ -470,12 +471,13 @@ TEST_P(Micro, AlignInsertsAndDrains) {
 /// y[i] = x[i], x dense of 4: scan, load, write.
 struct Copy {
   GraphBuilder b;
-  StreamId ref, value;
+  StreamId crd, ref, value;
 
   Copy() {
     const TensorId x = b.input("x", {4}, "dense", {1, 2, 3, 4});
     const TensorId y = b.output("y", {4}, "dense");
     const auto [ci, ri] = b.scan(x, 0, b.root(), b.index("i", 4));
+    crd = ci;
     ref = ri;
     value = b.array(x, ri);
     b.write_values(y, {ci, value});
@@ -531,6 +533,9 @@ TEST_P(Micro, SlowWriterAndShallowStreams) {
   EXPECT_EQ(r.nodes[1].blocked, 7);
   EXPECT_EQ(r.nodes[1].busy, 6);
   EXPECT_EQ(r.nodes[1].starved, 3);
+  EXPECT_EQ(r.streams[c.crd].blocked, 7);  // the array takes references as they come
+  EXPECT_EQ(r.streams[c.ref].blocked, 0);
+  EXPECT_EQ(r.streams[c.value].blocked, 0);
 }
 
 TEST_P(Micro, PeakIsTheLeastDepthThatChangesNothing) {
@@ -597,6 +602,7 @@ TEST_P(Micro, ReconvergingPathDeadlocks) {
 TEST_P(Micro, LimitsEndARun) {
   const Copy c;
   RunOptions options;
+  options.full_streams = true;
   options.executor = executor();
   options.max_cycles = 5;
   EXPECT_EQ(run_graph(c.b.program, c.b.graph, c.b.data, {}, options).finish, Finish::max_cycles);

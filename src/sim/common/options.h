@@ -20,7 +20,8 @@ struct RunOptions {
   bool explain_deadlock = true;               ///< search for the depth that would free it
   /// Called now and then from the calling thread with the simulated time reached so far.
   std::function<void(int64_t cycles, int64_t tokens)> progress;
-  bool trace = false;  ///< keep RunResult::activity and RunResult::stalls
+  bool full_streams = false;  ///< find StreamStats::blocked
+  bool trace = false;         ///< keep RunResult::activity, stalls and waits
   /// Called with every burst that the memory model takes to serve, by time (cycles of the region,
   /// never falling): in the same order on any number of threads.
   std::function<void(int64_t cycle, bool write, uint64_t address)> accessed;

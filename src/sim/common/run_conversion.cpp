@@ -27,6 +27,7 @@ RunResult run_conversion(const Program& program, const Graph& graph, const Tenso
   if (options.trace) {
     result.activity.resize(1);
     result.stalls.resize(1);
+    result.waits.resize(1);
     const NodeStats& counts = result.nodes[0];
     if (counts.busy > 0) result.activity[0].add(0, counts.busy - 1);
   }

@@ -15,9 +15,10 @@
 
 namespace fuseflow {
 
-/// busy + starved + blocked = cycles of the region, for every node.
+/// busy + memory + starved + blocked = cycles of the region, for every node.
 struct NodeStats {
   int64_t busy = 0;        ///< cycles taken by steps (a step lasts its interval)
+  int64_t memory = 0;      ///< cycles in which only an answer of memory was missing
   int64_t starved = 0;     ///< the rest: waiting for inputs, not yet started, or ended
   int64_t blocked = 0;     ///< cycles in which only a full output FIFO (a credit) was missing
   int64_t tokens_in = 0;   ///< taken, over all inputs
@@ -38,6 +39,10 @@ struct NodeStats {
 struct StreamStats {
   int64_t tokens = 0;  ///< stops and done included; a stream without consumers carries none
   int64_t peak = 0;    ///< most tokens held for one consumer: the least depth that changes nothing
+  /// Cycles in which its producer's step lacked only room, and that for one consumer of this stream
+  /// came last; of the consumer for which it is most. Only where it is asked for
+  /// (RunOptions::full_streams).
+  int64_t blocked = 0;
 };
 
 /// A node that cannot go on: `on` is the stream it waits for (`full`: to be emptied by `other`, the
@@ -78,6 +83,7 @@ struct RunResult : RunCounts<int64_t> {
   std::vector<std::vector<TokenRecord>> recorded;  ///< by StreamId, when asked for
   std::vector<Activity> activity;                  ///< by NodeId, when asked for (--trace)
   std::vector<Activity> stalls;                    ///< the same: the cycles in which it was blocked
+  std::vector<Activity> waits;                     ///< the same: in which it waited for memory
   Deadlock deadlock;                               ///< when finish is deadlock
 };
 

@@ -186,9 +186,9 @@ void finish_counts(const Program& program, const Graph& graph,
     (chip ? result.scratchpad_write_bytes : result.dram_write_bytes) += stats.write_bytes;
     result.flops += stats.flops;
     if (stats.last_step >= 0) {  // the last step's interval may reach beyond the end
-      stats.busy = std::min(stats.busy, result.cycles - stats.blocked);
+      stats.busy = std::min(stats.busy, result.cycles - stats.blocked - stats.memory);
     }
-    stats.starved = result.cycles - stats.busy - stats.blocked;
+    stats.starved = result.cycles - stats.busy - stats.memory - stats.blocked;
   }
   const std::vector<bool> load = loaded_at_start(graph, program.tensors.size());
   for (size_t t = 0; t < load.size(); ++t) {

@@ -32,6 +32,7 @@ class Run {
     if (!options.trace) return;
     result_.activity.resize(graph.nodes.size());
     result_.stalls.resize(graph.nodes.size());
+    result_.waits.resize(graph.nodes.size());
   }
 
   RunResult run() {
@@ -245,6 +246,8 @@ void Run::summarize() {
     result_.streams[s].tokens = channel.given();
     for (const Reader& reader : channel.readers) {
       result_.streams[s].peak = std::max(result_.streams[s].peak, reader.peak());
+      if (!options_.full_streams) continue;
+      result_.streams[s].blocked = std::max(result_.streams[s].blocked, reader.blocked);
     }
   }
   finish_counts(program_, graph_, data_.storage, result_);

@@ -72,6 +72,7 @@ bool NodeRun::commit(int64_t cost) {
   if (credit < 0) return false;
   const int64_t ready = std::max(free_at_[side_], arrivals_);
   const int64_t time = std::max({ready, credit, credit_});
+  charge_credits(ready, time);
   for (const size_t input : takes_) inputs_[input].channel->take(inputs_[input].reader, time);
   for (GivenToken& given : given_) {
     given.token.time = time;
@@ -84,6 +85,19 @@ bool NodeRun::commit(int64_t cost) {
   last_time_ = time;
   free_at_[side_] = time + cost;
   return true;
+}
+
+void NodeRun::charge_credits(int64_t ready, int64_t time) {
+  for (size_t g = 0; g < given_.size(); ++g) {
+    int64_t before = 0;  // tokens of this step that go to the same stream first
+    bool last = true;    // of those: their room came no later
+    for (size_t h = 0; h < given_.size(); ++h) {
+      if (given_[h].output != given_[g].output) continue;
+      before += h < g ? 1 : 0;
+      last = last && h <= g;
+    }
+    if (last) outputs_[given_[g].output]->charge(before, ready, time);
+  }
 }
 
 void NodeRun::count_step(int64_t ready, int64_t time, int64_t cost) {

@@ -153,6 +153,7 @@ class NodeRun {
     Token token;
   };
   int64_t credits();
+  void charge_credits(int64_t ready, int64_t time);
   void count_step(int64_t ready, int64_t time, int64_t cost);
 
   std::vector<Tap> inputs_;

@@ -40,6 +40,8 @@ inline Token stop_token(int level, uint32_t bits) {
 /// A consumer's side of a stream: what it took, when, and how full its FIFO was.
 class Reader {
  public:
+  int64_t blocked = 0;  ///< cycles in which a step of the producer lacked room, this last
+
   explicit Reader(NodeId node) : node_(node) {}
 
   NodeId node() const { return node_; }
@@ -116,6 +118,16 @@ class Channel {
       earliest = std::max(earliest, reader.take_time(index) + 1);
     }
     return earliest;
+  }
+
+  /// A step could give the token `ahead` of the next from `ready` on, but for room, and does so at
+  /// `time`: counts the wait for the readers whose room came last.
+  void charge(int64_t ahead, int64_t ready, int64_t time) {
+    const int64_t index = given_ + ahead - depth;
+    if (depth == 0 || index < 0 || time <= ready) return;
+    for (Reader& reader : readers) {
+      if (reader.take_time(index) + 1 == time) reader.blocked += time - ready;
+    }
   }
 
   void give(const Token& token) {

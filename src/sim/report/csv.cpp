@@ -164,7 +164,7 @@ std::string node_csv(const Program& program, const Machine& machine, const Progr
       "schema,region,node,kind,tensor,outputs,phase,steps,first_step,last_step,busy,starved,"
       "blocked,tokens_in,tokens_out,flops,read_bytes,write_bytes,operator,statement,layer,"
       "model_node,function,energy_pj,operator_pj,step_pj,fifo_pj,buffer_pj,scratchpad_pj,link_pj,"
-      "register_pj\n";
+      "register_pj,memory\n";
   const ProgramEnergy energy = energy_of_run(program, machine, run);
   const Attribution attribution(program);
   for (size_t r = 0; r < run.regions.size(); ++r) {
@@ -173,19 +173,20 @@ std::string node_csv(const Program& program, const Machine& machine, const Progr
       const Node& node = region.graph->nodes[n];
       const NodeStats& s = run.regions[r].nodes[n];
       text += fmt::format(
-          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
+          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
           csv_field(region.name), n, node_kind_name(node.kind), csv_field(tensor_of(program, node)),
           csv_field(outputs_of(*region.graph, node)), node.phase, s.steps, s.first_step,
           s.last_step, s.busy, s.starved, s.blocked, s.tokens_in, s.tokens_out, s.flops,
           s.read_bytes, s.write_bytes, attribution_text(program, attribution, r, node),
-          node_energy_text(machine, energy.regions[r].nodes[n]));
+          node_energy_text(machine, energy.regions[r].nodes[n]), s.memory);
     }
   }
   return text;
 }
 
 std::string stream_csv(const Program& program, const ProgramRun& run) {
-  std::string text = "schema,region,stream,kind,loops,producer,consumers,tokens,peak_tokens\n";
+  std::string text =
+      "schema,region,stream,kind,loops,producer,consumers,tokens,peak_tokens,blocked\n";
   for (size_t r = 0; r < run.regions.size(); ++r) {
     const Graph& graph = *program.regions[r].graph;
     std::vector<int> consumers(graph.streams.size(), 0);
@@ -200,10 +201,11 @@ std::string stream_csv(const Program& program, const ProgramRun& run) {
       for (const int index : stream.indices) {
         loops += (loops.empty() ? "" : " ") + graph.indices[index].name;
       }
-      text += fmt::format(
-          "{},{},{},{},{},{},{},{},{}\n", kCsvSchema, csv_field(program.regions[r].name),
-          csv_field(stream.name), stream_kind_name(stream.kind), csv_field(loops), stream.producer,
-          consumers[s], run.regions[r].streams[s].tokens, run.regions[r].streams[s].peak);
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema,
+                          csv_field(program.regions[r].name), csv_field(stream.name),
+                          stream_kind_name(stream.kind), csv_field(loops), stream.producer,
+                          consumers[s], run.regions[r].streams[s].tokens,
+                          run.regions[r].streams[s].peak, run.regions[r].streams[s].blocked);
     }
   }
   return text;

@@ -57,10 +57,12 @@ void assert_region(const Region& region, const RunResult& result) {
   int64_t given = 0;
   for (size_t n = 0; n < result.nodes.size(); ++n) {
     const NodeStats& s = result.nodes[n];
-    if (s.busy < 0 || s.starved < 0 || s.blocked < 0 ||
-        s.busy + s.starved + s.blocked != result.cycles) {
-      broken(region, fmt::format("node {} is busy {}, starved {} and blocked {} of {} cycles", n,
-                                 s.busy, s.starved, s.blocked, result.cycles));
+    if (s.busy < 0 || s.memory < 0 || s.starved < 0 || s.blocked < 0 ||
+        s.busy + s.memory + s.starved + s.blocked != result.cycles) {
+      broken(region,
+             fmt::format("node {} is busy {}, waits {} for memory, starved {} and blocked {} of {} "
+                         "cycles",
+                         n, s.busy, s.memory, s.starved, s.blocked, result.cycles));
     }
     given += s.tokens_out;
     if (result.finish != Finish::done) continue;

@@ -48,12 +48,14 @@ std::string critical_node(const Program& program, const Attribution& attribution
   const std::string outputs = outputs_of(*region.graph, node);
   const double share = 100.0 / static_cast<double>(std::max<int64_t>(1, result.cycles));
   return fmt::format(
-      "@{}: {} cycles; busiest is node {}, {}{}{}{}: busy {:.1f}%, starved {:.1f}%, blocked "
-      "{:.1f}%\n",
+      "@{}: {} cycles; busiest is node {}, {}{}{}{}: busy {:.1f}%, memory {:.1f}%, starved "
+      "{:.1f}%, "
+      "blocked {:.1f}%\n",
       region.name, result.cycles, number, node_kind_name(node.kind),
       tensor.empty() ? "" : " " + tensor, outputs.empty() ? "" : " -> " + outputs,
       purpose(program, attribution, r, node), share * static_cast<double>(stats.busy),
-      share * static_cast<double>(stats.starved), share * static_cast<double>(stats.blocked));
+      share * static_cast<double>(stats.memory), share * static_cast<double>(stats.starved),
+      share * static_cast<double>(stats.blocked));
 }
 
 /// FLOPs a cycle of the region's graph if every node that computes were always busy.
@@ -86,6 +88,30 @@ std::string roofline(const Machine& machine, const RunResult& result, double mem
                         memory);
   }
   return text + "\n";
+}
+
+/// The streams that blocked their producers for most cycles, if any did for long enough to matter.
+std::string full_streams(const Graph& graph, const RunResult& result) {
+  constexpr size_t kMost = 3;
+  constexpr double kLeast = 0.01;  // of the cycles
+  std::vector<size_t> order;
+  for (size_t s = 0; s < result.streams.size(); ++s) {
+    const auto blocked = static_cast<double>(result.streams[s].blocked);
+    if (blocked > kLeast * static_cast<double>(result.cycles)) order.push_back(s);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return result.streams[a].blocked > result.streams[b].blocked;
+  });
+  std::string text;
+  for (size_t k = 0; k < std::min(order.size(), kMost); ++k) {
+    const Stream& stream = graph.streams[order[k]];
+    text += fmt::format("{}${} blocked node {} for {:.1f}%", k == 0 ? "  full: " : ", ",
+                        stream.name, stream.producer,
+                        100 * static_cast<double>(result.streams[order[k]].blocked) /
+                            static_cast<double>(std::max<int64_t>(1, result.cycles)));
+  }
+  if (order.size() > kMost) text += fmt::format(" (+{} streams)", order.size() - kMost);
+  return text.empty() ? text : text + "\n";
 }
 
 /// Bytes a cycle at most; 0: memory takes no time.
@@ -159,6 +185,7 @@ std::string bottleneck_summary(const Program& program, const Machine& machine,
     const RunResult& result = run.regions[r];
     text += critical_node(program, attribution, r, result);
     text += roofline(machine, result, memory_roof(machine, *region.graph));
+    text += full_streams(*region.graph, result);
     tokens += result.tokens;
   }
   text += layer_lines(program, attribution, run);

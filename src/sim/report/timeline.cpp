@@ -60,17 +60,21 @@ std::vector<TimelineSample> timeline_of(const Graph& graph, const RunResult& res
       samples[b].tokens += cycles * tokens;
       samples[b].dram_bytes += cycles * bytes / length;
     }
-    const std::vector<int64_t> stalled = rebinned(result.stalls[n], interval);
-    for (size_t b = 0; b < std::min(bins, stalled.size()); ++b) {
-      samples[b].blocked += static_cast<double>(stalled[b]) / length_of(b, interval, result.cycles);
-    }
+    const auto add = [&](const Activity& cycles, double TimelineSample::*to) {
+      const std::vector<int64_t> by_bin = rebinned(cycles, interval);
+      for (size_t b = 0; b < std::min(bins, by_bin.size()); ++b) {
+        samples[b].*to += static_cast<double>(by_bin[b]) / length_of(b, interval, result.cycles);
+      }
+    };
+    add(result.stalls[n], &TimelineSample::blocked);
+    add(result.waits[n], &TimelineSample::memory);
   }
   double held = 0;
   for (TimelineSample& sample : samples) {
     held = sample.tokens += held;
     sample.tokens = std::max(0.0, sample.tokens);
-    sample.starved =
-        std::max(0.0, static_cast<double>(result.activity.size()) - sample.busy - sample.blocked);
+    sample.starved = std::max(0.0, static_cast<double>(result.activity.size()) - sample.busy -
+                                       sample.memory - sample.blocked);
   }
   return samples;
 }

@@ -1,4 +1,5 @@
-// What --trace shows of a region beside its nodes: how many of them were busy, starved and blocked,
+// What --trace shows of a region beside its nodes: how many of them were busy, waited for memory,
+// were starved and blocked,
 // tokens in flight, bytes of memory a cycle; over time, in a bounded number of intervals.
 #pragma once
 
@@ -18,9 +19,9 @@ int64_t covering_interval(int64_t cycles, int64_t most);
 
 /// One interval of a region. Averages over its cycles.
 struct TimelineSample {
-  double busy = 0, starved = 0, blocked = 0;  ///< nodes
-  double tokens = 0;                          ///< in streams, at the end of the interval
-  double dram_bytes = 0;                      ///< a cycle
+  double busy = 0, memory = 0, starved = 0, blocked = 0;  ///< nodes
+  double tokens = 0;      ///< in streams, at the end of the interval
+  double dram_bytes = 0;  ///< a cycle
 };
 
 /// By interval. Tokens and bytes of a node are taken as spread evenly over its busy cycles.

@@ -19,6 +19,7 @@ constexpr int64_t kMostSlices = 300'000;
 constexpr size_t kMostTracks = 20'000;
 constexpr int64_t kMostIntervals = 4096;  ///< of a track
 constexpr int64_t kMostSamples = 1024;    ///< of a counter
+constexpr size_t kTracksOfNode = 4;       ///< busy, starved, blocked; memory
 
 /// Busyness of an interval in tenths, at least 1 if there was any at all.
 int64_t tenths(int64_t cycles, int64_t interval) {
@@ -41,7 +42,7 @@ class RegionTrace {
     meta("process_name", -1, "@" + program_.regions[region_].name);
     counters();
     const std::vector<size_t> nodes = shown_nodes();
-    const auto tracks = static_cast<int64_t>(std::max<size_t>(1, 3 * nodes.size()));
+    const auto tracks = static_cast<int64_t>(std::max<size_t>(1, kTracksOfNode * nodes.size()));
     const int64_t most = std::clamp<int64_t>(kMostSlices / tracks, 4, kMostIntervals);
     interval_ = covering_interval(result_.cycles, most);
     for (const size_t n : nodes) node_tracks(n);
@@ -95,20 +96,23 @@ class RegionTrace {
     const auto track = static_cast<int64_t>(3 * n);
     const std::vector<int64_t> busy = padded(rebinned(result_.activity[n], interval_));
     const std::vector<int64_t> blocked = padded(rebinned(result_.stalls[n], interval_));
+    const std::vector<int64_t> memory = padded(rebinned(result_.waits[n], interval_));
     std::vector<int64_t> starved(busy.size());
     for (size_t b = 0; b < busy.size(); ++b) {
       const int64_t left = result_.cycles - static_cast<int64_t>(b) * interval_;
-      starved[b] = std::max<int64_t>(0, std::min(interval_, left) - busy[b] - blocked[b]);
+      starved[b] =
+          std::max<int64_t>(0, std::min(interval_, left) - busy[b] - memory[b] - blocked[b]);
     }
     meta("thread_name", track, track_name(n));
     slices(track, "busy", busy);
-    const auto extra = [&](int64_t place, const char* name, const std::vector<int64_t>& cycles) {
+    const auto extra = [&](int64_t at, const char* name, const std::vector<int64_t>& cycles) {
       if (std::all_of(cycles.begin(), cycles.end(), [](int64_t c) { return c == 0; })) return;
-      meta("thread_name", track + place, fmt::format("{} {}", n, name));
-      slices(track + place, name, cycles);
+      meta("thread_name", at, fmt::format("{} {}", n, name));
+      slices(at, name, cycles);
     };
-    extra(1, "starved", starved);
-    extra(2, "blocked", blocked);
+    extra(track + 1, "starved", starved);
+    extra(track + 2, "blocked", blocked);
+    extra(static_cast<int64_t>(3 * graph_.nodes.size() + n), "memory", memory);
   }
 
   std::vector<int64_t> padded(std::vector<int64_t> bins) const {
@@ -142,14 +146,14 @@ class RegionTrace {
     int64_t time = start_;
     for (const TimelineSample& s : timeline_of(graph_, result_, interval)) {
       counter("nodes", time,
-              fmt::format("\"busy\":{:.4g},\"starved\":{:.4g},\"blocked\":{:.4g}", s.busy,
-                          s.starved, s.blocked));
+              fmt::format("\"busy\":{:.4g},\"memory\":{:.4g},\"starved\":{:.4g},\"blocked\":{:.4g}",
+                          s.busy, s.memory, s.starved, s.blocked));
       counter("tokens in flight", time, fmt::format("\"tokens\":{:.6g}", s.tokens));
       counter("DRAM bytes per cycle", time, fmt::format("\"bytes\":{:.6g}", s.dram_bytes));
       time += interval;
     }
     const int64_t end = start_ + result_.cycles;  // nothing goes on into the next region
-    counter("nodes", end, "\"busy\":0,\"starved\":0,\"blocked\":0");
+    counter("nodes", end, "\"busy\":0,\"memory\":0,\"starved\":0,\"blocked\":0");
     counter("tokens in flight", end, "\"tokens\":0");
     counter("DRAM bytes per cycle", end, "\"bytes\":0");
   }

@@ -109,6 +109,7 @@ class Limits {
 void trace_nodes(const std::vector<TileNodeTime>& times, RunResult& result) {
   result.activity.resize(times.size());
   result.stalls.resize(times.size());
+  result.waits.resize(times.size());
   for (size_t n = 0; n < times.size(); ++n) {
     int64_t free = 0;
     for (const auto& [first, end] : times[n].busy) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include "nodes/rule.h"
 
 namespace fuseflow::engine {
 
@@ -41,13 +44,28 @@ Component::Component(const Graph& graph, const Machine& machine,
   }
 }
 
-void Component::note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls) {
-  for (Side& side : sides_) {
-    if (!side.counted) continue;
-    const auto node = static_cast<size_t>(side.node->id());
-    side.replay.activity = &activity[node];
-    side.replay.stalls = &stalls[node];
+namespace {
+
+/// A writer gives nothing but bursts: what it waits for room for is memory.
+bool blocked_by_memory(const EngineNode& node) {
+  return writes_tensor(node.node().kind);
+}
+
+}  // namespace
+
+void Component::note_activity(RunResult& result) {
+  for (size_t s = 0; s < sides_.size(); ++s) {
+    if (!sides_[s].counted) continue;
+    const auto node = static_cast<size_t>(sides_[s].node->id());
+    counting_[s].busy = &result.activity[node];
+    counting_[s].memory = &result.waits[node];
+    counting_[s].blocked =
+        blocked_by_memory(*sides_[s].node) ? counting_[s].memory : &result.stalls[node];
   }
+}
+
+void Component::charge_streams() {
+  for (StepCounting& side : counting_) side.charged = true;
 }
 
 int64_t Component::load(int64_t bursts) {
@@ -60,6 +78,8 @@ int64_t Component::load(int64_t bursts) {
   }
   NodeReplay request(0);
   NodeReplay store(0);
+  const StepCounting nothing{false};
+  request.counting = store.counting = &nothing;
   request.outputs = {fifo->source};
   store.inputs = {fifo};
   StepSource requests;
@@ -258,13 +278,17 @@ void Component::fill(const EngineNode& node, NodeStats& stats) const {
     if (node.asking) stats.steps = node.asking->own();
     last = std::max(last, side.replay.last_step());
   }
+  if (blocked_by_memory(node)) stats.memory += std::exchange(stats.blocked, 0);
   stats.last_step = std::max(stats.last_step, last);
 }
 
-void Component::fill_peaks(std::vector<StreamStats>& streams) {
+void Component::fill_streams(std::vector<StreamStats>& streams) {
   for (const auto& [stream, fifos] : consumers_) {
-    int64_t& peak = streams[stream].peak;
-    for (Fifo* fifo : fifos) peak = std::max(peak, fifo->peak());
+    StreamStats& stats = streams[stream];
+    for (Fifo* fifo : fifos) {
+      stats.peak = std::max(stats.peak, fifo->peak());
+      stats.blocked = std::max(stats.blocked, fifo->blocked);
+    }
   }
 }
 

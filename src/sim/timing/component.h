@@ -36,8 +36,10 @@ class Component : public NodeClock {
   /// Streams so many bursts into the scratchpad, through one port; returns the time at which all
   /// are there. Only for a component without members.
   int64_t load(int64_t bursts);
-  /// Of the members, by NodeId; before the first step.
-  void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
+  /// Notes what the members do over time; before the first step.
+  void note_activity(RunResult& result);
+  /// Finds out which streams block their producers; before the first step.
+  void charge_streams();
 
   void time_batch(EngineNode& node) override;
   int64_t untimed(const EngineNode& node) const override;
@@ -51,7 +53,8 @@ class Component : public NodeClock {
   /// Of the host's memory: times that are kept, about. May be asked by any thread.
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   void fill(const EngineNode& node, NodeStats& stats) const override;
-  void fill_peaks(std::vector<StreamStats>& streams);
+  /// What streams held at most, and for how long they held up their producers.
+  void fill_streams(std::vector<StreamStats>& streams);
 
  private:
   /// A node's replay, or one side of a node that reads memory (EngineNode::sides).
@@ -153,8 +156,9 @@ class Component : public NodeClock {
   std::vector<Fifo*> burst_fifos_;  // by memory port
   std::vector<size_t> waiters_;     // by memory port: the side that waits for its answers
   std::vector<Member> members_;
-  std::vector<size_t> givers_;  // members that hold tokens
-  std::vector<Side> sides_;     // where they are: others point to them
+  std::vector<size_t> givers_;         // members that hold tokens
+  std::vector<Side> sides_;            // where they are: others point to them
+  std::deque<StepCounting> counting_;  // by side
   // How far the steps are.
   StepSolver solver_;
   std::vector<char> woken_;   // by side: something has come that it may go on with

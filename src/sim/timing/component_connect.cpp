@@ -107,6 +107,7 @@ void Component::add_sides(Member& member, const Ports& ports, int64_t start) {
     const bool counted = node.two_stores() ? s == 0 : last;
     sides_.push_back({&node, &node.sides[s], counted, NodeReplay(start, latest)});
     NodeReplay& replay = sides_.back().replay;
+    replay.counting = &counting_.emplace_back(StepCounting{counted});
     replay.inputs = std::exchange(inputs, {});
     if (last) {
       connect_last(member, replay);

@@ -81,6 +81,7 @@ class Fifo {
   bool peak_wanted = true;
   std::unique_ptr<FedPeak> fed;  ///< measures it, if it is given from outside
   size_t taker = SIZE_MAX;       ///< among those that are replayed now
+  int64_t blocked = 0;           ///< cycles in which a step lacked only room, and this came last
   TimeLines takes;
   TimeLines::Cursor next_give;    ///< in the times of the source: near the next token to be taken
   TimeLines::Cursor next_credit;  ///< in `takes`: near what the next token to be given waits for

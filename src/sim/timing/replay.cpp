@@ -41,8 +41,7 @@ bool NodeReplay::advance(StepSolver& solver, int64_t horizon) {
   const int64_t before = progress_.steps;
   state_ = StepEnd::none;
   while (!queue_.empty() && state_ == StepEnd::none) {
-    done_last_ =
-        solver.run(queue_, ports_, most_steps(horizon), horizon, progress_, activity, stalls);
+    done_last_ = solver.run(queue_, ports_, most_steps(horizon), horizon, progress_, *counting);
     state_ = solver.end();
     if (progress_.free_at > latest_) throw TooLate{};
   }
@@ -57,6 +56,7 @@ bool NodeReplay::advance(StepSolver& solver, int64_t horizon) {
 void NodeReplay::fill(NodeStats& stats) const {
   stats.busy = progress_.busy;
   stats.blocked = progress_.blocked;
+  stats.memory = progress_.memory;
   stats.steps = progress_.steps;
   stats.first_step = progress_.first;
   stats.last_step = progress_.last;

@@ -20,10 +20,9 @@ namespace fuseflow::engine {
 /// The timing side of one node, or of one of its sides.
 class NodeReplay {
  public:
-  std::vector<Fifo*> inputs;     ///< by input; null: immediate, or like another one
-  std::vector<Gives*> outputs;   ///< by output; null: not connected, or like another one
-  Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
-  Activity* stalls = nullptr;    ///< the same for blocked ones
+  std::vector<Fifo*> inputs;    ///< by input; null: immediate, or like another one
+  std::vector<Gives*> outputs;  ///< by output; null: not connected, or like another one
+  const StepCounting* counting = &kCountWaits;  ///< outlives it
 
   /// A step after `latest` throws TooLate.
   explicit NodeReplay(int64_t start, int64_t latest = kLatest) : latest_(latest) {

@@ -88,12 +88,16 @@ void Solver::watch_inputs(const EngineNode& node) {
   }
 }
 
-void Solver::note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls) {
+void Solver::note_activity(RunResult& result) {
   for (size_t n = 0; n < clocks_.size(); ++n) {
     if (clocks_[n] == nullptr) continue;
-    clocks_[n]->activity = &activity[n];
+    clocks_[n]->activity = &result.activity[n];
   }
-  for (const auto& component : components_) component->note_activity(activity, stalls);
+  for (const auto& component : components_) component->note_activity(result);
+}
+
+void Solver::charge_streams() {
+  for (const auto& component : components_) component->charge_streams();
 }
 
 bool Solver::give_parts() {
@@ -120,14 +124,14 @@ int64_t Solver::bytes() const {
   return sum;
 }
 
-void Solver::fill_peaks(std::vector<StreamStats>& streams) {
+void Solver::fill_streams(std::vector<StreamStats>& streams) {
   for (const auto& watch : watches_) {
     for (const StreamId stream : watch->streams) {
       int64_t& peak = streams[stream].peak;
       peak = std::max(peak, watch->peak());
     }
   }
-  for (const auto& component : components_) component->fill_peaks(streams);
+  for (const auto& component : components_) component->fill_streams(streams);
 }
 
 }  // namespace fuseflow::engine

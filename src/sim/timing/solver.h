@@ -30,8 +30,10 @@ class Solver {
   void start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, int64_t start);
   /// The same for nodes whose times and peaks are not asked for: nothing is bounded.
   void start_untimed(const std::vector<std::unique_ptr<EngineNode>>& nodes);
-  /// Of the phase's nodes, by NodeId; before its first step.
-  void note_activity(std::vector<Activity>& activity, std::vector<Activity>& stalls);
+  /// Notes what the phase's nodes do over time; before its first step.
+  void note_activity(RunResult& result);
+  /// Finds out which of the phase's streams block their producers; before its first step.
+  void charge_streams();
 
   /// Null if memory takes no time.
   Memory* memory() { return memory_.memory.get(); }
@@ -48,8 +50,8 @@ class Solver {
   /// Of the host's memory: times that are kept, about. May be asked by any thread.
   int64_t bytes() const;
 
-  /// The most tokens that the phase's streams held.
-  void fill_peaks(std::vector<StreamStats>& streams);
+  /// The most tokens that the phase's streams held, and for how long they held up their producers.
+  void fill_streams(std::vector<StreamStats>& streams);
 
  private:
   class PortWatch;

@@ -20,7 +20,7 @@ class StepLine {
     any_ = true;
   }
 
-  // Found in this order: start(), follow() for each input, solve().
+  // Found in this order: start(), follow() for each input, delay_start(), solve().
 
   /// Steps from a time on, that far apart if nothing else holds them up.
   void start(int64_t free_at, int64_t cost) {
@@ -41,19 +41,25 @@ class StepLine {
     follows_ = true;
     return true;
   }
-  /// How many of n steps are on the line: those before the first one after step 0 that `waits`
-  /// delays. A delay of step 0 moves the start of the line; where the steps follow arrivals that
-  /// are farther apart than they need, none is on it then.
+  /// Moves the line's start to what step 0 waits for; by how much.
+  int64_t delay_start(const Waits& waits) {
+    const int64_t before = start_;
+    for (const auto& [k, time] : waits) {
+      if (k > 0) break;
+      start_ = std::max(start_, time);
+    }
+    return start_ - before;
+  }
+  /// Whether the steps follow arrivals that are farther apart than they need: after a delay of step
+  /// 0 they would catch up, so that they are no line.
+  bool follows() const { return follows_; }
+  /// How many of n steps are on the line: those before the first one that `waits` delays.
   int64_t solve(const Waits& waits, int64_t n) {
     for (const auto& [k, time] : waits) {
       if (k >= n) break;
       if (time <= at(k)) continue;
-      if (k > 0) {
-        n = k;
-        break;
-      }
-      if (follows_ && n > 1) return 0;  // after the wait they would catch up with what they follow
-      start_ = time;
+      n = k;
+      break;
     }
     any_ = true;
     return n;

@@ -11,7 +11,7 @@ namespace fuseflow::engine {
 /// cut last. Then times are solved as a line if they are one, else one by one; cut at the horizon;
 /// and tokens are taken and given.
 int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int64_t horizon,
-                        StepProgress& progress, Activity* activity, Activity* stalls) {
+                        StepProgress& progress, const StepCounting& counting) {
   queue_ = &queue;
   ports_ = &ports;
   p_ = &progress;
@@ -21,7 +21,11 @@ int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int
   end_ = StepEnd::none;
   least_cost_ = queue.batch().stages.empty() ? queue.batch().cost : 0;
   waits_.clear();
+  memory_waits_.clear();
+  first_answer_ = 0;
   arrival_bounds_.clear();
+  memory_bounds_.clear();
+  answered_steps_.clear();
   credit_bounds_.clear();
   line_.clear();
   credits_waited_for_ = 0;
@@ -34,10 +38,12 @@ int64_t StepSolver::run(StepQueue& queue, const StepPorts& ports, int64_t n, int
   if (!solve_line()) solve_numbers();
   end_before(horizon);
   if (n_ == 0) return 0;
+  blocked_ = credit_bounds_.any() ? delays_after(answered()) : 0;
+  if (counting.charged && blocked_ > 0) charge_credits();
   queue.count_tokens(static_cast<uint32_t>(n_));
   for (size_t i = 0; i < ports.in.size(); ++i) take(i);
   for (size_t o = 0; o < ports.out.size(); ++o) give(o);
-  count(activity, stalls);
+  count(counting);
   queue.drop(static_cast<uint32_t>(n_));
   return n_;
 }
@@ -75,13 +81,19 @@ void StepSolver::wait_for_listed(const Fifo& fifo, size_t lane) {
     count = view.needed_before(step_at(n_));
   }
   if (count == 0 || fifo.arrival(count - 1) <= p_->free_at) return;
-  Waits::dense(count, n_) ? bound_steps(fifo, view, count) : wait_at_steps(fifo, view, count);
+  const bool memory = fifo.source->memory != nullptr;
+  if (Waits::dense(count, n_)) {
+    bound_steps(fifo, view, count, memory ? memory_bounds_ : arrival_bounds_);
+  } else {
+    wait_at_steps(fifo, view, count, memory ? memory_waits_ : waits_);
+  }
 }
 
 /// For an input of which many steps need a token. Most tokens arrive before their steps could
 /// happen, so a group is looked at first: whether its last token arrives before its first step
 /// could happen.
-void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t count) {
+void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t count,
+                             Bounds& bounds) {
   constexpr int64_t kLooked = 16;
   const Lane& lane = *view.lane;
   // A join needs a head from the step after the one that takes the token before it.
@@ -103,20 +115,21 @@ void StepSolver::bound_steps(const Fifo& fifo, const LaneView& view, int64_t cou
         k = end;
         continue;
       }
-      if (!arrival_bounds_.any()) arrival_bounds_.start(n_);
-      if (j + k == 0) arrival_bounds_.add(head, s.at(k++) + delay);
+      if (!bounds.any()) bounds.start(n_);
+      if (j + k == 0) bounds.add(head, s.at(k++) + delay);
       if (s.values == nullptr) {
-        for (; k < end; ++k) arrival_bounds_.add(step_after(j + k), s.start + s.step * k + delay);
+        for (; k < end; ++k) bounds.add(step_after(j + k), s.start + s.step * k + delay);
       } else {
-        for (; k < end; ++k) arrival_bounds_.add(step_after(j + k), s.values[k] + delay);
+        for (; k < end; ++k) bounds.add(step_after(j + k), s.values[k] + delay);
       }
     }
     j += s.count;
   }
 }
 
-void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t count) {
-  const size_t others = waits_.size();
+void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t count,
+                               Waits& waits) {
+  const size_t others = waits.size();
   const int64_t delay = fifo.delay();
   TimeLines::Cursor cursor = fifo.next_give;
   for (int64_t j = 0; j < count;) {
@@ -124,12 +137,11 @@ void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t c
     for (int64_t k = 0; k < s.count; ++k) {
       const int64_t at = in_run(view.lane->need_at(view.next + static_cast<uint32_t>(j + k)));
       const int64_t step = std::max<int64_t>(at, 0);
-      if (s.at(k) + delay > earliest(step))
-        waits_.put(static_cast<uint32_t>(step), s.at(k) + delay);
+      if (s.at(k) + delay > earliest(step)) waits.put(static_cast<uint32_t>(step), s.at(k) + delay);
     }
     j += s.count;
   }
-  waits_.merge(others);
+  waits.merge(others);
 }
 
 void StepSolver::wait_for_credits(size_t c) {
@@ -218,7 +230,7 @@ bool StepSolver::credits_in_time(size_t c) const {
 /// True if the times are a line, as they mostly are where all arrivals are: of as many steps as are
 /// one. Short lines are not worth it.
 bool StepSolver::solve_line() {
-  if (cost_ < 0 || arrival_bounds_.any()) return false;
+  if (cost_ < 0 || arrival_bounds_.any() || memory_bounds_.any()) return false;
   line_.start(p_->free_at, cost_);
   int64_t n = n_;
   for (size_t i = 0; i < ports_->in.size(); ++i) {
@@ -233,11 +245,15 @@ bool StepSolver::solve_line() {
   for (size_t c = 0; c < ports_->credits.size() && credits_waited_for_ > 0; ++c) {
     if (waiting_[c].any() && !credits_in_time(c)) return false;
   }
-  n = line_.solve(waits_, n);
+  const int64_t first_token = line_.delay_start(waits_);
+  const int64_t first_answer = line_.delay_start(memory_waits_);
+  const bool catches_up = line_.follows() && n > 1 && first_token + first_answer > 0;
+  n = catches_up ? 0 : line_.solve(memory_waits_, line_.solve(waits_, n));
   if (n < std::min(n_, kLeastRun)) {
     line_.clear();
     return false;
   }
+  first_answer_ = first_answer;
   cut(n, StepEnd::none);
   return true;
 }
@@ -248,9 +264,20 @@ void StepSolver::solve_numbers() {
     const Fifo& fifo = *ports_->in[i].fifo;
     arrival_bounds_.add_each(fifo.source->times, fifo.next_give, fifo.taken(), fifo.delay(), 0, n_);
   }
-  if (waits_.any()) arrival_bounds_.start(n_);
+  if (waits_.any() || memory_waits_.any()) arrival_bounds_.start(n_);
   for (const auto& [k, time] : waits_) {
     if (k < n_) arrival_bounds_.add(k, time);
+  }
+  for (const auto& [k, time] : memory_waits_) {
+    if (k >= n_) break;
+    if (memory_bounds_.any()) {
+      memory_bounds_.add(k, time);
+      continue;
+    }
+    const int64_t tokens = arrival_bounds_.at()[k];
+    if (time <= tokens) continue;
+    answered_steps_.push_back({k, tokens, time});
+    arrival_bounds_.add(k, time);
   }
   for (size_t c = 0; c < ports_->credits.size() && credits_waited_for_ > 0; ++c) {
     if (waiting_[c].any()) add_credits(c);
@@ -267,9 +294,10 @@ void StepSolver::solve_numbers() {
 }
 
 void StepSolver::solve() {
-  if (credit_bounds_.any() && arrival_bounds_.any()) credit_bounds_.raise_to(arrival_bounds_, n_);
-  if (!arrival_bounds_.any() && !credit_bounds_.any()) arrival_bounds_.start(n_);
-  const int64_t* const bounds = credit_bounds_.any() ? credit_bounds_.at() : arrival_bounds_.at();
+  if (memory_bounds_.any() && arrival_bounds_.any()) memory_bounds_.raise_to(arrival_bounds_, n_);
+  if (credit_bounds_.any() && answered().any()) credit_bounds_.raise_to(answered(), n_);
+  if (!answered().any() && !credit_bounds_.any()) arrival_bounds_.start(n_);
+  const int64_t* const bounds = credit_bounds_.any() ? credit_bounds_.at() : answered().at();
   if (cost_ >= 0) return loops::solve(bounds, n_, p_->free_at, cost_, times_.data());
   int64_t free_at = p_->free_at;
   for (size_t k = 0; k < static_cast<size_t>(n_); ++k) {
@@ -351,16 +379,33 @@ void StepSolver::append_at(const LaneView& view, int64_t count, TimeLines& to) {
   }
 }
 
-void StepSolver::count(Activity* activity, Activity* stalls) {
-  StepProgress& p = *p_;
-  if (credit_bounds_.any()) {
-    p.blocked += blocked();
-    for (int64_t k = 0; stalls != nullptr && k < n_; ++k) {
-      if (ready(k) < time(k)) stalls->add(ready(k), time(k) - 1);
+/// Cycles for which only credits were missing, to the FIFO whose credit came last: to each of them
+/// where several came in the same cycle. Before tokens are given.
+void StepSolver::charge_credits() {
+  for (size_t c = 0; c < ports_->credits.size(); ++c) {
+    if (!waiting_[c].any()) continue;
+    int64_t& blocked = ports_->credits[c].fifo->blocked;
+    if (credits_waited_for_ == 1) {
+      blocked += blocked_;
+      continue;
     }
+    int64_t last = -1;  // a step may give two tokens
+    for_credits(c, [&](int64_t k, int64_t time) {
+      if (time == times_[k] && k != last) {
+        blocked += std::max<int64_t>(0, time - ready(k, answered()));
+        last = k;
+      }
+      return true;
+    });
   }
-  for (int64_t k = 0; activity != nullptr && k < n_; ++k) {
-    if (cost(k) > 0) activity->add(time(k), time(k) + cost(k) - 1);
+}
+
+void StepSolver::count(const StepCounting& counting) {
+  StepProgress& p = *p_;
+  p.blocked += blocked_;
+  if (counting.counted) {
+    p.memory += memory_waits();
+    if (counting.busy != nullptr) trace(counting);
   }
   if (cost_ >= 0) {
     p.busy += n_ * cost_;
@@ -373,21 +418,52 @@ void StepSolver::count(Activity* activity, Activity* stalls) {
   p.free_at = p.last + cost(n_ - 1);
 }
 
-/// When step k could be if it needed no credit.
-int64_t StepSolver::ready(int64_t k) const {
-  const int64_t free_at = k == 0 ? p_->free_at : times_[k - 1] + cost(k - 1);
-  return arrival_bounds_.any() ? std::max(free_at, arrival_bounds_.at()[k]) : free_at;
+/// What count() adds up, step by step.
+void StepSolver::trace(const StepCounting& counting) const {
+  const auto note = [](Activity* activity, int64_t from, int64_t until) {
+    if (from < until) activity->add(from, until - 1);
+  };
+  for (int64_t k = 0; k < n_; ++k) note(counting.busy, time(k), time(k) + cost(k));
+  if (first_answer_ > 0) note(counting.memory, time(0) - first_answer_, time(0));
+  for (const AnsweredStep& s : answered_steps_) {
+    const int64_t free_at = s.step < n_ ? free_before(s.step) : s.all;
+    note(counting.memory, std::max(free_at, s.tokens), std::max(free_at, s.all));
+  }
+  for (int64_t k = 0; memory_bounds_.any() && k < n_; ++k) {
+    note(counting.memory, ready(k, arrival_bounds_), ready(k, memory_bounds_));
+  }
+  for (int64_t k = 0; credit_bounds_.any() && k < n_; ++k) {
+    note(counting.blocked, ready(k, answered()), time(k));
+  }
 }
 
-/// Cycles for which only credits were missing.
-int64_t StepSolver::blocked() const {
-  if (cost_ >= 0 && arrival_bounds_.any()) {
-    return loops::delays(times_.data(), arrival_bounds_.at(), n_, p_->free_at, cost_);
+/// When step k could be if it waited for nothing but these.
+int64_t StepSolver::ready(int64_t k, const Bounds& bounds) const {
+  const int64_t free_at = free_before(k);
+  return bounds.any() ? std::max(free_at, bounds.at()[k]) : free_at;
+}
+
+/// Cycles for which only answers of memory are missing.
+int64_t StepSolver::memory_waits() const {
+  if (memory_bounds_.any()) return delays_after(arrival_bounds_) - blocked_;
+  int64_t sum = first_answer_;
+  for (const AnsweredStep& s : answered_steps_) {
+    if (s.step >= n_) break;
+    const int64_t free_at = free_before(s.step);
+    sum += std::max(free_at, s.all) - std::max(free_at, s.tokens);
+  }
+  return sum;
+}
+
+/// Cycles between when the steps could be if they waited for nothing but these, and when they are.
+int64_t StepSolver::delays_after(const Bounds& bounds) const {
+  if (cost_ >= 0 && bounds.any()) {
+    return loops::delays(times_.data(), bounds.at(), n_, p_->free_at, cost_);
   }
   int64_t sum = times_[n_ - 1] - p_->free_at;
   if (cost_ >= 0) return sum - (n_ - 1) * cost_;
   sum = 0;
-  for (int64_t k = 0; k < n_; ++k) sum += times_[k] - ready(k);
+  for (int64_t k = 0; k < n_; ++k) sum += times_[k] - ready(k, bounds);
   return sum;
 }
 

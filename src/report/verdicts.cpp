@@ -1,0 +1,99 @@
+#include "report/verdicts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "ir/names.h"
+#include "report/html.h"
+#include "report/metric.h"
+#include "report/run_table.h"
+#include "report/sections.h"
+#include "verdict/words.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr size_t kMostVerdicts = 5;
+constexpr double kMatters = 0.05;  ///< share of the run's cycles
+
+struct VerdictText {
+  std::string region, limit, roof;
+};
+
+std::vector<VerdictText> verdicts(const PageInput& input) {
+  std::vector<VerdictText> texts;
+  if (!input.program || input.nodes.empty()) return texts;
+  const RunTable& run = input.runs.back();
+  const double all = run.total.numbers.at("cycles");
+  const Machine machine = input.machine.value_or(Machine());
+  for (const RunRow* row : longest_regions(run, kMostVerdicts)) {
+    const double cycles = row->numbers.at("cycles");
+    if (cycles < kMatters * all) continue;
+    for (const Region& region : input.program->regions) {
+      if (region.name != row->region || !region.graph) continue;
+      const Graph& graph = *region.graph;
+      const RegionFigures figures = region_figures(input, region.name, graph);
+      const auto limit = find_limit(graph, machine, figures);
+      if (!limit) continue;
+      texts.push_back({fmt::format("@{} ({:.1f}% of the cycles)", quote_if_needed(region.name),
+                                   100 * cycles / std::max(1.0, all)),
+                       limit_words(*input.program, graph, machine, *limit),
+                       "at best: " + roof_words(*input.program, graph, *limit, cycles)});
+    }
+  }
+  return texts;
+}
+
+}  // namespace
+
+RegionFigures region_figures(const PageInput& input, const std::string& region,
+                             const Graph& graph) {
+  RegionFigures figures;
+  for (const RunRow& row : input.runs.back().regions) {
+    if (row.region != region) continue;
+    figures.cycles = row.numbers.at("cycles");
+    figures.memory_bytes = value_of(*find_metric("dram_bytes"), row).value_or(0);
+  }
+  figures.nodes.resize(graph.nodes.size());
+  for (const NodeRow& row : input.nodes) {
+    const auto n = static_cast<size_t>(row.number);
+    if (row.region != region || n >= figures.nodes.size()) continue;
+    figures.nodes[n] = {true, row.busy, row.memory, row.starved, row.blocked, row.last_step};
+  }
+  std::map<std::string, double> blocked;
+  for (const StreamRow& row : input.streams) {
+    if (row.region == region) blocked[row.stream] = row.blocked;
+  }
+  for (const Stream& stream : graph.streams) {
+    const auto known = blocked.find(stream.name);
+    figures.stream_blocked.push_back(known == blocked.end() ? 0 : known->second);
+  }
+  return figures;
+}
+
+HtmlSection verdict_section(const PageView& view) {
+  std::string body;
+  for (const VerdictText& text : verdicts(view.input)) {
+    body += fmt::format("<p><b>{}</b> is {}; {}.</p>\n", html_text(text.region),
+                        html_text(text.limit), html_text(text.roof));
+  }
+  return {"limits",
+          "What limits it",
+          "",
+          "What the longest regions wait for, and what they would take if their busiest nodes, or "
+          "memory, did. `fuseflow-sim -v` tries what helps.",
+          body,
+          true};
+}
+
+std::vector<std::string> verdict_texts(const PageInput& input) {
+  std::vector<std::string> texts;
+  for (const VerdictText& text : verdicts(input)) {
+    texts.push_back(text.region + " is " + text.limit + "\n  " + text.roof + "\n");
+  }
+  return texts;
+}
+
+}  // namespace fuseflow

@@ -1,0 +1,263 @@
+#include "whatif/advise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "ir/names.h"
+#include "verdict/words.h"
+#include "whatif/remedies.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr double kMatters = 0.05;  ///< share of the program's cycles
+constexpr size_t kMostRegions = 5;
+constexpr size_t kMostTries = 3;      ///< that are named
+constexpr size_t kMostSimulated = 4;  ///< of a region
+constexpr size_t kMostOfPass = 2;     ///< of those with one pass; one of them is named
+constexpr double kHelps = 0.98;       ///< of the cycles before, at most
+constexpr double kAlike = 1.05;       ///< of several values of a key the least that is so near
+constexpr int64_t kMostTokens = int64_t{1} << 26;  ///< of all trials together: some seconds
+
+/// The regions that matter, the longest first.
+std::vector<size_t> longest(const std::vector<double>& cycles, double all) {
+  std::vector<size_t> order(cycles.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return cycles[a] > cycles[b]; });
+  const auto matters = [&](size_t r) { return cycles[r] >= kMatters * all && cycles[r] > 0; };
+  const auto end = std::stable_partition(order.begin(), order.end(), matters);
+  order.erase(end, order.end());
+  order.resize(std::min(order.size(), kMostRegions));
+  return order;
+}
+
+struct Estimated {
+  Remedy change;
+  double factor = 1;  ///< of the cycles before
+};
+
+/// At most so many that change the program by one pass: other things are tried, too.
+template <typename One>
+void limit_passes(std::vector<One>& all, size_t most) {
+  std::map<std::string, size_t> seen;
+  std::erase_if(all, [&](const One& one) {
+    return !one.change.pass.empty() && ++seen[one.change.pass] > most;
+  });
+}
+
+/// Of changes with one name the first that is nearly as good as the best of them; the best first.
+std::vector<Estimated> best_of_each(const std::vector<Estimated>& all) {
+  std::vector<Estimated> kept;
+  for (const Estimated& one : all) {
+    const auto same = [&](const Estimated& other) { return other.change.name == one.change.name; };
+    if (std::any_of(kept.begin(), kept.end(), same)) continue;
+    double best = one.factor;
+    for (const Estimated& other : all) {
+      if (same(other)) best = std::min(best, other.factor);
+    }
+    for (const Estimated& other : all) {
+      if (!same(other) || other.factor > kAlike * best) continue;
+      kept.push_back(other);
+      break;
+    }
+  }
+  std::stable_sort(kept.begin(), kept.end(),
+                   [](const Estimated& a, const Estimated& b) { return a.factor < b.factor; });
+  return kept;
+}
+
+/// Each change by the estimate; where it cannot tell, as if nothing changed.
+std::vector<Estimated> estimate_all(const RegionTrials& trials,
+                                    const std::vector<Remedy>& changes) {
+  const double before = trials.estimate({}).value_or(0);
+  std::vector<Estimated> all;
+  for (const Remedy& change : changes) {
+    const std::optional<double> after = before > 0 ? trials.estimate(change) : std::nullopt;
+    all.push_back({change, after ? *after / before : 1});
+  }
+  return best_of_each(all);
+}
+
+void keep_best(std::vector<Tried>& tries, double before) {
+  std::erase_if(tries, [&](const Tried& one) { return one.cycles > kHelps * before; });
+  std::stable_sort(tries.begin(), tries.end(),
+                   [](const Tried& a, const Tried& b) { return a.cycles < b.cycles; });
+  limit_passes(tries, 1);
+  tries.resize(std::min(tries.size(), kMostTries));
+}
+
+/// Simulates the changes that are expected to help most.
+std::vector<Tried> simulate_best(const RegionTrials& trials, const std::vector<Estimated>& all,
+                                 const RunOptions& options) {
+  std::vector<Tried> tries;
+  for (size_t k = 0; k < std::min(all.size(), kMostSimulated); ++k) {
+    const std::optional<double> cycles = trials.simulate(all[k].change, options);
+    if (cycles) tries.push_back({all[k].change, *cycles, true});
+  }
+  return tries;
+}
+
+std::vector<Tried> as_estimated(const std::vector<Estimated>& all, double before) {
+  std::vector<Tried> tries;
+  for (const Estimated& one : all) tries.push_back({one.change, one.factor * before, false});
+  return tries;
+}
+
+bool is_rate(const std::string& key) {
+  return key == "dram.channels" || key == "dram.bandwidth_gigabytes_per_second" ||
+         key == "dram.interleave_bytes";
+}
+
+/// Answers also come late from channels that are asked for more than they can move, while others
+/// are asked for little: then more of them, or faster ones, help.
+LimitKind kind_by_rate(LimitKind kind, const std::vector<Tried>& tries, double before) {
+  constexpr double kTells = 0.6;
+  const auto tells = [&](const Tried& one) {
+    return is_rate(one.change.name) && one.cycles < kTells * before;
+  };
+  const bool rate = kind == LimitKind::latency && std::any_of(tries.begin(), tries.end(), tells);
+  return rate ? LimitKind::bandwidth : kind;
+}
+
+}  // namespace
+
+RegionFigures figures_of(const Machine& machine, const RunResult& result) {
+  RegionFigures figures;
+  figures.cycles = static_cast<double>(result.cycles);
+  const int64_t bytes = result.dram_read_bytes + result.dram_write_bytes;
+  figures.memory_bytes =
+      static_cast<double>(std::max(bytes, result.memory_requests * machine.dram.burst_bytes));
+  for (const NodeStats& node : result.nodes) {
+    figures.nodes.push_back({true, static_cast<double>(node.busy), static_cast<double>(node.memory),
+                             static_cast<double>(node.starved), static_cast<double>(node.blocked),
+                             static_cast<double>(node.last_step)});
+  }
+  for (const StreamStats& stream : result.streams) {
+    figures.stream_blocked.push_back(static_cast<double>(stream.blocked));
+  }
+  return figures;
+}
+
+std::vector<RegionVerdict> verdicts_of_run(const TrialSetup& setup, const ProgramRun& run) {
+  std::vector<double> cycles;
+  for (const RunResult& result : run.regions) cycles.push_back(static_cast<double>(result.cycles));
+  const auto all = static_cast<double>(total_cycles(run, setup.machine));
+  RunOptions options = setup.run;
+  options.trace = false;
+  options.explain_deadlock = false;
+  options.accessed = {};
+  options.progress = {};
+  int64_t left = kMostTokens;
+  std::vector<RegionVerdict> verdicts;
+  for (const size_t r : longest(cycles, all)) {
+    const RunResult& result = run.regions[r];
+    const RegionFigures figures = figures_of(setup.machine, result);
+    const auto limit = find_limit(*setup.lowered.regions[r].graph, setup.machine, figures);
+    if (!limit) continue;
+    RegionVerdict verdict{r, figures.cycles, all, true, *limit, {}};
+    const RegionTrials trials(setup.given, setup.lowered, r, run.data, setup.machine_with);
+    std::vector<Estimated> changes = estimate_all(
+        trials, remedies_for(trials.slice(), trials.given_slice(), setup.machine, figures, *limit));
+    limit_passes(changes, kMostOfPass);
+    const int64_t work = static_cast<int64_t>(kMostSimulated) * std::max<int64_t>(1, result.tokens);
+    if (work <= left) {
+      left -= work;
+      options.max_cycles = result.cycles;  // what takes longer does not help
+      verdict.tries = simulate_best(trials, changes, options);
+    } else {
+      verdict.tries = as_estimated(changes, figures.cycles);
+    }
+    verdict.limit.kind = kind_by_rate(limit->kind, verdict.tries, figures.cycles);
+    if (verdict.limit.kind != limit->kind) verdict.limit.share = limit->bytes_share;
+    keep_best(verdict.tries, figures.cycles);
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+namespace {
+
+/// What limits a region in which no node is busy for most of the time: an estimate does not count
+/// what nodes wait for, so the machine's key tells that helps most. Deeper FIFOs help against a
+/// memory that answers late, or against other ways that are long: the former if a memory that takes
+/// no time would help half as much.
+LimitKind kind_by_keys(const RegionTrials& trials, LimitKind kind,
+                       const std::vector<Estimated>& all, double before) {
+  constexpr double kTells = 0.9;
+  if (kind != LimitKind::start) return kind;
+  const auto best = std::find_if(all.begin(), all.end(), [](const Estimated& one) {
+    return one.change.pass.empty() && one.factor < kTells;
+  });
+  if (best == all.end()) return kind;
+  const std::string& key = best->change.name;
+  if (is_rate(key)) return LimitKind::bandwidth;
+  if (key.starts_with("dram.")) return LimitKind::latency;
+  if (key != "fifo_depth") return kind;
+  const std::optional<double> free = trials.estimate({"", {"dram.model=none"}, "", {}});
+  const bool memory = free && 1 - *free / before >= (1 - best->factor) / 2;
+  return memory ? LimitKind::latency : LimitKind::fifo;
+}
+
+}  // namespace
+
+std::vector<RegionVerdict> verdicts_of_estimate(const TrialSetup& setup,
+                                                const ProgramEstimate& estimate,
+                                                const TensorData& data) {
+  std::vector<double> cycles;
+  for (const RegionEstimate& region : estimate.regions) cycles.push_back(region.cycles);
+  std::vector<RegionVerdict> verdicts;
+  for (const size_t r : longest(cycles, estimate.total.cycles)) {
+    const RegionEstimate& region = estimate.regions[r];
+    RegionFigures figures;
+    figures.cycles = region.cycles;
+    figures.memory_bytes = region.dram_read_bytes + region.dram_write_bytes;
+    figures.waits_known = false;
+    for (const double busy : region.busy) figures.nodes.push_back({true, busy, 0, 0, 0, -1});
+    const auto limit = find_limit(*setup.lowered.regions[r].graph, setup.machine, figures);
+    if (!limit) continue;
+    RegionVerdict verdict{r, figures.cycles, estimate.total.cycles, false, *limit, {}};
+    const RegionTrials trials(setup.given, setup.lowered, r, data, setup.machine_with);
+    const std::vector<Estimated> changes = estimate_all(
+        trials, remedies_for(trials.slice(), trials.given_slice(), setup.machine, figures, *limit));
+    verdict.limit.kind = kind_by_keys(trials, limit->kind, changes, figures.cycles);
+    if (verdict.limit.kind == LimitKind::bandwidth) verdict.limit.share = limit->bytes_share;
+    verdict.tries = as_estimated(changes, figures.cycles);
+    if (verdict.limit.kind == LimitKind::fifo || verdict.limit.kind == LimitKind::latency) {
+      // Estimates are too low where copies are collected through streams that are full.
+      std::erase_if(verdict.tries,
+                    [](const Tried& one) { return one.change.pass == "parallelize"; });
+    }
+    keep_best(verdict.tries, figures.cycles);
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+std::string verdict_lines(const TrialSetup& setup, const std::vector<RegionVerdict>& verdicts) {
+  std::string text;
+  for (const RegionVerdict& verdict : verdicts) {
+    const Region& region = setup.lowered.regions[verdict.region];
+    const Graph& graph = *region.graph;
+    text += fmt::format(
+        "@{}: {:.0f} cycles ({:.1f}% of all), {}\n", quote_if_needed(region.name), verdict.cycles,
+        100 * verdict.cycles / std::max(1.0, verdict.all),
+        limit_words(setup.lowered, graph, setup.machine, verdict.limit, verdict.waits_known));
+    text += "  at best: " + roof_words(setup.lowered, graph, verdict.limit, verdict.cycles) + "\n";
+    std::string tries;
+    for (const Tried& one : verdict.tries) {
+      tries +=
+          fmt::format("{}`{}` ({}{:.0f} cycles, {:.2f} times as fast)", tries.empty() ? "" : ", ",
+                      command_of(one.change), one.simulated ? "" : "about ", one.cycles,
+                      verdict.cycles / std::max(1.0, one.cycles));
+    }
+    text +=
+        "  try: " + (tries.empty() ? std::string("nothing that was tried helps") : tries) + "\n";
+  }
+  return text;
+}
+
+}  // namespace fuseflow

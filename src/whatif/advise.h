@@ -1,0 +1,55 @@
+// Verdicts on the regions that take a program's time: what limits each, how far it is from what
+// could be, and what helps, tried. ir-spec/verdict.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "estimate/estimate.h"
+#include "sim/common/program_result.h"
+#include "verdict/limit.h"
+#include "whatif/region_trials.h"
+
+namespace fuseflow {
+
+/// A change that helps, and the region's cycles with it.
+struct Tried {
+  Remedy change;
+  double cycles = 0;
+  bool simulated = false;  ///< else estimated
+};
+
+struct RegionVerdict {
+  size_t region = 0;
+  double cycles = 0;  ///< of the region; `all`: of the program
+  double all = 0;
+  bool waits_known = true;
+  Limit limit;
+  std::vector<Tried> tries;  ///< the best first
+};
+
+/// What is tried on, and how.
+struct TrialSetup {
+  const Program& given;    ///< before lowering
+  const Program& lowered;  ///< all regions have graphs
+  const Machine& machine;
+  MachineWith machine_with;
+  RunOptions run;  ///< its threads and limits count for each trial
+};
+
+/// Of a simulated program. Changes are estimated first; those that may help are simulated, as far
+/// as all trials together simulate no more tokens than take some seconds.
+std::vector<RegionVerdict> verdicts_of_run(const TrialSetup& setup, const ProgramRun& run);
+
+/// Of an estimate from data, by estimates alone. `data`: everything that regions read.
+std::vector<RegionVerdict> verdicts_of_estimate(const TrialSetup& setup,
+                                                const ProgramEstimate& estimate,
+                                                const TensorData& data);
+
+/// Three lines a region: what limits it, how far it is from its roof, what to try.
+std::string verdict_lines(const TrialSetup& setup, const std::vector<RegionVerdict>& verdicts);
+
+/// What a run counted of a region.
+RegionFigures figures_of(const Machine& machine, const RunResult& result);
+
+}  // namespace fuseflow
