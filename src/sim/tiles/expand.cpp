@@ -262,7 +262,8 @@ class Builder {
     std::vector<std::vector<int32_t>> own(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
       own[core] = partial[core];
-      TileOp send = node(TileOpKind::send, roles_.exchange, core, m_, n_);
+      const auto branches = static_cast<int64_t>(partial[core].size());
+      TileOp send = node(TileOpKind::send, roles_.exchange, core, m_ / shape_.k * branches, n_);
       send.late = true;
       link(send, sent_.exchange_partial * kAccumulatorBytes);
       std::vector<int32_t> free;
@@ -271,13 +272,10 @@ class Builder {
     }
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp sum = node(TileOpKind::sum, roles_.exchange, core, m_ / shape_.k, n_);
-      sum.row = static_cast<int32_t>(row_m(core) + k_of(core) * (m_ / shape_.k));
-      sum.col = static_cast<int32_t>(offset(Dim::n, n_of(core)));
-      sum.part = static_cast<uint8_t>(k_of(core));
-      sum.parts = static_cast<uint8_t>(shape_.k);
       const int64_t branches = static_cast<int64_t>(partial[core].size());
       const int64_t sums_of_one = way_ == GatedWay::split ? 0 : (shape_.k - 1) * branches;
       sum.lanes = m_ / shape_.k * n_ * (LaneWork{.vector = sums_of_one} += c_lanes_);
+      sum.other_flops = m_ / shape_.k * n_ * sums_of_one;
       std::vector<int32_t> operands = group_nodes(core, sends);
       append_bias(core, operands);
       sums.push_back(add(sum, operands));
@@ -336,11 +334,8 @@ class Builder {
     CoreState& s = state(core);
     const size_t at = slot(Dim::l, Dim::n);
     TileOp put = node(TileOpKind::finish, roles_.hold, core, m_, n_);
-    put.row = static_cast<int32_t>(row_m(core));
-    put.col = static_cast<int32_t>(offset(Dim::n, n_of(core)));
     put.late = activates;
     if (activates) put.lanes = m_ * n_ * c_lanes_;
-    put.parts = static_cast<uint8_t>(shape_.k);
     const Placed part = c_part();
     put.bytes.registers = part.registers;
     put.bytes.scratchpad_write = part.scratchpad;
@@ -502,7 +497,7 @@ class Builder {
   void reduce_scatter(std::vector<int32_t>& finished) {
     std::vector<int32_t> sends(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
-      TileOp send = node(TileOpKind::send, roles_.scatter, core, m_, l_);
+      TileOp send = node(TileOpKind::send, roles_.scatter, core, m_ / shape_.reduce(), l_);
       send.late = true;
       link(send, sent_.reduce_scatter * kAccumulatorBytes);
       std::vector<int32_t> free;
@@ -513,9 +508,8 @@ class Builder {
     }
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp sum = node(TileOpKind::reduce, roles_.scatter, core, m_ / shape_.reduce(), l_);
-      sum.part = static_cast<uint8_t>(group(core));
-      sum.parts = static_cast<uint8_t>(shape_.reduce());
       sum.lanes.vector = (shape_.reduce() - 1) * (m_ / shape_.reduce()) * l_;
+      sum.other_flops = sum.lanes.vector;
       std::vector<int32_t> operands;
       for (const int peer : reduce_group(core)) {
         operands.push_back(sends[peer]);

@@ -251,6 +251,7 @@ class CoreBuilder {
       count_product(at, op);
     } else {
       op.lanes = kernel_lanes(g_, at);
+      op.other_flops = kernel_flops(g_, at);
     }
     const int32_t made_here = ops_.add(op, taken, room_for(at));
     made(at.outputs[0]) = made_here;
@@ -277,6 +278,7 @@ class CoreBuilder {
     begin_step(++after_);
     TileOp sum = op_of(TileOpKind::map, n);
     sum.lanes = kernel_lanes(g_, at);
+    sum.other_flops = kernel_flops(g_, at);
     sum.bytes.scratchpad_read = received;
     sum.bytes.registers = 2 * given * kAccumulatorBytes;
     made(at.outputs[0]) = ops_.add(sum, part, {sent});
@@ -326,9 +328,11 @@ class CoreBuilder {
     if (product) {
       count_product(at, op);
     } else {
+      const int64_t rescaled = rescales ? tile_elements(g_, at.outputs[0]) : 0;
       op.lanes = kernel_lanes(g_, at);
+      op.lanes.vector += rescaled;
+      op.other_flops = kernel_flops(g_, at) + rescaled;
     }
-    if (!product && rescales) op.lanes.vector += tile_elements(g_, at.outputs[0]);
     if (running.op >= 0) taken.push_back(running.op);
     const std::vector<int32_t> readers = std::move(running.readers);
     running.readers.clear();
@@ -344,7 +348,7 @@ class CoreBuilder {
     const int64_t elements = tile_elements(g_, at.outputs[0]);
     TileOp op = op_of(TileOpKind::map, n);
     op.late = true;  // the product that it rescales is in the pipeline
-    op.lanes.vector = elements;
+    op.lanes.vector = op.other_flops = elements;
     op.bytes.registers = (2 * elements + tile_elements(g_, factor)) * kAccumulatorBytes;
     running.op = ops_.add(op, {running.op, made(factor)}, {});
   }
@@ -357,6 +361,7 @@ class CoreBuilder {
     const StreamId stored = at.inputs[0].stream;
     op.row = static_cast<int32_t>(number({true, column_cores(g_) == 1, false, true}, stored));
     op.adds = adding_clusters(g_) > 1;
+    if (adds_) op.other_flops = core_elements(g_, stored);
     op.bytes.global_write = core_elements(g_, stored) * stored_bytes(g_, at);
     op.bytes.scratchpad_write += op.bytes.global_write;
     op.bytes.scratchpad_read += op.bytes.global_write;
@@ -476,12 +481,6 @@ TileOps expand_cluster(const Graph& graph, int64_t cluster, int64_t clusters, bo
 int64_t kernel_tile_count(const Graph& graph) {
   const KernelSizes tiles = kernel_tiles(graph);
   return tiles[kKernelM] * tiles[kKernelN] * tiles[kKernelG];
-}
-
-KernelTile kernel_tile(const Graph& graph, int64_t number) {
-  const KernelSizes tiles = kernel_tiles(graph);
-  const int64_t row = number / tiles[kKernelN];
-  return {row % tiles[kKernelM], number % tiles[kKernelN], row / tiles[kKernelM]};
 }
 
 std::vector<TileOps> expand_kernel(const Graph& graph, int64_t clusters, bool over_links) {

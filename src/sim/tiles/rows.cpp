@@ -56,21 +56,21 @@ class ClusterBuilder {
   // --- loops -------------------------------------------------------------------------------
 
   void run(int number) {
-    const RowsLoop& loop = shape_.loops[number];
+    const TileLoop& loop = shape_.loops[number];
     ends_.assign(cores_.size(), {});
-    const int64_t tiles = loop.width < 0 ? 1 : own_tiles(loop.width);
+    const int64_t tiles = loop.index < 0 ? 1 : own_tiles(loop.index);
     for (int64_t tile = 0; tile < tiles; ++tile) {
       first_tile_ = tile == 0;
       for (int c = 0; c < ops_.cores; ++c) {
-        if (loop.width >= 0) set(c, loop.width, first_own(c, loop.width) + tile);
+        if (loop.index >= 0) set(c, loop.index, first_own(c, loop.index) + tile);
         ends_[c].clear();
         for (const NodeId n : loop.nodes) emit(c, n);
       }
     }
     for (const NodeId n : loop.nodes) {
-      if (node(n).kind == NodeKind::reduce && index(loop.width).tiling.cluster > 1) sum_parts(n);
+      if (node(n).kind == NodeKind::reduce && index(loop.index).tiling.cluster > 1) sum_parts(n);
     }
-    if (loop.width < 0) return;
+    if (loop.index < 0) return;
     for (int c = 0; c < ops_.cores; ++c) {
       core(c).loop_before = std::move(core(c).last_loop);
       core(c).last_loop = std::move(ends_[c]);
@@ -226,6 +226,7 @@ class ClusterBuilder {
     const Taken taken = take_all(c, n, op);
     op.bytes.registers += tile_elements(g_, given) * kAccumulatorBytes;
     op.lanes = kernel_lanes(g_, at);
+    op.other_flops = kernel_flops(g_, at);
     OpIds order = registers(c, given).at().readers;
     wait_for_loops(c, order);
     if (place_of(given) >= 0) put_in_place(c, given, op, order);
@@ -330,6 +331,7 @@ class ClusterBuilder {
     Taken taken = take_all(c, n, op);
     op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, given);
     op.lanes = kernel_lanes(g_, at);
+    op.other_flops = kernel_flops(g_, at);
     RowsRegister& held = registers(c, given);
     OpIds order;
     if (first_tile_) {
@@ -360,7 +362,8 @@ class ClusterBuilder {
     }
     for (int c = 0; c < ops_.cores; ++c) {
       TileOp op = op_of(TileOpKind::map, n, c);
-      op.lanes = (cluster_.wide - 1) * tile_elements(g_, given) * lane_work(node(n).reduction);
+      op.other_flops = (cluster_.wide - 1) * tile_elements(g_, given);
+      op.lanes = op.other_flops * lane_work(node(n).reduction);
       op.bytes.scratchpad_read = (cluster_.wide - 1) * bytes;
       OpIds operands{registers(c, given).at().op};
       for_peers(c, [&](int peer) { operands.push_back(sends[peer]); });
