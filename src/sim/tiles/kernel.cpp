@@ -11,19 +11,12 @@
 #include "graph/tiles.h"
 #include "sim/tiles/kernel_cluster.h"
 #include "sim/tiles/kernel_counts.h"
+#include "sim/tiles/load_buffer.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow {
 namespace {
-
-/// One load's buffer in a core: which tile it has, and what has read each of its copies.
-struct LoadBuffer {
-  int64_t resident = -1;
-  int32_t op = -1;
-  int64_t loaded = 0;
-  std::vector<std::vector<int32_t>> readers;
-};
 
 /// Emits the operations of one core, tile after tile.
 class CoreBuilder {
@@ -34,13 +27,14 @@ class CoreBuilder {
         roles_(kernel_roles(graph)),
         tiles_(kernel_tiles(graph)),
         packed_(gathered_step(graph)),
+        work_(work_on_lanes(graph)),
         made_(graph.streams.size(), -1),
         varies_(graph.nodes.size()),
         buffers_(graph.nodes.size()),
         running_(graph.nodes.size()),
         done_steps_(static_cast<size_t>(steps_at_a_time(graph, roles_))) {
     for (const NodeId n : roles_.loads) {
-      buffers_[n].readers.resize(static_cast<size_t>(node(n).capacity));
+      buffers_[n] = LoadBuffer(node(n).capacity);
       varies_[n] = varies_along(graph, node(n));
     }
     for (const NodeId n : roles_.steps) {
@@ -168,26 +162,16 @@ class CoreBuilder {
   }
 
   void load(NodeId n) {
-    LoadBuffer& buffer = buffers_[n];
     const StreamId given = node(n).outputs[0];
-    const int64_t tile = resident(n);
-    if (buffer.resident != tile) {
+    made(given) = buffers_[n].get({n, resident(n), 0}, [&](const std::vector<int32_t>& room) {
       TileOp op = op_of(TileOpKind::load, n);
       op.turn = turn_;
       op.row = static_cast<int32_t>(number(varies_[n], given));
       if (gathered(n)) add_pieces(n, op);
       op.bytes.global_read = op.bytes.scratchpad_write =
           std::max(op.pieces, 1) * core_elements(g_, given) * moved_bytes(g_, node(n));
-      std::vector<int32_t>& copy = readers(buffer, ++buffer.loaded);
-      buffer.resident = tile;
-      buffer.op = ops_.add(op, {}, copy);
-      copy = {buffer.op};
-    }
-    made(given) = buffer.op;
-  }
-
-  static std::vector<int32_t>& readers(LoadBuffer& buffer, int64_t copy) {
-    return buffer.readers[static_cast<size_t>(copy) % buffer.readers.size()];
+      return ops_.add(op, {}, room);
+    });
   }
 
   /// Operands of a node; what it reads of scratchpad (loads) and registers (the others). `without`
@@ -231,8 +215,7 @@ class CoreBuilder {
       if (input.is_immediate()) continue;
       const NodeId from = g_.streams[input.stream].producer;
       if (node(from).kind == NodeKind::tile_load) {
-        LoadBuffer& buffer = buffers_[from];
-        readers(buffer, buffer.loaded).push_back(op);
+        buffers_[from].users().push_back(op);
       }
       if (is_held_reduction(g_, node(from))) {
         running_[from].readers.push_back(op);
@@ -250,8 +233,7 @@ class CoreBuilder {
     if (product) {
       count_product(at, op);
     } else {
-      op.lanes = kernel_lanes(g_, at);
-      op.other_flops = kernel_flops(g_, at);
+      on_lanes(n, op);
     }
     const int32_t made_here = ops_.add(op, taken, room_for(at));
     made(at.outputs[0]) = made_here;
@@ -277,8 +259,7 @@ class CoreBuilder {
     const int32_t sent = ops_.add(send, part, {});
     begin_step(++after_);
     TileOp sum = op_of(TileOpKind::map, n);
-    sum.lanes = kernel_lanes(g_, at);
-    sum.other_flops = kernel_flops(g_, at);
+    on_lanes(n, sum);
     sum.bytes.scratchpad_read = received;
     sum.bytes.registers = 2 * given * kAccumulatorBytes;
     made(at.outputs[0]) = ops_.add(sum, part, {sent});
@@ -286,12 +267,17 @@ class CoreBuilder {
     took(at, made(at.outputs[0]));
   }
 
+  void on_lanes(NodeId n, TileOp& op) const {
+    op.lanes = work_[n].lanes;
+    op.other_flops = work_[n].flops;
+  }
+
   void count_product(const Node& at, TileOp& op) const {
     const ProductExtents extents = product_extents(g_, at);
     op.rows = static_cast<int32_t>(extents.rows);
     op.cols = static_cast<int32_t>(extents.columns);
     op.depth = static_cast<int32_t>(extents.depth);
-    op.flops = kernel_flops(g_, at);
+    op.flops = 2 * extents.rows * extents.columns * extents.depth;
   }
 
   /// What a node that starts a step waits for: the step whose tiles it overwrites. Only kernels of
@@ -329,9 +315,9 @@ class CoreBuilder {
       count_product(at, op);
     } else {
       const int64_t rescaled = rescales ? tile_elements(g_, at.outputs[0]) : 0;
-      op.lanes = kernel_lanes(g_, at);
+      on_lanes(n, op);
       op.lanes.vector += rescaled;
-      op.other_flops = kernel_flops(g_, at) + rescaled;
+      op.other_flops += rescaled;
     }
     if (running.op >= 0) taken.push_back(running.op);
     const std::vector<int32_t> readers = std::move(running.readers);
@@ -372,7 +358,8 @@ class CoreBuilder {
   const int core_;  ///< of its cluster
   const KernelRoles roles_;
   const KernelSizes tiles_;
-  const int64_t packed_;         ///< k that a step gathers; 0: it has a tile of k
+  const int64_t packed_;  ///< k that a step gathers; 0: it has a tile of k
+  const std::vector<OnLanes> work_;
   std::vector<int64_t> picked_;  ///< those of the step under way
   KernelSizes at_{};
   int32_t turn_ = 0;

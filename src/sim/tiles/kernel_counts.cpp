@@ -216,4 +216,15 @@ int64_t kernel_flops(const Graph& graph, const Node& node) {
   }
 }
 
+std::vector<OnLanes> work_on_lanes(const Graph& graph) {
+  std::vector<OnLanes> work(graph.nodes.size());
+  for (size_t n = 0; n < work.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const bool on_lanes = node.kind == NodeKind::map || node.kind == NodeKind::reduce ||
+                          node.kind == NodeKind::tile_coordinate || is_exchange(node);
+    if (on_lanes) work[n] = {kernel_lanes(graph, node), kernel_flops(graph, node)};
+  }
+  return work;
+}
+
 }  // namespace fuseflow

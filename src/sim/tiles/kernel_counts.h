@@ -49,4 +49,11 @@ LaneWork kernel_lanes(const Graph& graph, const Node& node);
 /// FLOPs of one operation of a node, but for rescaling.
 int64_t kernel_flops(const Graph& graph, const Node& node);
 
+/// Both, by node, of those that work on lanes.
+struct OnLanes {
+  LaneWork lanes;
+  int64_t flops = 0;
+};
+std::vector<OnLanes> work_on_lanes(const Graph& graph);
+
 }  // namespace fuseflow

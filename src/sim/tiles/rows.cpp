@@ -31,7 +31,8 @@ class ClusterBuilder {
       : g_(graph),
         shape_(shape),
         cluster_(rows_cluster(graph)),
-        element_(graph.tiles->element_bytes) {
+        element_(graph.tiles->element_bytes),
+        work_(work_on_lanes(graph)) {
     ops_.cores = cluster_.cores();
     for (int c = 0; c < ops_.cores; ++c) cores_.emplace_back(graph, shape);
     for (const NodeId n : shape.loads) {
@@ -225,8 +226,8 @@ class ClusterBuilder {
     TileOp op = op_of(TileOpKind::map, n, c);
     const Taken taken = take_all(c, n, op);
     op.bytes.registers += tile_elements(g_, given) * kAccumulatorBytes;
-    op.lanes = kernel_lanes(g_, at);
-    op.other_flops = kernel_flops(g_, at);
+    op.lanes = work_[n].lanes;
+    op.other_flops = work_[n].flops;
     OpIds order = registers(c, given).at().readers;
     wait_for_loops(c, order);
     if (place_of(given) >= 0) put_in_place(c, given, op, order);
@@ -330,8 +331,8 @@ class ClusterBuilder {
     TileOp op = op_of(TileOpKind::map, n, c);
     Taken taken = take_all(c, n, op);
     op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, given);
-    op.lanes = kernel_lanes(g_, at);
-    op.other_flops = kernel_flops(g_, at);
+    op.lanes = work_[n].lanes;
+    op.other_flops = work_[n].flops;
     RowsRegister& held = registers(c, given);
     OpIds order;
     if (first_tile_) {
@@ -396,6 +397,7 @@ class ClusterBuilder {
   const RowsShape& shape_;
   const RowsCluster cluster_;
   const int64_t element_;
+  const std::vector<OnLanes> work_;
   std::vector<RowsCore> cores_;
   std::vector<std::vector<bool>> varies_;         ///< by node, of loads
   std::map<std::pair<int, NodeId>, OpIds> sums_;  ///< by core and reduction: its last sum
