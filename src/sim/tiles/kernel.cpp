@@ -18,30 +18,47 @@
 namespace fuseflow {
 namespace {
 
+/// What all cores have in common.
+struct KernelNodes {
+  explicit KernelNodes(const Graph& graph)
+      : roles(kernel_roles(graph)),
+        tiles(kernel_tiles(graph)),
+        packed(gathered_step(graph)),
+        work(work_on_lanes(graph)),
+        varies(graph.nodes.size()) {
+    for (const NodeId n : roles.loads) varies[n] = varies_along(graph, graph.nodes[n]);
+    for (const NodeId n : roles.steps) {
+      for (const Input& input : graph.nodes[n].inputs) {
+        if (!input.is_immediate()) of_steps.insert(input.stream);
+      }
+    }
+  }
+
+  KernelRoles roles;
+  KernelSizes tiles;
+  int64_t packed;                         ///< k that a step gathers; 0: it has a tile of k
+  std::vector<OnLanes> work;              ///< by node
+  std::vector<std::vector<bool>> varies;  ///< by node, of loads: along which dimensions they do
+  std::set<StreamId> of_steps;            ///< what the steps of k take
+};
+
 /// Emits the operations of one core, tile after tile.
 class CoreBuilder {
  public:
-  CoreBuilder(const Graph& graph, int core)
+  CoreBuilder(const Graph& graph, const KernelNodes& nodes, int core)
       : g_(graph),
         core_(core),
-        roles_(kernel_roles(graph)),
-        tiles_(kernel_tiles(graph)),
-        packed_(gathered_step(graph)),
-        work_(work_on_lanes(graph)),
+        roles_(nodes.roles),
+        tiles_(nodes.tiles),
+        packed_(nodes.packed),
+        work_(nodes.work),
+        of_steps_(nodes.of_steps),
         made_(graph.streams.size(), -1),
-        varies_(graph.nodes.size()),
+        varies_(nodes.varies),
         buffers_(graph.nodes.size()),
         running_(graph.nodes.size()),
         done_steps_(static_cast<size_t>(steps_at_a_time(graph, roles_))) {
-    for (const NodeId n : roles_.loads) {
-      buffers_[n] = LoadBuffer(node(n).capacity);
-      varies_[n] = varies_along(graph, node(n));
-    }
-    for (const NodeId n : roles_.steps) {
-      for (const Input& input : node(n).inputs) {
-        if (!input.is_immediate()) of_steps_.insert(input.stream);
-      }
-    }
+    for (const NodeId n : roles_.loads) buffers_[n] = LoadBuffer(node(n).capacity);
   }
 
   /// `turn`: which of the cluster's groups of tiles it is of, from 0.
@@ -356,20 +373,20 @@ class CoreBuilder {
 
   const Graph& g_;
   const int core_;  ///< of its cluster
-  const KernelRoles roles_;
-  const KernelSizes tiles_;
-  const int64_t packed_;  ///< k that a step gathers; 0: it has a tile of k
-  const std::vector<OnLanes> work_;
+  const KernelRoles& roles_;
+  const KernelSizes& tiles_;
+  const int64_t packed_;
+  const std::vector<OnLanes>& work_;
+  const std::set<StreamId>& of_steps_;
   std::vector<int64_t> picked_;  ///< those of the step under way
   KernelSizes at_{};
   int32_t turn_ = 0;
   int64_t first_step_ = 0;       ///< of k, from which steps are numbered
   int64_t after_ = kAfterSteps;  ///< which part of what follows them it is at
   bool adds_ = false;            ///< to what another cluster finishes
-  std::set<StreamId> of_steps_;  ///< what the steps of k take
   std::vector<StepBegin> begins_;
-  std::vector<int32_t> made_;              ///< by stream: the operation that gave its tile
-  std::vector<std::vector<bool>> varies_;  ///< by node, of loads: along which dimensions they do
+  std::vector<int32_t> made_;  ///< by stream: the operation that gave its tile
+  const std::vector<std::vector<bool>>& varies_;
   std::vector<LoadBuffer> buffers_;
   /// Of a reduction: the operation that gave what it holds, and what has read it since.
   struct Running {
@@ -449,10 +466,11 @@ std::optional<KernelTile> tile_of_group(const Graph& graph, int64_t number, int 
 }
 
 /// The operations of the cores of a cluster.
-TileOps expand_cluster(const Graph& graph, int64_t cluster, int64_t clusters, bool over_links) {
+TileOps expand_cluster(const Graph& graph, const KernelNodes& nodes, int64_t cluster,
+                       int64_t clusters, bool over_links) {
   std::vector<KernelCoreOps> cores;
   for (int core = 0; core < kernel_cluster(graph); ++core) {
-    CoreBuilder builder(graph, core);
+    CoreBuilder builder(graph, nodes, core);
     int32_t turn = 0;
     for (int64_t group = cluster; group < all_groups(graph); group += clusters, ++turn) {
       const auto tile = tile_of_group(graph, group, core);
@@ -477,9 +495,10 @@ std::vector<TileOps> expand_kernel(const Graph& graph, int64_t clusters, bool ov
   }
   check_tile_numbers(graph);
   const int64_t groups = all_groups(graph);
+  const KernelNodes nodes(graph);
   std::vector<TileOps> result;
   for (int64_t cluster = 0; cluster < std::min(clusters, groups); ++cluster) {
-    result.push_back(expand_cluster(graph, cluster, clusters, over_links));
+    result.push_back(expand_cluster(graph, nodes, cluster, clusters, over_links));
   }
   return result;
 }

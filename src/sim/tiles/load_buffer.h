@@ -12,7 +12,8 @@ namespace fuseflow {
 
 class LoadBuffer {
  public:
-  explicit LoadBuffer(int64_t copies = 1) : users_(static_cast<size_t>(copies)) {}
+  LoadBuffer() = default;
+  explicit LoadBuffer(int64_t copies) : users_(static_cast<size_t>(copies)) {}
 
   /// The operation that loads the tile: `load`, called with what has to end before the copy is
   /// overwritten, makes it where another one is there.

@@ -27,12 +27,12 @@ bool holds(const OpIds& ids, int32_t op) {
 /// Emits the operations of one cluster, tile of rows after tile of rows.
 class ClusterBuilder {
  public:
-  ClusterBuilder(const Graph& graph, const RowsShape& shape)
+  ClusterBuilder(const Graph& graph, const RowsShape& shape, const std::vector<OnLanes>& work)
       : g_(graph),
         shape_(shape),
         cluster_(rows_cluster(graph)),
         element_(graph.tiles->element_bytes),
-        work_(work_on_lanes(graph)) {
+        work_(work) {
     ops_.cores = cluster_.cores();
     for (int c = 0; c < ops_.cores; ++c) cores_.emplace_back(graph, shape);
     for (const NodeId n : shape.loads) {
@@ -397,7 +397,7 @@ class ClusterBuilder {
   const RowsShape& shape_;
   const RowsCluster cluster_;
   const int64_t element_;
-  const std::vector<OnLanes> work_;
+  const std::vector<OnLanes>& work_;
   std::vector<RowsCore> cores_;
   std::vector<std::vector<bool>> varies_;         ///< by node, of loads
   std::map<std::pair<int, NodeId>, OpIds> sums_;  ///< by core and reduction: its last sum
@@ -413,10 +413,11 @@ std::vector<TileOps> expand_rows(const Graph& graph, int64_t clusters) {
   check_tile_numbers(graph);
   const int64_t rows = rows_cluster(graph).rows;
   const int64_t groups = rows_tiles(graph) / rows;
+  const std::vector<OnLanes> work = work_on_lanes(graph);
   std::vector<TileOps> result;
   int64_t operations = 0;
   for (int64_t cluster = 0; cluster < std::min(clusters, groups); ++cluster) {
-    ClusterBuilder builder(graph, shape);
+    ClusterBuilder builder(graph, shape, work);
     for (int64_t group = cluster; group < groups; group += clusters) builder.rows(group * rows);
     result.push_back(builder.take());
     operations += static_cast<int64_t>(result.back().nodes.size());
