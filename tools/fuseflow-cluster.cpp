@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "chain_options.h"
-#include "cluster/chain/evaluate.h"
 #include "cluster/chain/lower_plan.h"
 #include "cluster/common/machine_to_plan.h"
 #include "cluster/plan.h"
 #include "cluster/report/chain_report.h"
+#include "cluster/report/evaluate.h"
 #include "cluster/report/kernel_json.h"
 #include "cluster/report/notes.h"
 #include "cluster/report/plan_json.h"
@@ -52,7 +52,7 @@ std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Mac
   std::vector<TableRow> rows;
   for (int64_t m = 16; m <= o.table_up_to; m *= 2) {
     const Chain sized = padded(with_rows(chain, m));
-    Choice choice = choose(sized, machine, o.effort, nullptr, o.threads);
+    Choice choice = choice_of(sized, machine, o.effort, o.threads);
     if (choice.fused().rank > 0) rows.push_back({m, std::move(choice)});
   }
   return rows;
@@ -294,7 +294,7 @@ ExitCode run(const Options& o) {
   }
   if (!o.explain.empty()) write_explanation(o, &chain, machine);
   if (!measures(o)) return ExitCode::ok;
-  const Choice choice = choose(chain, machine, o.effort, nullptr, o.threads);
+  const Choice choice = choice_of(chain, machine, o.effort, o.threads);
   if (!o.plans.empty()) write_output(o.plans, plans_csv(chain, machine, choice));
   if (choice.fused().rank == 0) {
     throw Error(ExitCode::rejected,

@@ -56,7 +56,9 @@ class Planner {
                  .given = &options.given} {}
 
   Program run() {
-    if (options_.strategy == PlanStrategy::none) {
+    if (options_.strategy == PlanStrategy::choices) {
+      for (const FoundChain& found : chains()) listener_.on(program_, found, searched(found));
+    } else if (options_.strategy == PlanStrategy::none) {
       plan_apart();
     } else {
       plan_together();
@@ -147,8 +149,7 @@ class Planner {
     return choice.fused().measure.measured.cycles;
   }
 
-  /// The best plan of a chain is put into the program, unless its kernels apart are as fast.
-  ChainOutcome planned(const FoundChain& found) {
+  ChainOutcome searched(const FoundChain& found) const {
     const Chain chain = padded(found.chain);
     ChainOutcome outcome;
     search(outcome.choice, chain, found.form, true);
@@ -156,11 +157,20 @@ class Planner {
     outcome.chain = chain_of(chain, best);
     outcome.result = found.statements.back();
     outcome.members = found.statements;
+    outcome.kind = KernelOutcome::Kind::found;
+    outcome.fused = best.measure.measured;
+    return outcome;
+  }
+
+  /// The best plan of a chain is put into the program, unless its kernels apart are as fast.
+  ChainOutcome planned(const FoundChain& found) {
+    ChainOutcome outcome = searched(found);
+    const MeasuredPlan& best = outcome.choice.fused();
     if (best.rank == 0) {
+      outcome.kind = KernelOutcome::Kind::refused;
       outcome.why = "no plan fits the machine";
       return outcome;
     }
-    outcome.fused = best.measure.measured;
     outcome.rivals = rivals_of(found, outcome.choice);
     outcome.kind = KernelOutcome::Kind::slower;
     if (outcome.rivals.win(outcome.fused.cycles) && !options_.accept_slower) return outcome;

@@ -1,5 +1,6 @@
 // A program planned for the cores of a machine: attentions, chains, rows and kernels, each where it
-// is faster. There is one such function; fuseflow-cluster and fuseflow-explore call it and listen.
+// is faster. There is one such function; fuseflow-cluster, its evaluation and fuseflow-explore call
+// it and listen.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,10 @@
 namespace fuseflow::cluster {
 
 enum class PlanStrategy : uint8_t {
-  none,    ///< every statement a kernel of tiles
-  chains,  ///< attentions, chains, rows of several products; the rest stays as it is
-  tiles,   ///< ... and the rest kernels, of several statements where that is faster
+  choices,  ///< chains alone, and only what may become of them: the program stays as it is
+  none,     ///< every statement a kernel of tiles
+  chains,   ///< attentions, chains, rows of several products; the rest stays as it is
+  tiles,    ///< ... and the rest kernels, of several statements where that is faster
 };
 
 struct PlanOptions {
@@ -41,9 +43,9 @@ struct ChainRivals {
 
 /// What became of a chain.
 struct ChainOutcome : KernelOutcome {
-  Chain chain;    ///< as its plan pads it
-  Choice choice;  ///< its best plans; of rank 0: none fits
-  ChainRivals rivals;
+  Chain chain;         ///< as its plan pads it
+  Choice choice;       ///< its best plans; of rank 0: none fits
+  ChainRivals rivals;  ///< where the program may change
 };
 
 /// What those who plan want to know, in the order in which it is known; `program` as it is then.

@@ -1,8 +1,6 @@
 #include "graph/tile_rows.h"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 namespace fuseflow {
 namespace {
@@ -10,58 +8,6 @@ namespace {
 const std::vector<int>& dims_of_stream(const Graph& graph, StreamId s) {
   return graph.streams[static_cast<size_t>(s)].block;
 }
-
-/// Puts nodes into loops. A stage begins where something has to be whole: the left operand of a
-/// product, the result of a reduction.
-class Loops {
- public:
-  explicit Loops(const Graph& graph) : g_(graph), stage_(graph.nodes.size(), 0) {}
-
-  void fill(RowsShape& shape) {
-    std::map<std::pair<int, int>, std::vector<NodeId>> by_stage_and_width;
-    for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
-      const Node& node = g_.nodes[static_cast<size_t>(n)];
-      if (node.kind == NodeKind::tile_load) {
-        shape.loads.push_back(n);
-        continue;
-      }
-      if (node.kind == NodeKind::tile_store) shape.stores.push_back(n);
-      stage_[static_cast<size_t>(n)] = stage_of(node);
-      by_stage_and_width[{stage_[static_cast<size_t>(n)], walked(node)}].push_back(n);
-    }
-    shape.loop_of.assign(g_.nodes.size(), -1);
-    for (auto& [key, nodes] : by_stage_and_width) {
-      for (const NodeId n : nodes) {
-        shape.loop_of[static_cast<size_t>(n)] = static_cast<int>(shape.loops.size());
-      }
-      shape.loops.push_back({key.second, std::move(nodes)});
-    }
-  }
-
- private:
-  int stage_of(const Node& node) const {
-    int stage = 0;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i].is_immediate()) continue;
-      const NodeId from = g_.streams[static_cast<size_t>(node.inputs[i].stream)].producer;
-      const Node& producer = g_.nodes[static_cast<size_t>(from)];
-      if (producer.kind == NodeKind::tile_load) continue;
-      const bool whole =
-          producer.kind == NodeKind::reduce || (node.kind == NodeKind::tile_multiply && i == 0);
-      stage = std::max(stage, stage_[static_cast<size_t>(from)] + (whole ? 1 : 0));
-    }
-    return stage;
-  }
-
-  /// The width whose tiles a node walks: those of its result, a reduction those of its operand.
-  int walked(const Node& node) const {
-    const bool by_operand = node.kind == NodeKind::reduce || node.kind == NodeKind::tile_store;
-    return rows_width(g_, by_operand ? node.inputs[0].stream : node.outputs[0]);
-  }
-
-  const Graph& g_;
-  std::vector<int> stage_;  ///< by node
-};
 
 /// Gives places to the streams that are read after their loop.
 class Places {
@@ -150,7 +96,18 @@ bool is_tile_rows(const Graph& graph) {
 
 RowsShape rows_shape(const Graph& graph) {
   RowsShape shape;
-  Loops(graph).fill(shape);
+  shape.loops = tile_loops(graph).loops;
+  shape.loop_of.assign(graph.nodes.size(), -1);
+  for (size_t loop = 0; loop < shape.loops.size(); ++loop) {
+    for (const NodeId n : shape.loops[loop].nodes) {
+      shape.loop_of[static_cast<size_t>(n)] = static_cast<int>(loop);
+    }
+  }
+  for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) {
+    const NodeKind kind = graph.nodes[static_cast<size_t>(n)].kind;
+    if (kind == NodeKind::tile_load) shape.loads.push_back(n);
+    if (kind == NodeKind::tile_store) shape.stores.push_back(n);
+  }
   Places(graph, shape).fill();
   give_buffers(graph, shape);
   return shape;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "graph/tile_loop.h"
 #include "graph/tiles.h"
 
 namespace fuseflow {
@@ -17,12 +18,6 @@ enum RowsDim : int { kRowsM, kRowsG, kRowsWidths };
 
 /// Is this graph of tiles a kernel of rows? Its second index is g.
 bool is_tile_rows(const Graph& graph);
-
-/// Nodes that are done together for each tile of a width, once for a tile of rows (-1).
-struct RowsLoop {
-  int width = -1;
-  std::vector<NodeId> nodes;  ///< in order, without loads
-};
 
 /// Room in a core's scratchpad for the tiles of streams that are there when their loop has ended.
 /// Streams of the same size share one when the first has been read for the last time.
@@ -41,8 +36,8 @@ struct RowsBufferSize {
 };
 
 struct RowsShape {
-  std::vector<RowsLoop> loops;
-  std::vector<int> loop_of;  ///< by node; -1: a load
+  std::vector<TileLoop> loops;  ///< over widths; once: for a tile of rows
+  std::vector<int> loop_of;     ///< by node; -1: a load
   std::vector<NodeId> loads, stores;
   std::vector<RowsPlace> places;
   std::vector<int> place_of;  ///< by stream; -1: it is in registers alone

@@ -31,13 +31,18 @@ bool reads_along(const Graph& graph, const Node& node, int dim) {
   return false;
 }
 
+int batch_dim(const Graph& graph) {
+  if (is_tile_rows(graph)) return kRowsG;
+  return is_tile_kernel(graph) ? int{kKernelG} : -1;
+}
+
 std::vector<bool> varies_along(const Graph& graph, const Node& load) {
   std::vector<bool> varies(graph.indices.size(), false);
   for (const int dim : graph.streams[static_cast<size_t>(load.outputs[0])].block) {
     varies[static_cast<size_t>(dim)] = true;
   }
-  const int batch = is_tile_rows(graph) ? int{kRowsG} : int{kKernelG};
-  if (reads_along(graph, load, batch)) varies[static_cast<size_t>(batch)] = true;
+  const int batch = batch_dim(graph);
+  if (batch >= 0 && reads_along(graph, load, batch)) varies[static_cast<size_t>(batch)] = true;
   return varies;
 }
 

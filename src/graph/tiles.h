@@ -61,7 +61,10 @@ int first_digit(const Graph& graph, int dim);
 /// Whether the subscripts of a node of any graph of tiles read along a dimension.
 bool reads_along(const Graph& graph, const Node& node, int dim);
 
-/// Of a kernel of one loop or of rows, by dimension: do the tiles of a load differ along it? They
+/// The dimension of which a tile has one element: the batch; -1 where there is none.
+int batch_dim(const Graph& graph);
+
+/// By dimension: do the tiles of a load differ along it? They
 /// do along those of its stream, and along the batch where a subscript has a digit of it.
 std::vector<bool> varies_along(const Graph& graph, const Node& load);
 /// ... and the tiles that it has, each once; 2^63-1 where these are more.

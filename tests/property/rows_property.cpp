@@ -19,6 +19,7 @@
 #include "shell/tool.h"
 #include "sim/program_run.h"
 #include "sim/report/check.h"
+#include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/timing.h"
 #include "support/guarded_main.h"
@@ -221,7 +222,7 @@ std::string check(uint64_t seed, Seen& seen) {
   }
   const Graph& graph = *read.regions[0].graph;
   const Measured measured = time_tiles(graph, machine);  // holds to the laws
-  const CompulsoryBytes least = compulsory_kernel_bytes(graph);
+  const CompulsoryBytes least = compulsory_bytes(graph);
   if (measured.bytes.global_read != least.loaded || measured.bytes.global_write != least.stored) {
     return "the L2 has room for all, but memory moves other bytes:\n" + printed;
   }

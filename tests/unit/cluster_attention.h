@@ -17,6 +17,7 @@
 #include "machine/load.h"
 #include "sim/program_run.h"
 #include "sim/report/check.h"
+#include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/timing.h"
 
@@ -87,7 +88,7 @@ inline void expect_attention_right(const Program& program) {
     roomy.links.multicast = multicast;
     for (const Region& region : read.regions) {
       const Measured measured = time_tiles(*region.graph, roomy);  // holds to the laws
-      const CompulsoryBytes least = compulsory_kernel_bytes(*region.graph);
+      const CompulsoryBytes least = compulsory_bytes(*region.graph);
       EXPECT_EQ(measured.bytes.global_read, least.loaded);  // the L2 has room for all
       EXPECT_EQ(measured.bytes.global_write, least.stored);
     }

@@ -9,6 +9,7 @@
 #include "cluster_program.h"
 #include "graph/tile_rows.h"
 #include "machine/load.h"
+#include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/rows_counts.h"
 
@@ -62,7 +63,7 @@ TEST(ElementBytes, EachTensorMovesItsOwn) {
             measured.bytes.global_read + measured.bytes.global_write);
   EXPECT_EQ(measured.bytes.scratchpad_read,
             4 * (16 * 32 * 2 + 32 * 48 * 1) + 2 * 48 * 4 + measured.bytes.global_write);
-  const CompulsoryBytes least = compulsory_kernel_bytes(graph);
+  const CompulsoryBytes least = compulsory_bytes(graph);
   EXPECT_EQ(least.loaded, 32 * 64 * 2 + 64 * 48 * 1 + 48 * 4);
   EXPECT_EQ(least.stored, 32 * 48 * 4);
   // Two copies of each load's tile, and one of y's.
@@ -77,7 +78,7 @@ TEST(ElementBytes, WithoutAProductTheLargestTensor) {
   const Graph graph = kernel_of(program, {8, 8, 1, 1}, 1);
   EXPECT_EQ(graph.tiles->element_bytes, 4);
   EXPECT_EQ(node_of(graph, find_tensor(program, "x")).tile.element_bytes, 2);
-  EXPECT_EQ(compulsory_kernel_bytes(graph).loaded, 128);
+  EXPECT_EQ(compulsory_bytes(graph).loaded, 128);
 }
 
 TEST(ElementBytes, TheTextSaysThemAndIsHeldToThem) {
@@ -163,7 +164,7 @@ TEST(ElementBytes, OfAKernelOfRows) {
   ASSERT_EQ(outcomes[0].kind, RowsOutcome::Kind::taken) << outcomes[0].why;
   const Graph& graph = *program.regions.back().graph;
   EXPECT_EQ(graph.tiles->element_bytes, 2);
-  const CompulsoryBytes least = compulsory_kernel_bytes(graph);
+  const CompulsoryBytes least = compulsory_bytes(graph);
   EXPECT_EQ(least.loaded, 64 * 32 * 2 + 32 * 32 * 1 + 32 * 32 * 2 + 32 * 4);
   EXPECT_EQ(least.stored, 64 * 32 * 4);
   const RowsShape shape = rows_shape(graph);

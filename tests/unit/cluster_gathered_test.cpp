@@ -22,6 +22,7 @@
 #include "machine/load.h"
 #include "sim/program_run.h"
 #include "sim/report/check.h"
+#include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/timing.h"
@@ -98,7 +99,7 @@ TEST(GatheredKernel, WorkedCase) {
   EXPECT_EQ(measured.flops, 2 * (2 * 16 * 24 * 2));       // the second step has room for one more
   EXPECT_EQ(measured.bytes.global_read, 3 * (64 + 128));  // whole bursts
   EXPECT_EQ(measured.bytes.l2_read, 3 * (64 + 128));
-  EXPECT_EQ(compulsory_kernel_bytes(graph).loaded, 3 * (64 + 96));
+  EXPECT_EQ(compulsory_bytes(graph).loaded, 3 * (64 + 96));
   EXPECT_EQ(kernel_need(graph).scratchpad, 2 * 2 * (16 + 24) * 4 + 16 * 24 * 4);
   EXPECT_EQ(tiles_present(graph).present, 3);
   EXPECT_EQ(tiles_present(graph).all, 8);
@@ -121,7 +122,7 @@ TEST(GatheredKernel, RowsAreHeldInTheL2OneByOne) {
   const Graph graph = *gathered(product.text(), 16, 16, 16).regions.back().graph;
   const Measured measured = time_tiles(graph, load_machine("h100", {"core.count=1"}));
   EXPECT_EQ(measured.bytes.global_read,
-            compulsory_kernel_bytes(graph).loaded);  // rows of 64 bytes: whole bursts
+            compulsory_bytes(graph).loaded);  // rows of 64 bytes: whole bursts
   EXPECT_GT(measured.bytes.l2_read, measured.bytes.global_read);
   const Machine without = load_machine("h100", {"core.count=1", "l2.capacity_bytes=0"});
   EXPECT_EQ(time_tiles(graph, without).bytes.global_read, measured.bytes.l2_read);
@@ -154,7 +155,7 @@ TEST(GatheredKernel, RandomGraphsAgainstTheReference) {
     }
     const Measured measured = time_tiles(graph, machine);
     EXPECT_EQ(measured.flops, 2 * m * n * packed * steps * kernel_tiles(graph)[kKernelN]);
-    EXPECT_GE(measured.bytes.global_read, compulsory_kernel_bytes(graph).loaded);
+    EXPECT_GE(measured.bytes.global_read, compulsory_bytes(graph).loaded);
     EXPECT_GE(measured.bytes.l2_read, measured.bytes.global_read);
     // Each row that is gathered takes a cycle of its core's port at least.
     const int64_t bytes = measured.bytes.l2_read;

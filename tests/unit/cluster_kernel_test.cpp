@@ -9,6 +9,7 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"
+#include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/timing.h"
@@ -72,7 +73,7 @@ TEST(Kernel, BroadcastOperandsHaveTilesOfTheirOwn) {
             "region @y { %y[h, i, j] = %x[h, i, j] * %row[h, i] + %mask[i, j] }\n"));
   EXPECT_EQ(sizes_of(form), (KernelSizes{16, 40, 1, 3}));  // the batch does not change the mask
   const Graph graph = kernel_graph(form, {8, 20, 1, 1}, 2);
-  const CompulsoryBytes bytes = compulsory_kernel_bytes(graph);
+  const CompulsoryBytes bytes = compulsory_bytes(graph);
   EXPECT_EQ(bytes.loaded, 4 * (3 * 16 * 40 + 16 * 40 + 3 * 16));
   EXPECT_EQ(bytes.stored, 4 * 3 * 16 * 40);
   const Measured measured = time_tiles(graph, load_machine("h100", {}));

@@ -16,6 +16,7 @@
 #include "machine/load.h"
 #include "sim/program_run.h"
 #include "sim/report/check.h"
+#include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/timing.h"
 #include "support/error.h"
@@ -122,8 +123,8 @@ inline Measured expect_sound(const Program& program, const Machine& machine) {
   expect_right_and_read_again(program, machine);
   const Graph& graph = *program.regions.back().graph;
   const Measured measured = time_tiles(graph, machine);
-  EXPECT_GE(measured.bytes.global_read, compulsory_kernel_bytes(graph).loaded);
-  EXPECT_EQ(measured.bytes.global_write, compulsory_kernel_bytes(graph).stored);
+  EXPECT_GE(measured.bytes.global_read, compulsory_bytes(graph).loaded);
+  EXPECT_EQ(measured.bytes.global_write, compulsory_bytes(graph).stored);
   return measured;
 }
 

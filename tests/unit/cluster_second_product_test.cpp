@@ -17,6 +17,7 @@
 #include "sim/common/program_result.h"
 #include "sim/program_run.h"
 #include "sim/report/check.h"
+#include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/timing.h"
 #include "support/ceil_div.h"
@@ -125,8 +126,8 @@ TEST(SecondProduct, WorkedCase) {
   EXPECT_EQ(measured.flops, 2 * (2 * 16 * 24 * 2) + 2 * 16 * 24 * 16);
   EXPECT_EQ(measured.bytes.global_read, 3 * (64 + 128) + 24 * 16 * 4);
   EXPECT_EQ(measured.bytes.global_write, 16 * 16 * 4);
-  EXPECT_EQ(compulsory_kernel_bytes(graph).loaded, 3 * (64 + 96) + 24 * 16 * 4);
-  EXPECT_EQ(compulsory_kernel_bytes(graph).stored, 16 * 16 * 4);
+  EXPECT_EQ(compulsory_bytes(graph).loaded, 3 * (64 + 96) + 24 * 16 * 4);
+  EXPECT_EQ(compulsory_bytes(graph).stored, 16 * 16 * 4);
   EXPECT_EQ(kernel_need(graph).registers, (16 * 24 + 16 * 16) * 4);
   EXPECT_EQ(kernel_need(graph).scratchpad, 2 * 2 * (16 + 24) * 4 + 24 * 16 * 4 + 16 * 16 * 4);
 }
@@ -160,8 +161,8 @@ TEST(SecondProduct, WorkedCaseOnTwoCores) {
     EXPECT_EQ(measured.bytes.global_write, 16 * 16 * 4);
     EXPECT_EQ(measured.bytes.link, 2 * 8 * 16 * 4);
   }
-  EXPECT_EQ(compulsory_kernel_bytes(graph).loaded, 3 * (64 + 96) + 24 * 16 * 4);
-  EXPECT_EQ(compulsory_kernel_bytes(graph).stored, 16 * 16 * 4);
+  EXPECT_EQ(compulsory_bytes(graph).loaded, 3 * (64 + 96) + 24 * 16 * 4);
+  EXPECT_EQ(compulsory_bytes(graph).stored, 16 * 16 * 4);
   // The tiles of both products, the share; two copies of A and X, W, the share of the other core
   // and the own one that is stored.
   EXPECT_EQ(kernel_need(graph).registers, (16 * 12 + 16 * 16 + 8 * 16) * 4);
@@ -462,15 +463,15 @@ TEST(SecondProduct, SharesOfALoadOverRows) {
   const Machine machine = load_machine("h100", {"l2.capacity_bytes=0"});
   const Graph one = kernel_graph(*form, {16, 24, 1, 1}, 2, 4);
   const Graph four = kernel_graph(*form, {16, 6, 1, 1}, 2, 4);
-  EXPECT_EQ(compulsory_kernel_bytes(one).loaded, compulsory_kernel_bytes(four).loaded);
-  EXPECT_EQ(compulsory_kernel_bytes(one).stored, 32 * 16 * 4);
-  EXPECT_EQ(compulsory_kernel_bytes(four).stored, 32 * 16 * 4);
+  EXPECT_EQ(compulsory_bytes(one).loaded, compulsory_bytes(four).loaded);
+  EXPECT_EQ(compulsory_bytes(one).stored, 32 * 16 * 4);
+  EXPECT_EQ(compulsory_bytes(four).stored, 32 * 16 * 4);
   // A quarter of the residual's tile, twice.
   const int64_t residual = kernel_need(one).scratchpad - kernel_need(four).scratchpad;
   EXPECT_EQ(residual, 2 * 4 * (24 - 6) * 4 + (24 - 6) * 16 * 4 + 2 * 12 * 16 * 4 + 12 * 16 * 4 -
                           3 * 4 * 16 * 4);
   const Measured measured = time_tiles(four, machine);
-  EXPECT_GE(measured.bytes.global_read, compulsory_kernel_bytes(four).loaded);
+  EXPECT_GE(measured.bytes.global_read, compulsory_bytes(four).loaded);
   EXPECT_EQ(measured.bytes.global_write, 32 * 16 * 4);
 }
 

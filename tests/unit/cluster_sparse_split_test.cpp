@@ -10,6 +10,7 @@
 #include "cluster_program.h"
 #include "machine/load.h"
 #include "sim/common/program_result.h"
+#include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/timing.h"
 #include "support/ceil_div.h"
@@ -109,7 +110,7 @@ TEST(SparseSplit, RandomProductsAgainstTheReference) {
     added += parts.clusters > 1 ? 1 : 0;
     expect_right_and_read_again(program, machine);
     const Measured measured = time_tiles(graph, machine);
-    const CompulsoryBytes least = compulsory_kernel_bytes(graph);
+    const CompulsoryBytes least = compulsory_bytes(graph);
     EXPECT_GE(measured.bytes.global_read, least.loaded);
     EXPECT_EQ(measured.bytes.global_write, l2 ? least.stored : least.stored * parts.clusters);
     EXPECT_EQ(measured.bytes.link > 0, parts.cores > 1);

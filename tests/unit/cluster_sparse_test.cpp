@@ -11,6 +11,7 @@
 #include "machine/load.h"
 #include "sim/program_run.h"
 #include "sim/report/check.h"
+#include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel.h"
 #include "sim/tiles/kernel_counts.h"
 
@@ -135,8 +136,8 @@ TEST(SparseKernel, AllAbsent) {
   EXPECT_EQ(graph.tiles->open, Lists(3));
   const Measured measured = time_tiles(graph, machine);
   EXPECT_EQ(measured.flops, 0);
-  EXPECT_EQ(compulsory_kernel_bytes(graph).loaded, 4 * 32);  // the bias
-  EXPECT_EQ(compulsory_kernel_bytes(graph).stored, 4 * 48 * 32);
+  EXPECT_EQ(compulsory_bytes(graph).loaded, 4 * 32);  // the bias
+  EXPECT_EQ(compulsory_bytes(graph).stored, 4 * 48 * 32);
   expect_right(program, machine);
   const std::string text = print_program(program);
   EXPECT_NE(text.find("open=[; ; ]"), std::string::npos) << text;
@@ -169,7 +170,7 @@ TEST(SparseKernel, RandomPatternsAgainstTheReference) {
     const Measured part = time_tiles(graph, machine), whole = time_tiles(dense, machine);
     EXPECT_LE(part.cycles, whole.cycles) << print_program(program);
     EXPECT_LE(part.bytes.global_read, whole.bytes.global_read);
-    EXPECT_GE(part.bytes.global_read, compulsory_kernel_bytes(graph).loaded);
+    EXPECT_GE(part.bytes.global_read, compulsory_bytes(graph).loaded);
     if (graph.tiles->open.empty()) continue;
     // Every column of tiles multiplies the tiles that are present, and no other.
     const TilesPresent tiles = tiles_present(graph);

@@ -12,6 +12,7 @@
 #include "cluster_program.h"
 #include "machine/load.h"
 #include "sim/common/program_result.h"
+#include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/timing.h"
 
@@ -134,9 +135,9 @@ TEST(AddedProduct, RandomProductsAgainstTheReference) {
     expect_right_and_read_again(program, machine);
     const Graph& graph = *program.regions.back().graph;
     const Measured measured = time_tiles(graph, machine);
-    const int64_t stored = compulsory_kernel_bytes(graph).stored;
+    const int64_t stored = compulsory_bytes(graph).stored;
     EXPECT_EQ(measured.bytes.global_write, l2 ? stored : stored * parts.clusters);
-    EXPECT_GE(measured.bytes.global_read, compulsory_kernel_bytes(graph).loaded);
+    EXPECT_GE(measured.bytes.global_read, compulsory_bytes(graph).loaded);
   }
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/chain/evaluate.h"
 #include "cluster/chain/measure.h"
+#include "cluster/report/evaluate.h"
 #include "cluster/report/plan_json.h"
 #include "cluster_measure.h"
 #include "machine/load.h"

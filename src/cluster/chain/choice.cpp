@@ -71,13 +71,6 @@ std::vector<std::function<void()>> choice_tasks(Choice& choice, const Chain& cha
   return tasks;
 }
 
-Choice choose(const Chain& chain, const Machine& machine, const Effort& effort,
-              const ChainForm* form, int threads) {
-  Choice choice;
-  run_tasks(choice_tasks(choice, chain, machine, effort, form), threads);
-  return choice;
-}
-
 void run_tasks(const std::vector<std::function<void()>>& tasks, int threads) {
   std::vector<std::exception_ptr> errors(tasks.size());
   std::atomic<size_t> next = 0;

@@ -47,10 +47,6 @@ std::vector<std::function<void()>> choice_tasks(Choice& choice, const Chain& cha
                                                 const Machine& machine, const Effort& effort,
                                                 const ChainForm* form);
 
-/// All of them, on so many host threads. `form`: as in MeasureOptions.
-Choice choose(const Chain& chain, const Machine& machine, const Effort& effort,
-              const ChainForm* form = nullptr, int threads = 1);
-
 /// Runs tasks one at a time on each thread: they differ a thousandfold in size. Of several errors
 /// the first task's is thrown, whichever came first.
 void run_tasks(const std::vector<std::function<void()>>& tasks, int threads);

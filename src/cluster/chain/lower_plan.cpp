@@ -49,13 +49,6 @@ class PlanLowering : private TileGraphBuilder {
     graph_.tiles->element_bytes = chain_.bytes.work();
   }
 
-  static Node node(NodeKind kind, std::vector<Input> inputs) {
-    Node result;
-    result.kind = kind;
-    result.inputs = std::move(inputs);
-    return result;
-  }
-
   Input operand(const FormAccess& access, const TileDims& dims, const char* name) {
     return load(access.tensor, access.subscripts, dims, analysis_.capacity.stages, name);
   }

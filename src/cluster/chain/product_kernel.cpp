@@ -12,6 +12,7 @@
 #include "cluster/chain/search.h"
 #include "cluster/common/block_builder.h"
 #include "cluster/common/load_cycles.h"
+#include "sim/tiles/load_buffer.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 
@@ -31,14 +32,6 @@ int64_t stored_bytes(const ProductSize& size, const ProductPlan& plan) {
   return plan.split_k > 1 ? added_bytes(size.bytes.y) : size.bytes.y;
 }
 
-/// A tile buffer of a block with `stages` copies.
-struct Copies {
-  TileKey resident{-1, -1, -1};
-  int32_t node = kNone;
-  int64_t loaded = 0;
-  std::array<int32_t, kStages> last_use{kNone, kNone, kNone, kNone};
-};
-
 /// Tensors of a kernel, as numbers of the tiles that an L2 knows.
 enum Tensor : int64_t { kX, kW, kY, kBias, kGate, kTensors };
 
@@ -55,7 +48,7 @@ class ProductBuilder {
   /// The steps of one core of the cluster.
   void build(int core) {
     block_.core = static_cast<uint8_t>(core);
-    x_ = w_ = {};
+    x_ = w_ = LoadBuffer(plan_.stages);
     stored_ = kNone;
     const int64_t first_m = core / plan_.cores_n * plan_.steps_m;
     const int64_t first_n = core % plan_.cores_n * plan_.steps_n;
@@ -85,8 +78,7 @@ class ProductBuilder {
       product.bytes.registers = 2 * kAccumulatorBytes * plan_.m * plan_.n;
       accumulator =
           block_.add(product, {x, w, accumulator}, accumulator == kNone ? stored_ : kNone);
-      x_.last_use[static_cast<size_t>(x_.loaded % plan_.stages)] = accumulator;
-      w_.last_use[static_cast<size_t>(w_.loaded % plan_.stages)] = accumulator;
+      x_.users() = w_.users() = {accumulator};
     }
     const TileKey y{kY, im * plan_.m, in * plan_.n};
     TileOp store = BlockBuilder::at(y);
@@ -104,20 +96,16 @@ class ProductBuilder {
     stored_ = block_.add(store, {accumulator, bias, gate});
   }
 
-  int32_t tile(Copies& copies, const TileKey& key, int64_t elements, int64_t element_bytes) {
-    if (copies.resident != key) {
-      const auto copy = static_cast<size_t>(++copies.loaded % plan_.stages);
-      copies.resident = key;
-      copies.node = block_.load(key, elements, element_bytes, copies.last_use[copy]);
-      copies.last_use[copy] = copies.node;
-    }
-    return copies.node;
+  int32_t tile(LoadBuffer& buffer, const TileKey& key, int64_t elements, int64_t element_bytes) {
+    return buffer.get(key, [&](const std::vector<int32_t>& room) {
+      return block_.load(key, elements, element_bytes, room.empty() ? kNone : room.front());
+    });
   }
 
   const ProductSize& size_;
   const ProductPlan& plan_;
   BlockBuilder block_;
-  Copies x_, w_;
+  LoadBuffer x_, w_;
   int32_t stored_ = kNone;
 };
 

@@ -33,7 +33,8 @@ bool fits_core(const KernelNeed& need, const Machine& machine);
 /// What a graph takes; not finished where it has more operations than are simulated.
 Measured measured_or_unfinished(const Graph& graph, const Machine& machine, int64_t most_cycles);
 
-/// Tiles of one kind and the graph that they give, with its cost in cycles.
+/// Tiles of one kind and the graph that they give, with its cost in cycles. Where the cost is known
+/// without the graph, that is made of those alone that are simulated.
 template <typename Tiles>
 struct Candidate {
   Tiles tiles;
@@ -51,20 +52,34 @@ struct TilesPlan {
 
 /// Simulates the `most` candidates of least cost and returns the fastest, of equal ones the first;
 /// nothing where there is none, or none takes fewer than `most_cycles` (0: however many).
-template <typename Tiles>
+/// `graph_of`: gives the graph of a candidate, or nothing where it has none.
+template <typename Tiles, typename GraphOf>
 std::optional<TilesPlan<Tiles>> fastest_of(std::vector<Candidate<Tiles>> all, size_t most,
-                                           int64_t most_cycles, const Machine& machine) {
+                                           int64_t most_cycles, const Machine& machine,
+                                           const GraphOf& graph_of) {
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.cost < b.cost; });
   std::optional<TilesPlan<Tiles>> best;
-  for (size_t c = 0; c < std::min(most, all.size()); ++c) {
-    const Measured measured = measured_or_unfinished(all[c].graph, machine, most_cycles);
+  size_t simulated = 0;
+  for (auto candidate = all.begin(); candidate != all.end() && simulated < most; ++candidate) {
+    std::optional<Graph> graph = graph_of(*candidate);
+    if (!graph) continue;
+    ++simulated;
+    const Measured measured = measured_or_unfinished(*graph, machine, most_cycles);
     const bool limited = most_cycles > 0;
     if (!measured.finished || (limited && measured.cycles >= most_cycles)) continue;
     most_cycles = measured.cycles;
-    best = TilesPlan<Tiles>{all[c].tiles, std::move(all[c].graph), measured};
+    best = TilesPlan<Tiles>{candidate->tiles, *std::move(graph), measured};
   }
   return best;
+}
+
+/// ... of candidates that have their graphs.
+template <typename Tiles>
+std::optional<TilesPlan<Tiles>> fastest_of(std::vector<Candidate<Tiles>> all, size_t most,
+                                           int64_t most_cycles, const Machine& machine) {
+  return fastest_of(std::move(all), most, most_cycles, machine,
+                    [](Candidate<Tiles>& one) { return std::optional(std::move(one.graph)); });
 }
 
 }  // namespace fuseflow::cluster

@@ -34,6 +34,13 @@ GraphIndex& TileGraphBuilder::dimension(const std::string& name, const std::vect
   return graph_.indices.back();
 }
 
+Node TileGraphBuilder::node(NodeKind kind, std::vector<Input> inputs) {
+  Node made;
+  made.kind = kind;
+  made.inputs = std::move(inputs);
+  return made;
+}
+
 Input TileGraphBuilder::add(Node node, const TileDims& dims, std::string name) {
   graph_.nodes.push_back(std::move(node));
   return add_output(dims, std::move(name));
@@ -54,30 +61,25 @@ Input TileGraphBuilder::add_output(const TileDims& dims, std::string name) {
 
 Input TileGraphBuilder::load(TensorId tensor, const std::vector<TileSubscript>& at,
                              const TileDims& dims, int64_t copies, std::string name) {
-  Node node;
-  node.kind = NodeKind::tile_load;
-  node.tensor = tensor;
-  node.tile.subscripts = numbered(at);
-  node.capacity = copies;
-  return add(std::move(node), dims, std::move(name));
+  Node load = node(NodeKind::tile_load, {});
+  load.tensor = tensor;
+  load.tile.subscripts = numbered(at);
+  load.capacity = copies;
+  return add(std::move(load), dims, std::move(name));
 }
 
 Input TileGraphBuilder::map(Op op, std::vector<Input> inputs, const TileDims& dims,
                             std::string name) {
-  Node node;
-  node.kind = NodeKind::map;
-  node.op = op;
-  node.inputs = std::move(inputs);
-  return add(std::move(node), dims, std::move(name));
+  Node map = node(NodeKind::map, std::move(inputs));
+  map.op = op;
+  return add(std::move(map), dims, std::move(name));
 }
 
 void TileGraphBuilder::store(TensorId tensor, const std::vector<TileSubscript>& at, Input from) {
-  Node node;
-  node.kind = NodeKind::tile_store;
-  node.inputs = {from};
-  node.tensor = tensor;
-  node.tile.subscripts = numbered(at);
-  graph_.nodes.push_back(std::move(node));
+  Node store = node(NodeKind::tile_store, {from});
+  store.tensor = tensor;
+  store.tile.subscripts = numbered(at);
+  graph_.nodes.push_back(std::move(store));
 }
 
 std::vector<TileSubscript> TileGraphBuilder::numbered(std::vector<TileSubscript> subscripts) const {

@@ -27,6 +27,8 @@ class TileGraphBuilder {
   GraphIndex& dimension(const std::string& name, const std::vector<int>& loops, int64_t block,
                         int cluster = 1);
 
+  /// One that takes these.
+  static Node node(NodeKind kind, std::vector<Input> inputs);
   Input add(Node node, const TileDims& dims, std::string name);
   /// One more stream of the last node.
   Input add_output(const TileDims& dims, std::string name);

@@ -66,10 +66,9 @@ void KernelGraphBuilder::collect(int32_t t, std::set<int>& dims) const {
 }
 
 Input KernelGraphBuilder::coordinate(const KernelTerm& from, const TileDims& dims) {
-  Node node;
-  node.kind = NodeKind::tile_coordinate;
-  node.tile.subscripts = numbered(from.subscripts);
-  return add(std::move(node), dims, "at");
+  Node at = node(NodeKind::tile_coordinate, {});
+  at.tile.subscripts = numbered(from.subscripts);
+  return add(std::move(at), dims, "at");
 }
 
 bool KernelGraphBuilder::spread_columns() {
@@ -79,18 +78,13 @@ bool KernelGraphBuilder::spread_columns() {
 }
 
 Input KernelGraphBuilder::sum_over_cluster(Input part, const TileDims& dims, std::string name) {
-  Node sum;
-  sum.kind = NodeKind::reduce_scatter;
-  sum.inputs = {part};
-  return add(std::move(sum), dims, std::move(name));
+  return add(node(NodeKind::reduce_scatter, {part}), dims, std::move(name));
 }
 
 Input KernelGraphBuilder::reduce_over_cluster(Reduction reduction, Input part, const TileDims& dims,
                                               std::string name) {
-  Node reduced;
-  reduced.kind = NodeKind::all_reduce;
+  Node reduced = node(NodeKind::all_reduce, {part});
   reduced.reduction = reduction;
-  reduced.inputs = {part};
   return add(std::move(reduced), dims, std::move(name));
 }
 
@@ -108,11 +102,10 @@ Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const Kern
     return form.terms[static_cast<size_t>(t)];
   };
   const KernelTerm& body = term(reduce.children[0]);
-  Node node;
-  node.kind = NodeKind::tile_multiply;
+  const Input left = builder.load_term(term(body.children[0]), {kKernelM, kKernelK});
+  const Input right = builder.load_term(term(body.children[1]), {kKernelK, kKernelN});
+  Node node = builder.node(NodeKind::tile_multiply, {left, right});
   node.capacity = gathered;
-  node.inputs = {builder.load_term(term(body.children[0]), {kKernelM, kKernelK}),
-                 builder.load_term(term(body.children[1]), {kKernelK, kKernelN})};
   const Input product = builder.add(std::move(node), {kKernelM, kKernelN}, "c");
   if (parts == 1) return product;
   builder.spread_depth(parts);
@@ -126,19 +119,17 @@ Input second_product_of(KernelGraphBuilder& builder, const KernelForm& form) {
     return form.terms[static_cast<size_t>(t)];
   };
   const KernelTerm& body = term(term(form.second_product).children[0]);
-  Node node;
-  node.kind = NodeKind::tile_multiply;
-  node.inputs = {builder.give(body.children[0], {kKernelM, kKernelN}),
-                 builder.load_term(term(body.children[1]), {kKernelN, kKernelL}, 1)};
-  const Input product = builder.add(std::move(node), {kKernelM, kKernelL}, "d");
+  const Input left = builder.give(body.children[0], {kKernelM, kKernelN});
+  const Input right = builder.load_term(term(body.children[1]), {kKernelN, kKernelL}, 1);
+  const Input product =
+      builder.add(builder.node(NodeKind::tile_multiply, {left, right}), {kKernelM, kKernelL}, "d");
   if (!builder.spread_columns()) return product;
   return builder.sum_over_cluster(product, {kKernelM, kKernelL}, "d_sum");
 }
 
 Input row_reduction_of(KernelGraphBuilder& builder, const KernelTerm& reduce) {
-  Node node;
-  node.kind = NodeKind::reduce;
-  node.inputs = {builder.give(reduce.children[0], {kKernelM, kKernelK})};
+  Node node =
+      builder.node(NodeKind::reduce, {builder.give(reduce.children[0], {kKernelM, kKernelK})});
   node.reduction = reduce.reduction;
   node.init = identity(reduce.reduction);
   return builder.add(std::move(node), {kKernelM}, "r");

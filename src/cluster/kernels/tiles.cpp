@@ -1,7 +1,7 @@
 #include "cluster/kernels/tiles.h"
 
 #include <algorithm>
-#include <tuple>
+#include <iterator>
 
 #include "cluster/common/candidates.h"
 #include "cluster/kernels/present_tiles.h"
@@ -21,14 +21,7 @@ constexpr size_t kMostOfParts = 24;               ///< ... of all with k in part
 constexpr int64_t kMostAddingTried = 16;          ///< clusters that add to a tile in memory
 constexpr int64_t kMostSteps = int64_t{1} << 18;  ///< products or rows of tiles, of all cores
 
-struct Candidate {
-  ProductTiles tiles;
-  double cost = 0, steps = 0;
-  size_t number = 0;
-  bool operator<(const Candidate& other) const {
-    return std::tie(cost, number) < std::tie(other.cost, other.number);
-  }
-};
+using ProductCandidate = Candidate<ProductTiles>;
 
 /// Can tiles of so many rows and k be shared so?
 bool fits(const KernelSizes& size, int64_t m, int64_t k, const ProductSharing& by) {
@@ -61,10 +54,10 @@ StepsOfRows steps_of_rows(const KernelForm& form, int64_t block_m, int64_t block
 
 enum class Steps { tiles, gathered_rows };
 
-/// All tiles of a product that is shared in one of these ways, those of the least cost first.
-std::vector<Candidate> product_tiles(const KernelForm& form,
-                                     const std::vector<ProductSharing>& ways,
-                                     const Machine& machine, Steps how) {
+/// All tiles of a product that is shared in one of these ways.
+std::vector<ProductCandidate> product_tiles(const KernelForm& form,
+                                            const std::vector<ProductSharing>& ways,
+                                            const Machine& machine, Steps how) {
   const KernelSizes size = sizes_of(form);
   const ProductCost cost(form, machine);
   const bool gathers = how == Steps::gathered_rows;
@@ -72,7 +65,7 @@ std::vector<Candidate> product_tiles(const KernelForm& form,
       gathers ? std::vector<int64_t>{1} : power_blocks(size[kKernelK], kLargestBlock);
   const std::vector<int64_t> packed_rows =
       gathers ? power_blocks(size[kKernelK], kMostGathered) : std::vector<int64_t>{0};
-  std::vector<Candidate> all;
+  std::vector<ProductCandidate> all;
   for (const int64_t m : power_blocks(size[kKernelM], kLargestBlock)) {
     for (const int64_t k : depths) {
       const StepsOfRows steps = steps_of_rows(form, m, k);
@@ -80,17 +73,15 @@ std::vector<Candidate> product_tiles(const KernelForm& form,
         if (!fits(size, m, k, by)) continue;
         for (const int64_t packed : packed_rows) {
           for (const int64_t n : column_blocks(form, by.column_cores)) {
-            Candidate candidate{{{m, n, k, 1}, packed, by}, 0, 0, all.size()};
-            if (cost.work(candidate.tiles) > kMostSteps) continue;
-            candidate.cost = cost.cycles(candidate.tiles, steps);
-            candidate.steps = cost.steps(candidate.tiles, steps);
-            all.push_back(candidate);
+            const ProductTiles tiles{{m, n, k, 1}, packed, by};
+            if (cost.work(tiles) > kMostSteps) continue;
+            if (cost.steps(tiles, steps) > static_cast<double>(kMostSteps)) continue;
+            all.push_back({tiles, {}, cost.cycles(tiles, steps)});
           }
         }
       }
     }
   }
-  std::sort(all.begin(), all.end());
   return all;
 }
 
@@ -118,21 +109,13 @@ std::optional<Graph> fitting(const KernelForm& form, const ProductTiles& tiles,
 }
 
 /// The fastest of them, where it is faster than `best`; only `most` are simulated.
-std::optional<FastestKernel> fastest_of(const std::vector<Candidate>& candidates, size_t most,
+std::optional<FastestKernel> fastest_of(std::vector<ProductCandidate> candidates, size_t most,
                                         const KernelForm& form, const Machine& machine,
                                         std::optional<FastestKernel> best = std::nullopt) {
-  size_t simulated = 0;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.steps > static_cast<double>(kMostSteps)) continue;
-    std::optional<Graph> graph = fitting(form, candidate.tiles, machine);
-    if (!graph) continue;
-    const int64_t most_cycles = best ? best->measured.cycles : 0;
-    const Measured measured = measured_or_unfinished(*graph, machine, most_cycles);
-    if (measured.finished && (!best || measured.cycles < best->measured.cycles)) {
-      best = FastestKernel{std::move(*graph), measured};
-    }
-    if (++simulated == most) break;
-  }
+  auto plan = cluster::fastest_of(
+      std::move(candidates), most, best ? best->measured.cycles : 0, machine,
+      [&](const ProductCandidate& candidate) { return fitting(form, candidate.tiles, machine); });
+  if (plan) best = FastestKernel{std::move(plan->graph), plan->measured};
   return best;
 }
 
@@ -150,11 +133,6 @@ std::optional<FastestKernel> fastest_whole(const KernelForm& form, const Machine
   return best;
 }
 
-/// What costs more than another takes is not faster (product_cost.h).
-void leave_costly_out(double cycles, std::vector<Candidate>& sorted) {
-  std::erase_if(sorted, [&](const Candidate& candidate) { return candidate.cost >= cycles; });
-}
-
 /// The fastest product with k whole or in parts: of the cores of a cluster, and of clusters that
 /// add to the result in memory.
 std::optional<FastestKernel> fastest_product(const KernelForm& form, const Machine& machine,
@@ -170,9 +148,12 @@ std::optional<FastestKernel> fastest_product(const KernelForm& form, const Machi
     }
   }
   for (const std::vector<ProductSharing>& ways : {over_links, in_memory}) {
-    std::vector<Candidate> all = product_tiles(form, ways, machine, how);
-    if (best) leave_costly_out(static_cast<double>(best->measured.cycles), all);
-    best = fastest_of(all, kMostOfParts, form, machine, std::move(best));
+    std::vector<ProductCandidate> all = product_tiles(form, ways, machine, how);
+    // What costs more than another takes is not faster (product_cost.h).
+    std::erase_if(all, [&](const ProductCandidate& candidate) {
+      return best && candidate.cost >= static_cast<double>(best->measured.cycles);
+    });
+    best = fastest_of(std::move(all), kMostOfParts, form, machine, std::move(best));
   }
   return best;
 }
@@ -191,16 +172,13 @@ int64_t least_cycles(const std::optional<FastestKernel>& a, const std::optional<
 }
 
 /// Tiles of a form with a second product, of clusters that share the columns.
-std::vector<Candidate> column_tiles(const KernelForm& form, int cores, const Machine& machine) {
+std::vector<ProductCandidate> column_tiles(const KernelForm& form, int cores,
+                                           const Machine& machine) {
   const std::vector<ProductSharing> by{{1, cores}};
-  std::vector<Candidate> all = product_tiles(form, by, machine, Steps::tiles);
+  std::vector<ProductCandidate> all = product_tiles(form, by, machine, Steps::tiles);
   if (!form.gathered) return all;
-  const size_t before = all.size();
-  for (Candidate& candidate : product_tiles(form, by, machine, Steps::gathered_rows)) {
-    candidate.number += before;
-    all.push_back(candidate);
-  }
-  std::sort(all.begin(), all.end());
+  std::vector<ProductCandidate> gathered = product_tiles(form, by, machine, Steps::gathered_rows);
+  std::move(gathered.begin(), gathered.end(), std::back_inserter(all));
   return all;
 }
 

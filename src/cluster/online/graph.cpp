@@ -28,16 +28,12 @@ class OnlineGraph {
     if (form_.product >= 0) score_product();
     const Input scores = builder_.give(form_.scores, kStep);
     const Input exponentials = form_.maximum ? rescaled(scores) : exponential(scores, "p");
-    Node sum;
-    sum.kind = NodeKind::reduce;
+    Node sum = builder_.node(NodeKind::reduce, with_factor({exponentials}));
     sum.reduction = Reduction::sum;
-    sum.inputs = with_factor({exponentials});
     Input sums = builder_.add(std::move(sum), kRows, "sum");
-    Node product;
-    product.kind = NodeKind::tile_multiply;
-    product.inputs =
-        with_factor({exponentials, builder_.load_term(form_.values, {kKernelK, kKernelN})});
-    Input products = builder_.add(std::move(product), kResult, "o");
+    const Input values = builder_.load_term(form_.values, {kKernelK, kKernelN});
+    Input products = builder_.add(
+        builder_.node(NodeKind::tile_multiply, with_factor({exponentials, values})), kResult, "o");
     if (tiles_.parts > 1) join_parts(sums, products);
     builder_.store(form_.result, form_.stored,
                    builder_.map(Op::div, {products, sums}, kResult, "y"));
@@ -50,11 +46,10 @@ class OnlineGraph {
 
   void score_product() {
     const std::vector<int32_t>& sides = term(form_.product).children;
-    Node node;
-    node.kind = NodeKind::tile_multiply;
-    node.inputs = {builder_.load_term(term(sides[0]), {kKernelM, kKernelL},
-                                      std::min(tiles_.copies, kCopiesOfRows)),
-                   builder_.load_term(term(sides[1]), {kKernelL, kKernelK})};
+    const Input queries = builder_.load_term(term(sides[0]), {kKernelM, kKernelL},
+                                             std::min(tiles_.copies, kCopiesOfRows));
+    const Input keys = builder_.load_term(term(sides[1]), {kKernelL, kKernelK});
+    Node node = builder_.node(NodeKind::tile_multiply, {queries, keys});
     node.capacity = tiles_.steps;
     builder_.set_made(form_.product, builder_.add(std::move(node), kStep, "s"), kStep);
   }
@@ -66,11 +61,9 @@ class OnlineGraph {
   /// exp(scores - the largest so far); what the others hold is to be multiplied by exp(before -
   /// the largest so far).
   Input rescaled(Input scores) {
-    Node node;
-    node.kind = NodeKind::reduce;
+    Node node = builder_.node(NodeKind::reduce, {scores});
     node.reduction = Reduction::max;
     node.init = kBelowAll;
-    node.inputs = {scores};
     largest_ = builder_.add(std::move(node), kRows, "max");
     const Input before = builder_.add_output(kRows, "before");
     factor_ = exponential(builder_.map(Op::sub, {before, *largest_}, kRows, "grown"), "f");

@@ -30,16 +30,16 @@ std::string plan_cells(const RankedPlan& ranked) {
       c.phased);
 }
 
-double ratio(int64_t of, int64_t to) {
-  return static_cast<double>(of) / static_cast<double>(to);
-}
-
 std::string placement_text(const Placement& placed) {
   return fmt::format("registers {}, scratchpad {}, links {}, global {}", placed.registers,
                      placed.scratchpad, placed.links, placed.global);
 }
 
 }  // namespace
+
+double ratio(int64_t of, int64_t to) {
+  return to == 0 ? 0 : static_cast<double>(of) / static_cast<double>(to);
+}
 
 std::string explain_header() {
   return "rule,candidates\n";

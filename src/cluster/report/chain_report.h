@@ -11,6 +11,9 @@
 
 namespace fuseflow::cluster {
 
+/// 0 where there is nothing to compare with.
+double ratio(int64_t of, int64_t to);
+
 /// `rule,candidates` with the rows none, 1, 2, 3, 4, 5.
 std::string explain_csv(const Counts& counts);
 /// ... of a program without a chain: no rows.

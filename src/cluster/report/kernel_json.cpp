@@ -49,9 +49,9 @@ Json rows_load_json(const Program& program, const Graph& graph, const RowsShape&
                        {"copies", shape.buffers[buffer].copies}});
 }
 
-Json rows_loop_json(const Graph& graph, const RowsLoop& loop) {
+Json rows_loop_json(const Graph& graph, const TileLoop& loop) {
   const Json width =
-      loop.width < 0 ? Json() : Json(graph.indices[static_cast<size_t>(loop.width)].name);
+      loop.index < 0 ? Json() : Json(graph.indices[static_cast<size_t>(loop.index)].name);
   return Json::object({{"width", width}, {"nodes", kinds_json(graph, loop.nodes)}});
 }
 
@@ -71,7 +71,7 @@ Json rows_plan_json(const Program& program, const RowsOutcome& outcome) {
   const Graph& graph = outcome.graph;
   const RowsShape shape = rows_shape(graph);
   const auto load = [&](NodeId n) { return rows_load_json(program, graph, shape, n); };
-  const auto loop = [&](const RowsLoop& one) { return rows_loop_json(graph, one); };
+  const auto loop = [&](const TileLoop& one) { return rows_loop_json(graph, one); };
   return Json::object({{"rows", dimension_json(graph.indices[kRowsM])},
                        {"batch", graph.indices[kRowsG].size},
                        {"widths", dimensions_json(graph, kRowsWidths)},

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "cluster/chain/evaluate.h"
 #include "cluster/report/chain_report.h"
+#include "cluster/report/evaluate.h"
 #include "ir/names.h"
 #include "support/diagnostics.h"
 #include "support/error.h"

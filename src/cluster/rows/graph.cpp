@@ -113,10 +113,7 @@ class RowsGraph : private TileGraphBuilder {
     if (at.kind == RowsTerm::Kind::load || tiles_.wide == 1) return given(t);
     const auto known = gathered_.find(t);
     if (known != gathered_.end()) return known->second;
-    Node gather;
-    gather.kind = NodeKind::gather;
-    gather.inputs = {given(t)};
-    return gathered_[t] = add(std::move(gather), dims_of(at), "a");
+    return gathered_[t] = add(node(NodeKind::gather, {given(t)}), dims_of(at), "a");
   }
 
   /// A load of rows that is taken again (by a product for each of its columns, by two loops) has

@@ -54,7 +54,7 @@ class Costs {
     const int64_t turns = ceil_div(groups, at_a_time);
     Work turn;
     double first = 0;
-    for (const RowsLoop& loop : shape_.loops) {
+    for (const TileLoop& loop : shape_.loops) {
       const Work work = of_loop(loop, cores, turns);
       if (first == 0) first = work.passed + work.once;  // nothing is computed meanwhile
       turn += work;
@@ -94,10 +94,10 @@ class Costs {
   /// Computed is the longest of what a loop takes of the matrix unit, of the lanes and of links.
   /// Loads are asked as soon as there is room, so that their latency is only seen where a loop
   /// takes more tiles of one than there are copies.
-  Work of_loop(const RowsLoop& loop, double cores, int64_t turns) const {
+  Work of_loop(const TileLoop& loop, double cores, int64_t turns) const {
     double matrix = 0, lanes = 0, waits = 0, sent = 0;
     Work work;
-    const double tiles = loop.width < 0 ? 1 : tiles_along(loop.width);
+    const double tiles = loop.index < 0 ? 1 : tiles_along(loop.index);
     for (const NodeId n : loop.nodes) {
       const Node& at = node(n);
       if (at.kind == NodeKind::tile_multiply) matrix += tiles * product(at);
@@ -121,7 +121,7 @@ class Costs {
         if (!kept) waits = std::max(waits, rounds * latency(turns));
       }
     }
-    const double pipelines = loop.width < 0
+    const double pipelines = loop.index < 0
                                  ? 0
                                  : static_cast<double>(machine_.core.matrix_latency_cycles) +
                                        static_cast<double>(machine_.core.scratchpad_latency_cycles);

@@ -3,49 +3,32 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <vector>
 
+#include "graph/tile_kernel.h"
 #include "graph/tiles.h"
+#include "sim/tiles/kernel_counts.h"
+
 namespace fuseflow {
 namespace {
 
 constexpr double kRounding = 1e-6;  ///< of the product of a rate and a number of cycles
 
-const TileOp& operand(const TileOps& ops, const TileOp& op, int32_t number) {
-  const int32_t id = ops.edges[static_cast<size_t>(op.first_operand) + static_cast<size_t>(number)];
-  return ops.nodes[id];
+/// Of an element of what a send of a node passes on: a part of a sum, a tile that was loaded, or
+/// one that is held.
+int64_t sent_bytes(const Graph& graph, const Node& node) {
+  const bool part =
+      node.kind == NodeKind::reduce || node.kind == NodeKind::exchange || is_exchange(node);
+  if (part) return kAccumulatorBytes;
+  return node.kind == NodeKind::tile_load ? moved_bytes(graph, node) : graph.tiles->element_bytes;
 }
 
-int64_t elements(const TileOp& op) {
-  return int64_t{op.rows} * op.cols;
-}
-
-/// What an operation takes from the scratchpads of other cores.
-int64_t received(const TileOps& ops, const TileOp& op, int64_t element_bytes, int64_t branches) {
-  if (op.kind == TileOpKind::fetch) {  // what the core itself did not keep
-    const LevelBytes& kept = operand(ops, op, 0).bytes;
-    return elements(op) * element_bytes - kept.registers - kept.scratchpad_write -
-           kept.global_write;
-  }
-  int64_t bytes = 0;
-  for (int32_t i = 0; i < op.operands; ++i) {
-    const TileOp& from = operand(ops, op, i);
-    if (from.kind != TileOpKind::send || from.core == op.core) continue;
-    switch (op.kind) {
-      case TileOpKind::sum:
-        bytes += elements(op) * kAccumulatorBytes * branches;
-        break;
-      case TileOpKind::reduce:
-        bytes += elements(op) * kAccumulatorBytes;
-        break;
-      case TileOpKind::finish:
-      case TileOpKind::multiply:
-        bytes += elements(from) * element_bytes;
-        break;
-      default:
-        break;
-    }
-  }
-  return bytes;
+/// What a core takes from the scratchpads of others of a tile that it finished: what it did not
+/// keep itself.
+int64_t fetched(const TileOps& ops, const TileOp& op, int64_t element_bytes) {
+  const LevelBytes& kept = ops.nodes[ops.edges[op.first_operand]].bytes;
+  return int64_t{op.rows} * op.cols * element_bytes - kept.registers - kept.scratchpad_write -
+         kept.global_write;
 }
 
 }  // namespace
@@ -82,31 +65,45 @@ std::optional<std::string> exceeded_rate(const WorkDone& core, int64_t cycles,
 }
 
 LinkBytes link_bytes_of(const TileOps& ops, const Graph& graph) {
-  const int64_t branches = graph.tiles->way == GatedWay::sequential ? 2 : 1;
+  static_assert(kLargestCluster <= 16);
   LinkBytes bytes;
+  std::vector<uint16_t> took(ops.nodes.size(),
+                             0);  // of what is sent: the cores that have it, as bits
   for (const TileOp& op : ops.nodes) {
     bytes.sent += op.bytes.link;
-    bytes.received += received(ops, op, graph.tiles->element_bytes, branches);
+    if (op.kind == TileOpKind::fetch) {
+      bytes.received += fetched(ops, op, graph.tiles->element_bytes);
+    }
+    for (int32_t i = op.first_operand; i < op.first_operand + op.operands; ++i) {
+      const int32_t id = ops.edges[i];
+      const TileOp& from = ops.nodes[id];
+      const uint32_t core = 1U << op.core;
+      if (from.kind != TileOpKind::send || from.core == op.core || (took[id] & core) != 0) continue;
+      took[id] = static_cast<uint16_t>(took[id] | core);
+      bytes.received += int64_t{from.rows} * from.cols * sent_bytes(graph, graph.nodes[from.node]);
+    }
   }
   return bytes;
 }
 
 CompulsoryBytes compulsory_bytes(const Graph& graph) {
-  const TileRoles roles = tile_roles(graph);
-  const Extents size = tile_geometry(graph).padded;
-  const int64_t m = size[Dim::m], n = size[Dim::n], k = size[Dim::k], l = size[Dim::l];
-  const auto bytes_of = [&](NodeId node) { return moved_bytes(graph, graph.nodes[node]); };
-  int64_t loaded = m * k * bytes_of(roles.a) + n * l * bytes_of(roles.d);
-  for (int branch = 0; branch < roles.branches; ++branch) {
-    loaded += k * n * bytes_of(roles.b[branch]);
+  const bool leaves_out = is_tile_kernel(graph) && leaves_steps_out(graph);
+  CompulsoryBytes bytes;
+  for (const Node& node : graph.nodes) {
+    if (node.kind == NodeKind::tile_load) {
+      const bool parts = leaves_out && varies_along(graph, node)[kKernelK];
+      const int64_t tiles =
+          parts ? static_cast<int64_t>(walked_tiles(graph, node).size()) : load_tiles(graph, node);
+      bytes.loaded += tiles * tile_elements(graph, node.outputs[0]) * moved_bytes(graph, node);
+    } else if (node.kind == NodeKind::tile_store) {
+      const StreamId from = node.inputs[0].stream;
+      int64_t tiles =
+          tile_form(graph) == TileForm::chain ? 1 : graph.indices[batch_dim(graph)].extent;
+      for (const int dim : graph.streams[from].block) tiles *= graph.indices[dim].extent;
+      bytes.stored += tiles * tile_elements(graph, from) * moved_bytes(graph, node);
+    }
   }
-  for (const NodeId load : roles.first_loads) loaded += n * bytes_of(load);
-  for (const NodeId load : roles.last_loads) {
-    const StreamId given = graph.nodes[load].outputs[0];
-    const bool vector = graph.streams[given].block.size() == 1;
-    loaded += (vector ? l : m * l) * bytes_of(load);
-  }
-  return {loaded, m * l * bytes_of(roles.store)};
+  return bytes;
 }
 
 std::optional<std::string> broken_memory_law(const LevelBytes& moved, const CompulsoryBytes& least,

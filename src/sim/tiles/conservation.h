@@ -29,15 +29,15 @@ std::optional<std::string> exceeded_rate(const WorkDone& core, int64_t cycles,
                                          const Machine& machine);
 
 /// Bytes that the operations of one cluster send over links, and that they take from them, counted
-/// apart: the first from the senders' `bytes`, the second from the shapes of what the receivers
-/// add, put or multiply.
+/// apart: the first from the senders' `bytes`, the second from the shapes of the tiles that each
+/// other core takes.
 struct LinkBytes {
   int64_t sent = 0, received = 0;
 };
 LinkBytes link_bytes_of(const TileOps& ops, const Graph& graph);
 
-/// Bytes that no execution of the graph can avoid to load and to store: every tile of every tensor
-/// once, in the element type, with its padding.
+/// Bytes that no execution of the graph can avoid to load and to store: every tile of every load
+/// that is walked, and of every result, once, in the element type, with its padding.
 struct CompulsoryBytes {
   int64_t loaded = 0, stored = 0;
 };

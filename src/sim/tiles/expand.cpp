@@ -4,24 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
+#include "sim/tiles/load_buffer.h"
 #include "support/error.h"
 
 namespace fuseflow {
 namespace {
-
-/// One tile buffer of a core: which tile it has and what used each of its copies last.
-struct TileBuffer {
-  std::tuple<int32_t, int32_t, int32_t> resident{-1, -1, -1};  ///< node, row, column
-  int32_t node = kNone;
-  int64_t loaded = 0;
-  std::array<int32_t, kMostTileCopies> last_use = [] {
-    std::array<int32_t, kMostTileCopies> none{};
-    none.fill(kNone);
-    return none;
-  }();
-};
 
 /// Bytes of one tensor of one core by level.
 struct Placed {
@@ -33,7 +21,7 @@ Placed placement_of(const std::array<int64_t, 4>& held) {
 }
 
 struct CoreState {
-  TileBuffer a, b, d;
+  LoadBuffer a, b, d;
   /// Receive slots of the ring: consumers of what arrived, so that none is overwritten too early.
   std::array<std::vector<int32_t>, kReceiveSlots> ring;
   int32_t c_accumulator_free = kNone;  ///< node after which C may be accumulated again
@@ -65,12 +53,12 @@ class Builder {
     e_placed_ = placement_of(source(roles_.second).tile.held);
     for (const NodeId map : roles_.first_maps) c_lanes_ += lane_work(source(map).op);
     for (const NodeId map : roles_.last_maps) e_lanes_ += lane_work(source(map).op);
-    stages_ = source(roles_.a).capacity;
     graph_.cores = shape_.cores();
     cores_.resize(static_cast<size_t>(graph_.cores));
     for (CoreState& core : cores_) {
       core.c_held.assign(static_cast<size_t>(geometry_.c_tiles_held), kNone);
       core.c_uses.resize(core.c_held.size());
+      core.a = core.b = core.d = LoadBuffer(source(roles_.a).capacity);
       core.e_held.assign(static_cast<size_t>(geometry_.e_tiles_held), kNone);
     }
   }
@@ -187,19 +175,10 @@ class Builder {
   }
 
   /// The tile in `buffer`, loading it when another is there.
-  int32_t buffered(TileBuffer& buffer, TileOp load) {
-    const std::tuple key(load.node, load.row, load.col);
-    if (buffer.resident == key) {
-      return buffer.node;
-    }
-    const auto copy = static_cast<size_t>(++buffer.loaded % stages_);
-    buffer.resident = key;
-    buffer.node = add(load, {}, {buffer.last_use[copy]});
-    buffer.last_use[copy] = buffer.node;
-    return buffer.node;
+  int32_t buffered(LoadBuffer& buffer, const TileOp& load) {
+    return buffer.get({load.node, load.row, load.col},
+                      [&](const std::vector<int32_t>& room) { return add(load, {}, room); });
   }
-
-  void used(TileBuffer& buffer, int32_t by) { buffer.last_use[buffer.loaded % stages_] = by; }
 
   // --- the first product -------------------------------------------------------------------
 
@@ -242,8 +221,7 @@ class Builder {
       product.bytes.registers = 2 * kAccumulatorBytes * m_ * n_;
       const int32_t before = accumulator == kNone ? s.c_accumulator_free : kNone;
       accumulator = add(product, {a, b, accumulator}, {before});
-      used(s.a, accumulator);
-      used(s.b, accumulator);
+      s.a.users() = s.b.users() = {accumulator};
     }
     return accumulator;
   }
@@ -262,7 +240,8 @@ class Builder {
     std::vector<std::vector<int32_t>> own(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
       own[core] = partial[core];
-      TileOp send = node(TileOpKind::send, roles_.exchange, core, m_, n_);
+      const auto branches = static_cast<int64_t>(partial[core].size());
+      TileOp send = node(TileOpKind::send, roles_.exchange, core, m_ / shape_.k * branches, n_);
       send.late = true;
       link(send, sent_.exchange_partial * kAccumulatorBytes);
       std::vector<int32_t> free;
@@ -271,13 +250,10 @@ class Builder {
     }
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp sum = node(TileOpKind::sum, roles_.exchange, core, m_ / shape_.k, n_);
-      sum.row = static_cast<int32_t>(row_m(core) + k_of(core) * (m_ / shape_.k));
-      sum.col = static_cast<int32_t>(offset(Dim::n, n_of(core)));
-      sum.part = static_cast<uint8_t>(k_of(core));
-      sum.parts = static_cast<uint8_t>(shape_.k);
       const int64_t branches = static_cast<int64_t>(partial[core].size());
       const int64_t sums_of_one = way_ == GatedWay::split ? 0 : (shape_.k - 1) * branches;
       sum.lanes = m_ / shape_.k * n_ * (LaneWork{.vector = sums_of_one} += c_lanes_);
+      sum.other_flops = m_ / shape_.k * n_ * sums_of_one;
       std::vector<int32_t> operands = group_nodes(core, sends);
       append_bias(core, operands);
       sums.push_back(add(sum, operands));
@@ -336,11 +312,8 @@ class Builder {
     CoreState& s = state(core);
     const size_t at = slot(Dim::l, Dim::n);
     TileOp put = node(TileOpKind::finish, roles_.hold, core, m_, n_);
-    put.row = static_cast<int32_t>(row_m(core));
-    put.col = static_cast<int32_t>(offset(Dim::n, n_of(core)));
     put.late = activates;
     if (activates) put.lanes = m_ * n_ * c_lanes_;
-    put.parts = static_cast<uint8_t>(shape_.k);
     const Placed part = c_part();
     put.bytes.registers = part.registers;
     put.bytes.scratchpad_write = part.scratchpad;
@@ -428,7 +401,7 @@ class Builder {
         m_ * n_ * element_ + n_ * l_ * moved_bytes(source_, source(roles_.d)) - in_registers;
     const int32_t free = s.e_accumulator == kNone ? s.e_accumulator_free[0] : kNone;
     s.e_accumulator = add(product, {slice, d, s.e_accumulator}, {free});
-    used(s.d, s.e_accumulator);
+    s.d.users() = {s.e_accumulator};
     slice_users(core, round).push_back(s.e_accumulator);
   }
 
@@ -502,7 +475,7 @@ class Builder {
   void reduce_scatter(std::vector<int32_t>& finished) {
     std::vector<int32_t> sends(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
-      TileOp send = node(TileOpKind::send, roles_.scatter, core, m_, l_);
+      TileOp send = node(TileOpKind::send, roles_.scatter, core, m_ / shape_.reduce(), l_);
       send.late = true;
       link(send, sent_.reduce_scatter * kAccumulatorBytes);
       std::vector<int32_t> free;
@@ -513,9 +486,8 @@ class Builder {
     }
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp sum = node(TileOpKind::reduce, roles_.scatter, core, m_ / shape_.reduce(), l_);
-      sum.part = static_cast<uint8_t>(group(core));
-      sum.parts = static_cast<uint8_t>(shape_.reduce());
       sum.lanes.vector = (shape_.reduce() - 1) * (m_ / shape_.reduce()) * l_;
+      sum.other_flops = sum.lanes.vector;
       std::vector<int32_t> operands;
       for (const int peer : reduce_group(core)) {
         operands.push_back(sends[peer]);
@@ -575,7 +547,6 @@ class Builder {
   const bool epilogue_;
   Placed c_placed_, e_placed_;
   LaneWork c_lanes_, e_lanes_;  ///< of an element: the maps between the products, and after them
-  int64_t stages_ = 1;
   int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
   Communication sent_;
   Extents at_{{0, 0, 0, 0}};

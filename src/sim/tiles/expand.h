@@ -10,8 +10,7 @@
 
 namespace fuseflow {
 
-inline constexpr int64_t kMostTileCopies = 16;  ///< of a tile buffer
-inline constexpr int64_t kReceiveSlots = 2;     ///< one arrives while the last is passed on
+inline constexpr int64_t kReceiveSlots = 2;  ///< one arrives while the last is passed on
 
 /// The operations of one cluster. Throws Error(unfinished) above kMostTileOps.
 TileOps expand_tiles(const Graph& graph, bool epilogue);

@@ -11,43 +11,54 @@
 #include "graph/tiles.h"
 #include "sim/tiles/kernel_cluster.h"
 #include "sim/tiles/kernel_counts.h"
+#include "sim/tiles/load_buffer.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 
 namespace fuseflow {
 namespace {
 
-/// One load's buffer in a core: which tile it has, and what has read each of its copies.
-struct LoadBuffer {
-  int64_t resident = -1;
-  int32_t op = -1;
-  int64_t loaded = 0;
-  std::vector<std::vector<int32_t>> readers;
+/// What all cores have in common.
+struct KernelNodes {
+  explicit KernelNodes(const Graph& graph)
+      : roles(kernel_roles(graph)),
+        tiles(kernel_tiles(graph)),
+        packed(gathered_step(graph)),
+        work(work_on_lanes(graph)),
+        varies(graph.nodes.size()) {
+    for (const NodeId n : roles.loads) varies[n] = varies_along(graph, graph.nodes[n]);
+    for (const NodeId n : roles.steps) {
+      for (const Input& input : graph.nodes[n].inputs) {
+        if (!input.is_immediate()) of_steps.insert(input.stream);
+      }
+    }
+  }
+
+  KernelRoles roles;
+  KernelSizes tiles;
+  int64_t packed;                         ///< k that a step gathers; 0: it has a tile of k
+  std::vector<OnLanes> work;              ///< by node
+  std::vector<std::vector<bool>> varies;  ///< by node, of loads: along which dimensions they do
+  std::set<StreamId> of_steps;            ///< what the steps of k take
 };
 
 /// Emits the operations of one core, tile after tile.
 class CoreBuilder {
  public:
-  CoreBuilder(const Graph& graph, int core)
+  CoreBuilder(const Graph& graph, const KernelNodes& nodes, int core)
       : g_(graph),
         core_(core),
-        roles_(kernel_roles(graph)),
-        tiles_(kernel_tiles(graph)),
-        packed_(gathered_step(graph)),
+        roles_(nodes.roles),
+        tiles_(nodes.tiles),
+        packed_(nodes.packed),
+        work_(nodes.work),
+        of_steps_(nodes.of_steps),
         made_(graph.streams.size(), -1),
-        varies_(graph.nodes.size()),
+        varies_(nodes.varies),
         buffers_(graph.nodes.size()),
         running_(graph.nodes.size()),
         done_steps_(static_cast<size_t>(steps_at_a_time(graph, roles_))) {
-    for (const NodeId n : roles_.loads) {
-      buffers_[n].readers.resize(static_cast<size_t>(node(n).capacity));
-      varies_[n] = varies_along(graph, node(n));
-    }
-    for (const NodeId n : roles_.steps) {
-      for (const Input& input : node(n).inputs) {
-        if (!input.is_immediate()) of_steps_.insert(input.stream);
-      }
-    }
+    for (const NodeId n : roles_.loads) buffers_[n] = LoadBuffer(node(n).capacity);
   }
 
   /// `turn`: which of the cluster's groups of tiles it is of, from 0.
@@ -168,26 +179,16 @@ class CoreBuilder {
   }
 
   void load(NodeId n) {
-    LoadBuffer& buffer = buffers_[n];
     const StreamId given = node(n).outputs[0];
-    const int64_t tile = resident(n);
-    if (buffer.resident != tile) {
+    made(given) = buffers_[n].get({n, resident(n), 0}, [&](const std::vector<int32_t>& room) {
       TileOp op = op_of(TileOpKind::load, n);
       op.turn = turn_;
       op.row = static_cast<int32_t>(number(varies_[n], given));
       if (gathered(n)) add_pieces(n, op);
       op.bytes.global_read = op.bytes.scratchpad_write =
           std::max(op.pieces, 1) * core_elements(g_, given) * moved_bytes(g_, node(n));
-      std::vector<int32_t>& copy = readers(buffer, ++buffer.loaded);
-      buffer.resident = tile;
-      buffer.op = ops_.add(op, {}, copy);
-      copy = {buffer.op};
-    }
-    made(given) = buffer.op;
-  }
-
-  static std::vector<int32_t>& readers(LoadBuffer& buffer, int64_t copy) {
-    return buffer.readers[static_cast<size_t>(copy) % buffer.readers.size()];
+      return ops_.add(op, {}, room);
+    });
   }
 
   /// Operands of a node; what it reads of scratchpad (loads) and registers (the others). `without`
@@ -231,8 +232,7 @@ class CoreBuilder {
       if (input.is_immediate()) continue;
       const NodeId from = g_.streams[input.stream].producer;
       if (node(from).kind == NodeKind::tile_load) {
-        LoadBuffer& buffer = buffers_[from];
-        readers(buffer, buffer.loaded).push_back(op);
+        buffers_[from].users().push_back(op);
       }
       if (is_held_reduction(g_, node(from))) {
         running_[from].readers.push_back(op);
@@ -250,7 +250,7 @@ class CoreBuilder {
     if (product) {
       count_product(at, op);
     } else {
-      op.lanes = kernel_lanes(g_, at);
+      on_lanes(n, op);
     }
     const int32_t made_here = ops_.add(op, taken, room_for(at));
     made(at.outputs[0]) = made_here;
@@ -276,7 +276,7 @@ class CoreBuilder {
     const int32_t sent = ops_.add(send, part, {});
     begin_step(++after_);
     TileOp sum = op_of(TileOpKind::map, n);
-    sum.lanes = kernel_lanes(g_, at);
+    on_lanes(n, sum);
     sum.bytes.scratchpad_read = received;
     sum.bytes.registers = 2 * given * kAccumulatorBytes;
     made(at.outputs[0]) = ops_.add(sum, part, {sent});
@@ -284,12 +284,17 @@ class CoreBuilder {
     took(at, made(at.outputs[0]));
   }
 
+  void on_lanes(NodeId n, TileOp& op) const {
+    op.lanes = work_[n].lanes;
+    op.other_flops = work_[n].flops;
+  }
+
   void count_product(const Node& at, TileOp& op) const {
     const ProductExtents extents = product_extents(g_, at);
     op.rows = static_cast<int32_t>(extents.rows);
     op.cols = static_cast<int32_t>(extents.columns);
     op.depth = static_cast<int32_t>(extents.depth);
-    op.flops = kernel_flops(g_, at);
+    op.flops = 2 * extents.rows * extents.columns * extents.depth;
   }
 
   /// What a node that starts a step waits for: the step whose tiles it overwrites. Only kernels of
@@ -326,9 +331,11 @@ class CoreBuilder {
     if (product) {
       count_product(at, op);
     } else {
-      op.lanes = kernel_lanes(g_, at);
+      const int64_t rescaled = rescales ? tile_elements(g_, at.outputs[0]) : 0;
+      on_lanes(n, op);
+      op.lanes.vector += rescaled;
+      op.other_flops += rescaled;
     }
-    if (!product && rescales) op.lanes.vector += tile_elements(g_, at.outputs[0]);
     if (running.op >= 0) taken.push_back(running.op);
     const std::vector<int32_t> readers = std::move(running.readers);
     running.readers.clear();
@@ -344,7 +351,7 @@ class CoreBuilder {
     const int64_t elements = tile_elements(g_, at.outputs[0]);
     TileOp op = op_of(TileOpKind::map, n);
     op.late = true;  // the product that it rescales is in the pipeline
-    op.lanes.vector = elements;
+    op.lanes.vector = op.other_flops = elements;
     op.bytes.registers = (2 * elements + tile_elements(g_, factor)) * kAccumulatorBytes;
     running.op = ops_.add(op, {running.op, made(factor)}, {});
   }
@@ -357,6 +364,7 @@ class CoreBuilder {
     const StreamId stored = at.inputs[0].stream;
     op.row = static_cast<int32_t>(number({true, column_cores(g_) == 1, false, true}, stored));
     op.adds = adding_clusters(g_) > 1;
+    if (adds_) op.other_flops = core_elements(g_, stored);
     op.bytes.global_write = core_elements(g_, stored) * stored_bytes(g_, at);
     op.bytes.scratchpad_write += op.bytes.global_write;
     op.bytes.scratchpad_read += op.bytes.global_write;
@@ -365,19 +373,20 @@ class CoreBuilder {
 
   const Graph& g_;
   const int core_;  ///< of its cluster
-  const KernelRoles roles_;
-  const KernelSizes tiles_;
-  const int64_t packed_;         ///< k that a step gathers; 0: it has a tile of k
+  const KernelRoles& roles_;
+  const KernelSizes& tiles_;
+  const int64_t packed_;
+  const std::vector<OnLanes>& work_;
+  const std::set<StreamId>& of_steps_;
   std::vector<int64_t> picked_;  ///< those of the step under way
   KernelSizes at_{};
   int32_t turn_ = 0;
   int64_t first_step_ = 0;       ///< of k, from which steps are numbered
   int64_t after_ = kAfterSteps;  ///< which part of what follows them it is at
   bool adds_ = false;            ///< to what another cluster finishes
-  std::set<StreamId> of_steps_;  ///< what the steps of k take
   std::vector<StepBegin> begins_;
-  std::vector<int32_t> made_;              ///< by stream: the operation that gave its tile
-  std::vector<std::vector<bool>> varies_;  ///< by node, of loads: along which dimensions they do
+  std::vector<int32_t> made_;  ///< by stream: the operation that gave its tile
+  const std::vector<std::vector<bool>>& varies_;
   std::vector<LoadBuffer> buffers_;
   /// Of a reduction: the operation that gave what it holds, and what has read it since.
   struct Running {
@@ -457,10 +466,11 @@ std::optional<KernelTile> tile_of_group(const Graph& graph, int64_t number, int 
 }
 
 /// The operations of the cores of a cluster.
-TileOps expand_cluster(const Graph& graph, int64_t cluster, int64_t clusters, bool over_links) {
+TileOps expand_cluster(const Graph& graph, const KernelNodes& nodes, int64_t cluster,
+                       int64_t clusters, bool over_links) {
   std::vector<KernelCoreOps> cores;
   for (int core = 0; core < kernel_cluster(graph); ++core) {
-    CoreBuilder builder(graph, core);
+    CoreBuilder builder(graph, nodes, core);
     int32_t turn = 0;
     for (int64_t group = cluster; group < all_groups(graph); group += clusters, ++turn) {
       const auto tile = tile_of_group(graph, group, core);
@@ -478,12 +488,6 @@ int64_t kernel_tile_count(const Graph& graph) {
   return tiles[kKernelM] * tiles[kKernelN] * tiles[kKernelG];
 }
 
-KernelTile kernel_tile(const Graph& graph, int64_t number) {
-  const KernelSizes tiles = kernel_tiles(graph);
-  const int64_t row = number / tiles[kKernelN];
-  return {row % tiles[kKernelM], number % tiles[kKernelN], row / tiles[kKernelM]};
-}
-
 std::vector<TileOps> expand_kernel(const Graph& graph, int64_t clusters, bool over_links) {
   if (operations_of(graph) > kMostTileOps) {
     throw Error(ExitCode::unfinished,
@@ -491,9 +495,10 @@ std::vector<TileOps> expand_kernel(const Graph& graph, int64_t clusters, bool ov
   }
   check_tile_numbers(graph);
   const int64_t groups = all_groups(graph);
+  const KernelNodes nodes(graph);
   std::vector<TileOps> result;
   for (int64_t cluster = 0; cluster < std::min(clusters, groups); ++cluster) {
-    result.push_back(expand_cluster(graph, cluster, clusters, over_links));
+    result.push_back(expand_cluster(graph, nodes, cluster, clusters, over_links));
   }
   return result;
 }

@@ -1,5 +1,5 @@
 // A kernel of tiles unrolled (graph/tile_kernel.h): the operations of every core. What they move
-// and need is in kernel_counts.h, timing in timing.h, values in kernel_values.h.
+// and need is in kernel_counts.h, timing in timing.h, values in values.h.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,9 @@ struct KernelTile {
   int64_t part = 0;  ///< which of the clusters that add to it in memory
 };
 
-/// Tiles of rows and columns, g outermost and n innermost: those of the result, or, where the cores
-/// of a cluster share the columns, the parts of one that each of them has.
+/// Tiles of rows and columns: those of the result, or, where the cores of a cluster share the
+/// columns, the parts of one that each of them has.
 int64_t kernel_tile_count(const Graph& graph);
-KernelTile kernel_tile(const Graph& graph, int64_t number);
 
 /// One list of operations for each cluster at work. Tiles are dealt in groups of as many rows as a
 /// cluster has cores: cluster c of P has the groups c, c + P, c + 2 P... `over_links`: what several

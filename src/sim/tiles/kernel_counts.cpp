@@ -6,8 +6,7 @@
 
 #include "graph/tile_kernel.h"
 #include "graph/tiles.h"
-#include "sim/tiles/kernel.h"
-#include "sim/tiles/rows_counts.h"
+#include "sim/tiles/tile_ops.h"
 
 namespace fuseflow {
 namespace {
@@ -99,19 +98,6 @@ int64_t held_registers(const Graph& graph, const KernelRoles& roles) {
   return bytes;
 }
 
-/// How often a core begins to walk steps of a tile, where the list of each tile of rows is the same
-/// for all of the batch. Of fewer steps than parts each is one.
-int64_t first_steps(const Graph& graph) {
-  const KernelSizes tiles = kernel_tiles(graph);
-  int64_t parts = 0;
-  for (int64_t m = 0; m < tiles[kKernelM]; ++m) {
-    int64_t steps = 0;
-    for (const TileRange& range : kernel_walk(graph, m)) steps += range.end - range.begin;
-    parts += std::min(steps, depth_parts(graph));
-  }
-  return parts * tiles[kKernelN] * tiles[kKernelG];
-}
-
 }  // namespace
 
 int64_t steps_at_a_time(const Graph& graph, const KernelRoles& roles) {
@@ -153,25 +139,6 @@ TilesPresent tiles_present(const Graph& graph) {
   if (load < 0) return {};
   const Node& operand = graph.nodes[load];
   return {static_cast<int64_t>(walked_tiles(graph, operand).size()), load_tiles(graph, operand)};
-}
-
-CompulsoryBytes compulsory_kernel_bytes(const Graph& graph) {
-  const bool rows = is_tile_rows(graph);
-  CompulsoryBytes bytes;
-  for (const Node& node : graph.nodes) {
-    if (node.kind == NodeKind::tile_load) {
-      const bool parts = !rows && leaves_steps_out(graph) && varies_along(graph, node)[kKernelK];
-      const int64_t tiles =
-          parts ? static_cast<int64_t>(walked_tiles(graph, node).size()) : load_tiles(graph, node);
-      bytes.loaded += tiles * tile_elements(graph, node.outputs[0]) * moved_bytes(graph, node);
-    } else if (node.kind == NodeKind::tile_store) {
-      const int64_t tiles =
-          rows ? rows_tiles_computed(graph, node) : kernel_tile_count(graph) / column_cores(graph);
-      bytes.stored +=
-          tiles * tile_elements(graph, node.inputs[0].stream) * moved_bytes(graph, node);
-    }
-  }
-  return bytes;
 }
 
 int64_t stored_bytes(const Graph& graph, const Node& store) {
@@ -249,21 +216,15 @@ int64_t kernel_flops(const Graph& graph, const Node& node) {
   }
 }
 
-int64_t kernel_flops(const Graph& graph, const Node& node, int64_t operations) {
-  if (node.kind == NodeKind::tile_store) {  // all but one of those that add to a tile
-    const int64_t clusters = adding_clusters(graph);
-    return operations / clusters * (clusters - 1) * core_elements(graph, node.inputs[0].stream);
+std::vector<OnLanes> work_on_lanes(const Graph& graph) {
+  std::vector<OnLanes> work(graph.nodes.size());
+  for (size_t n = 0; n < work.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const bool on_lanes = node.kind == NodeKind::map || node.kind == NodeKind::reduce ||
+                          node.kind == NodeKind::tile_coordinate || is_exchange(node);
+    if (on_lanes) work[n] = {kernel_lanes(graph, node), kernel_flops(graph, node)};
   }
-  const bool reduces = node.kind == NodeKind::reduce || node.kind == NodeKind::tile_multiply;
-  if (!reduces || rescale_of(node) == nullptr || operations == 0) {
-    return kernel_flops(graph, node) * operations;
-  }
-  // Every step of a tile but the first of a core rescales, a product by an operation of its own.
-  const int64_t first = first_steps(graph);
-  const int64_t steps =
-      node.kind == NodeKind::tile_multiply ? (operations + first) / 2 : operations;
-  return kernel_flops(graph, node) * steps +
-         tile_elements(graph, node.outputs[0]) * (steps - first);
+  return work;
 }
 
 }  // namespace fuseflow

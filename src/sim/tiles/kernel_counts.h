@@ -6,14 +6,9 @@
 #include <vector>
 
 #include "graph/tile_kernel.h"
-#include "sim/tiles/conservation.h"
 #include "sim/tiles/lanes.h"
 
 namespace fuseflow {
-
-/// Every tile of every load that is walked, and of every result, once, with its padding; of kernels
-/// of rows, too.
-CompulsoryBytes compulsory_kernel_bytes(const Graph& graph);
 
 /// The tiles of a load that the cores take, each once, as the operations number them (TileOp::row);
 /// of a kernel that leaves steps out those of its walk. Ascending.
@@ -54,7 +49,11 @@ LaneWork kernel_lanes(const Graph& graph, const Node& node);
 /// FLOPs of one operation of a node, but for rescaling.
 int64_t kernel_flops(const Graph& graph, const Node& node);
 
-/// FLOPs of all operations of a node, of which there were so many.
-int64_t kernel_flops(const Graph& graph, const Node& node, int64_t operations);
+/// Both, by node, of those that work on lanes.
+struct OnLanes {
+  LaneWork lanes;
+  int64_t flops = 0;
+};
+std::vector<OnLanes> work_on_lanes(const Graph& graph);
 
 }  // namespace fuseflow

@@ -295,6 +295,7 @@ class Launch {
     TileNodeTime& node = (*options_.nodes)[done.node];
     const bool passes_on = done.kind == TileOpKind::send && done.turn >= 0;
     node.operations += passes_on ? 0 : 1;  // the core that takes the tile counts it
+    node.flops += done.flops + done.other_flops;
     node.bytes += moved_by(cluster, op);
     int64_t first = begun_[slot_of(cluster)][static_cast<size_t>(op)];
     while (!node.busy.empty() && node.busy.back().second >= first) {

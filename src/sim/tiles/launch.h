@@ -18,6 +18,7 @@ namespace fuseflow {
 /// What the operations of one node of the graph did, over all cores and clusters.
 struct TileNodeTime {
   int64_t operations = 0;
+  int64_t flops = 0;
   LevelBytes bytes;
   /// Maximal stretches [first, end) of time, in ticks, in which an operation was under way.
   std::vector<std::pair<int64_t, int64_t>> busy;

@@ -50,31 +50,18 @@ Extents cluster_steps(const Graph& graph) {
 }  // namespace
 
 TilePlaces places_of(const Graph& graph) {
-  const TileRoles roles = tile_roles(graph);
   const Extents step = cluster_steps(graph);
   TilePlaces places;
   places.clusters = clusters_of(graph);
-  places.nodes.resize(graph.nodes.size());
-  const auto along = [&](NodeId node, Dim row, Dim col) {
-    if (node < 0) return;
-    TileStride& stride = places.nodes[node];
-    stride.row[row] = step[row];
+  for (const Node& node : graph.nodes) {
+    TileStride& stride = places.nodes.emplace_back();
+    if (node.kind != NodeKind::tile_load && node.kind != NodeKind::tile_store) continue;
+    const StreamId stream =
+        node.kind == NodeKind::tile_load ? node.outputs[0] : node.inputs[0].stream;
+    const std::vector<int>& dims = graph.streams[stream].block;
+    const Dim row = static_cast<Dim>(dims.front()), col = static_cast<Dim>(dims.back());
+    if (dims.size() > 1) stride.row[row] = step[row];
     stride.col[col] = step[col];
-  };
-  const auto vector_of = [&](NodeId node, Dim dim) { places.nodes[node].col[dim] = step[dim]; };
-  along(roles.a, Dim::m, Dim::k);
-  for (const NodeId b : roles.b) along(b, Dim::k, Dim::n);
-  along(roles.d, Dim::n, Dim::l);
-  along(roles.store, Dim::m, Dim::l);
-  for (const NodeId load : roles.first_loads) vector_of(load, Dim::n);
-  for (const NodeId load : roles.last_loads) {
-    const StreamId given = graph.nodes[load].outputs[0];
-    const bool vector = graph.streams[given].block.size() == 1;
-    if (vector) {
-      vector_of(load, Dim::l);
-    } else {
-      along(load, Dim::m, Dim::l);
-    }
   }
   return places;
 }

@@ -27,11 +27,12 @@ bool holds(const OpIds& ids, int32_t op) {
 /// Emits the operations of one cluster, tile of rows after tile of rows.
 class ClusterBuilder {
  public:
-  ClusterBuilder(const Graph& graph, const RowsShape& shape)
+  ClusterBuilder(const Graph& graph, const RowsShape& shape, const std::vector<OnLanes>& work)
       : g_(graph),
         shape_(shape),
         cluster_(rows_cluster(graph)),
-        element_(graph.tiles->element_bytes) {
+        element_(graph.tiles->element_bytes),
+        work_(work) {
     ops_.cores = cluster_.cores();
     for (int c = 0; c < ops_.cores; ++c) cores_.emplace_back(graph, shape);
     for (const NodeId n : shape.loads) {
@@ -56,21 +57,21 @@ class ClusterBuilder {
   // --- loops -------------------------------------------------------------------------------
 
   void run(int number) {
-    const RowsLoop& loop = shape_.loops[number];
+    const TileLoop& loop = shape_.loops[number];
     ends_.assign(cores_.size(), {});
-    const int64_t tiles = loop.width < 0 ? 1 : own_tiles(loop.width);
+    const int64_t tiles = loop.index < 0 ? 1 : own_tiles(loop.index);
     for (int64_t tile = 0; tile < tiles; ++tile) {
       first_tile_ = tile == 0;
       for (int c = 0; c < ops_.cores; ++c) {
-        if (loop.width >= 0) set(c, loop.width, first_own(c, loop.width) + tile);
+        if (loop.index >= 0) set(c, loop.index, first_own(c, loop.index) + tile);
         ends_[c].clear();
         for (const NodeId n : loop.nodes) emit(c, n);
       }
     }
     for (const NodeId n : loop.nodes) {
-      if (node(n).kind == NodeKind::reduce && index(loop.width).tiling.cluster > 1) sum_parts(n);
+      if (node(n).kind == NodeKind::reduce && index(loop.index).tiling.cluster > 1) sum_parts(n);
     }
-    if (loop.width < 0) return;
+    if (loop.index < 0) return;
     for (int c = 0; c < ops_.cores; ++c) {
       core(c).loop_before = std::move(core(c).last_loop);
       core(c).last_loop = std::move(ends_[c]);
@@ -225,7 +226,8 @@ class ClusterBuilder {
     TileOp op = op_of(TileOpKind::map, n, c);
     const Taken taken = take_all(c, n, op);
     op.bytes.registers += tile_elements(g_, given) * kAccumulatorBytes;
-    op.lanes = kernel_lanes(g_, at);
+    op.lanes = work_[n].lanes;
+    op.other_flops = work_[n].flops;
     OpIds order = registers(c, given).at().readers;
     wait_for_loops(c, order);
     if (place_of(given) >= 0) put_in_place(c, given, op, order);
@@ -329,7 +331,8 @@ class ClusterBuilder {
     TileOp op = op_of(TileOpKind::map, n, c);
     Taken taken = take_all(c, n, op);
     op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, given);
-    op.lanes = kernel_lanes(g_, at);
+    op.lanes = work_[n].lanes;
+    op.other_flops = work_[n].flops;
     RowsRegister& held = registers(c, given);
     OpIds order;
     if (first_tile_) {
@@ -360,7 +363,8 @@ class ClusterBuilder {
     }
     for (int c = 0; c < ops_.cores; ++c) {
       TileOp op = op_of(TileOpKind::map, n, c);
-      op.lanes = (cluster_.wide - 1) * tile_elements(g_, given) * lane_work(node(n).reduction);
+      op.other_flops = (cluster_.wide - 1) * tile_elements(g_, given);
+      op.lanes = op.other_flops * lane_work(node(n).reduction);
       op.bytes.scratchpad_read = (cluster_.wide - 1) * bytes;
       OpIds operands{registers(c, given).at().op};
       for_peers(c, [&](int peer) { operands.push_back(sends[peer]); });
@@ -393,6 +397,7 @@ class ClusterBuilder {
   const RowsShape& shape_;
   const RowsCluster cluster_;
   const int64_t element_;
+  const std::vector<OnLanes>& work_;
   std::vector<RowsCore> cores_;
   std::vector<std::vector<bool>> varies_;         ///< by node, of loads
   std::map<std::pair<int, NodeId>, OpIds> sums_;  ///< by core and reduction: its last sum
@@ -408,10 +413,11 @@ std::vector<TileOps> expand_rows(const Graph& graph, int64_t clusters) {
   check_tile_numbers(graph);
   const int64_t rows = rows_cluster(graph).rows;
   const int64_t groups = rows_tiles(graph) / rows;
+  const std::vector<OnLanes> work = work_on_lanes(graph);
   std::vector<TileOps> result;
   int64_t operations = 0;
   for (int64_t cluster = 0; cluster < std::min(clusters, groups); ++cluster) {
-    ClusterBuilder builder(graph, shape);
+    ClusterBuilder builder(graph, shape, work);
     for (int64_t group = cluster; group < groups; group += clusters) builder.rows(group * rows);
     result.push_back(builder.take());
     operations += static_cast<int64_t>(result.back().nodes.size());

@@ -1,5 +1,5 @@
 // A kernel of rows unrolled (graph/tile_rows.h): the operations of every cluster. What they move
-// and need is in rows_counts.h, timing in timing.h, values in rows_values.h.
+// and need is in rows_counts.h, timing in timing.h, values in values.h.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,10 @@
 #include "sim/tiles/rows_counts.h"
 
 #include <algorithm>
-#include <set>
-#include <utility>
 
 #include "graph/tile_kernel.h"
 #include "graph/tiles.h"
+#include "sim/tiles/tile_ops.h"
 
 namespace fuseflow {
 namespace {
@@ -19,7 +18,7 @@ bool spread(const Graph& graph, int width) {
 }
 
 /// Registers of the nodes of a loop, for the tiles that they give beside (m).
-int64_t registers_of(const Graph& graph, const RowsLoop& loop) {
+int64_t registers_of(const Graph& graph, const TileLoop& loop) {
   int64_t bytes = 0;
   for (const NodeId n : loop.nodes) {
     const Node& node = node_of(graph, n);
@@ -36,8 +35,8 @@ int64_t registers_of(const Graph& graph, const RowsLoop& loop) {
 int64_t need_registers(const Graph& graph, const RowsShape& shape) {
   std::vector<int64_t> loops;
   int64_t of_rows = 0;
-  for (const RowsLoop& loop : shape.loops) {
-    if (loop.width >= 0) loops.push_back(registers_of(graph, loop));
+  for (const TileLoop& loop : shape.loops) {
+    if (loop.index >= 0) loops.push_back(registers_of(graph, loop));
     for (const NodeId n : loop.nodes) {
       for (const StreamId s : node_of(graph, n).outputs) {
         if (rows_width(graph, s) < 0) of_rows += tile_elements(graph, s) * kAccumulatorBytes;
@@ -50,13 +49,6 @@ int64_t need_registers(const Graph& graph, const RowsShape& shape) {
     most = std::max(most, loops[i] + next);
   }
   return most + of_rows;
-}
-
-/// Of what a send of a node passes on: a tile that was loaded, a part of a sum, or a tile held.
-int64_t sent_bytes(const Graph& graph, const Node& node) {
-  const bool part = node.kind == NodeKind::reduce || is_exchange(node);
-  if (part) return kAccumulatorBytes;
-  return node.kind == NodeKind::tile_load ? moved_bytes(graph, node) : graph.tiles->element_bytes;
 }
 
 }  // namespace
@@ -92,45 +84,6 @@ int64_t rows_tiles_computed(const Graph& graph, const Node& node) {
   const int64_t tiles = width < 0 ? 1 : graph.indices[width].extent;
   const bool each = !spread(graph, width) && node.kind != NodeKind::tile_store;
   return rows_tiles(graph) * tiles * (each ? rows_cluster(graph).wide : 1);
-}
-
-int64_t rows_flops(const Graph& graph, const Node& node) {
-  const int64_t tiles = rows_tiles_computed(graph, node);
-  switch (node.kind) {
-    case NodeKind::tile_multiply: {
-      const auto summed = static_cast<size_t>(rows_width(graph, node.inputs[0].stream));
-      const int64_t depth = graph.indices[summed].extent * graph.indices[summed].block;
-      return 2 * tiles * tile_elements(graph, node.outputs[0]) * depth;
-    }
-    case NodeKind::reduce: {
-      const int64_t own = tiles * tile_elements(graph, node.inputs[0].stream);
-      if (!spread(graph, rows_width(graph, node.inputs[0].stream))) return own;
-      const int64_t wide = rows_cluster(graph).wide;
-      return own + rows_tiles(graph) * wide * (wide - 1) * tile_elements(graph, node.outputs[0]);
-    }
-    case NodeKind::map:
-      return tiles * tile_elements(graph, node.outputs[0]) * op_info(node.op).flops;
-    default:
-      return 0;
-  }
-}
-
-LinkBytes link_bytes_by_node(const TileOps& ops, const Graph& graph) {
-  LinkBytes bytes;
-  std::set<std::pair<int32_t, uint8_t>> seen;  // of an operation that sends: the cores that took it
-  for (const TileOp& op : ops.nodes) {
-    bytes.sent += op.bytes.link;
-    for (int32_t i = 0; i < op.operands; ++i) {
-      const auto edge = static_cast<size_t>(op.first_operand) + static_cast<size_t>(i);
-      const int32_t id = ops.edges[edge];
-      const TileOp& from = ops.nodes[id];
-      if (from.kind != TileOpKind::send || from.core == op.core) continue;
-      if (!seen.insert({id, op.core}).second) continue;
-      bytes.received +=
-          int64_t{from.rows} * from.cols * sent_bytes(graph, node_of(graph, from.node));
-    }
-  }
-  return bytes;
 }
 
 }  // namespace fuseflow

@@ -1,11 +1,10 @@
 // What follows from the text of a kernel of rows (graph/tile_rows.h) without unrolling it: what a
-// core needs to hold, FLOPs and tiles of its nodes.
+// core needs to hold, tiles of its nodes.
 #pragma once
 
 #include <cstdint>
 
 #include "graph/tile_rows.h"
-#include "sim/tiles/conservation.h"
 #include "sim/tiles/kernel_counts.h"
 
 namespace fuseflow {
@@ -17,12 +16,5 @@ KernelNeed rows_need(const Graph& graph);
 
 /// Tiles of a node's result that all cores compute; of a reduction those that it takes.
 int64_t rows_tiles_computed(const Graph& graph, const Node& node);
-
-/// FLOPs of all operations of a node.
-int64_t rows_flops(const Graph& graph, const Node& node);
-
-/// Bytes over links of the operations of one cluster, counted where they are sent and where they
-/// are received.
-LinkBytes link_bytes_by_node(const TileOps& ops, const Graph& graph);
 
 }  // namespace fuseflow

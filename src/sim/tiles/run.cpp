@@ -11,9 +11,7 @@
 #include "sim/tiles/expand.h"
 #include "sim/tiles/kernel.h"
 #include "sim/tiles/kernel_counts.h"
-#include "sim/tiles/kernel_values.h"
 #include "sim/tiles/rows_counts.h"
-#include "sim/tiles/rows_values.h"
 #include "sim/tiles/run_counts.h"
 #include "sim/tiles/timing.h"
 #include "sim/tiles/values.h"
@@ -165,20 +163,8 @@ RunResult run_tiles(const Program& program, const Graph& graph, const TensorData
   Limits limits(options);
   RunResult result = counted(graph, machine, options, limits);
   if (result.finish != Finish::done) return result;
-  const auto go_on = [&] { return limits.go_on(0); };
-  if (is_tile_rows(graph)) {
-    result.results = rows_values(program, graph, data, go_on);
-    result.finish = limits.finish();
-    return result;
-  }
-  const bool kernel = is_tile_kernel(graph);
-  const auto stored = kernel ? kernel_values(program, graph, data, go_on)
-                             : tile_values(program, graph, data, go_on);
+  result.results = tile_values(program, graph, data, [&] { return limits.go_on(0); });
   result.finish = limits.finish();
-  if (stored != nullptr) {
-    const NodeId store = kernel ? kernel_roles(graph).store : tile_roles(graph).store;
-    result.results.emplace_back(graph.nodes[store].tensor, stored);
-  }
   return result;
 }
 

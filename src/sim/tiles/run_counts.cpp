@@ -18,9 +18,10 @@ namespace {
 
 /// What each form of graphs of tiles says of a node that did so many operations.
 struct FormCounts {
-  std::function<int64_t(NodeId, int64_t operations)> flops;
   std::function<int64_t(NodeId, StreamId, int64_t operations)> tiles;  ///< given to a stream
   std::function<int64_t(const Node&)> room;  ///< tiles that its streams hold
+  /// FLOPs that operations of other nodes, or memory, do for it.
+  std::function<int64_t(NodeId)> flops_within = [](NodeId) { return 0; };
 };
 
 int64_t slots_of(const Node& node) {
@@ -38,24 +39,20 @@ FormCounts of_kernel(const Graph& graph) {
     }
   }
   const auto node = [&graph](NodeId n) -> const Node& { return graph.nodes[n]; };
-  const auto flops = [=, &graph](NodeId n, int64_t operations) {
-    return kernel_flops(graph, node(n), operations);
-  };
   const auto tiles = [=, &graph](NodeId n, StreamId s, int64_t operations) {
     if (shares_of(graph, s) > 1) return operations / shares_of(graph, s);
     const bool ends = is_held_reduction(graph, node(n)) && !read_in_step[s];
     return ends ? kernel_tile_count(graph) * depth_parts(graph) : operations;
   };
-  return {flops, tiles, slots_of};
+  return {tiles, slots_of};
 }
 
 FormCounts of_rows(const Graph& graph) {
   const auto node = [&graph](NodeId n) -> const Node& { return graph.nodes[n]; };
-  const auto flops = [=, &graph](NodeId n, int64_t) { return rows_flops(graph, node(n)); };
   const auto tiles = [=, &graph](NodeId n, StreamId, int64_t operations) {
     return node(n).kind == NodeKind::tile_load ? operations : rows_tiles_computed(graph, node(n));
   };
-  return {flops, tiles, slots_of};
+  return {tiles, slots_of};
 }
 
 /// The counts of a chain of two products over a cluster.
@@ -72,29 +69,13 @@ class ChainCounts {
     e_elements_ = e_tiles_ * (g.tile[Dim::m] * g.tile[Dim::l] / g.shape.reduce());
   }
 
-  int64_t flops(NodeId id, int64_t operations) const {
+  /// Of maps, which are parts of what puts C and E together; of the store, to which clusters add.
+  int64_t flops_within(NodeId id) const {
     const Node& node = graph_.nodes[id];
-    const Extents& tile = geometry_.tile;
-    const ClusterShape& shape = geometry_.shape;
-    const int64_t sharers = geometry_.sharers();
-    switch (node.kind) {
-      case NodeKind::tile_multiply:
-        return id == roles_.second
-                   ? 2 * tile[Dim::m] * tile[Dim::n] * tile[Dim::l] * uses_ * shape.shuffle()
-                   : 2 * tile[Dim::m] * tile[Dim::n] * tile[Dim::k] * operations;
-      case NodeKind::map:
-        return op_info(node.op).flops * (is_last_map(id) ? e_elements_ / sharers : c_elements_);
-      case NodeKind::exchange:
-        return graph_.tiles->way == GatedWay::split
-                   ? 0
-                   : (shape.k - 1) * c_elements_ * static_cast<int64_t>(node.outputs.size());
-      case NodeKind::reduce_scatter:
-        return (shape.reduce() - 1) * e_elements_;
-      case NodeKind::tile_store:
-        return e_elements_ / sharers * (sharers - 1);
-      default:
-        return 0;
-    }
+    const int64_t stored = e_elements_ / geometry_.sharers();
+    if (node.kind == NodeKind::tile_store) return e_elements_ - stored;
+    if (node.kind != NodeKind::map) return 0;
+    return op_info(node.op).flops * (is_last_map(id) ? stored : c_elements_);
   }
 
   int64_t tiles(NodeId id, int64_t operations) const {
@@ -136,9 +117,8 @@ class ChainCounts {
 
 FormCounts of_chain(const Graph& graph) {
   const ChainCounts counts(graph);
-  return {[counts](NodeId n, int64_t operations) { return counts.flops(n, operations); },
-          [counts](NodeId n, StreamId, int64_t operations) { return counts.tiles(n, operations); },
-          ChainCounts::room};
+  return {[counts](NodeId n, StreamId, int64_t operations) { return counts.tiles(n, operations); },
+          ChainCounts::room, [counts](NodeId n) { return counts.flops_within(n); }};
 }
 
 FormCounts counts_of(const Graph& graph) {
@@ -176,7 +156,7 @@ void count_tiles(const Graph& graph, const std::vector<TileNodeTime>& times, Run
     const auto id = static_cast<NodeId>(n);
     NodeStats& stats = result.nodes[n];
     count_times(times[n], result.cycles, stats);
-    stats.flops = counts.flops(id, stats.steps);
+    stats.flops = times[n].flops + counts.flops_within(id);
     result.flops += stats.flops;
     const int64_t room = counts.room(node);
     for (const StreamId s : node.outputs) {

@@ -41,28 +41,19 @@ std::vector<int64_t> TileAccess::base_of(std::span<const int64_t> at) const {
   base.reserve(node_.tile.subscripts.size());
   for (const TileSubscript& subscript : node_.tile.subscripts) base.push_back(subscript.offset);
   if (batch_ < 0) return base;
-  const Parts batch = parts_of(batch_, {at[batch_], 1});
+  const Parts batch = parts_of(batch_, at[batch_], 1);
   for (size_t r = 0; r < base.size(); ++r) base[r] += batch.coordinates[r];
   return base;
 }
 
 TileAccess::AllParts TileAccess::parts_at(std::span<const int64_t> at) const {
-  std::array<ElementRange, 3> ranges;
-  for (size_t d = 0; d < dims_.size(); ++d) {
-    const auto dim = static_cast<size_t>(dims_[d]);
-    const int64_t block = g_.indices[dim].block;
-    ranges[d] = {dim < at.size() ? at[dim] * block : 0, block};
-  }
-  return parts_in(std::span(ranges).first(dims_.size()), base_of(at));
-}
-
-TileAccess::AllParts TileAccess::parts_in(std::span<const ElementRange> ranges,
-                                          std::vector<int64_t> base) const {
   AllParts parts;
-  parts.base = std::move(base);
+  parts.base = base_of(at);
   for (size_t d = 0; d < parts.along.size(); ++d) {
     if (d < dims_.size()) {
-      parts.along[d] = parts_of(dims_[d], ranges[d]);
+      const auto dim = static_cast<size_t>(dims_[d]);
+      const int64_t block = g_.indices[dim].block;
+      parts.along[d] = parts_of(dims_[d], dim < at.size() ? at[dim] * block : 0, block);
     } else {
       parts.along[d].coordinates.assign(shape_.size(), 0);
     }
@@ -71,17 +62,17 @@ TileAccess::AllParts TileAccess::parts_in(std::span<const ElementRange> ranges,
   return parts;
 }
 
-TileAccess::Parts TileAccess::parts_of(int dim, ElementRange range) const {
+TileAccess::Parts TileAccess::parts_of(int dim, int64_t first_element, int64_t count) const {
   const GraphIndex& index = g_.indices[dim];
   const int first = first_digit(g_, dim);
   Parts parts;
-  parts.elements = range.count;
-  parts.present = std::clamp<int64_t>(index.size - range.first, 0, range.count);
-  parts.coordinates.assign(static_cast<size_t>(range.count) * shape_.size(), 0);
+  parts.elements = count;
+  parts.present = std::clamp<int64_t>(index.size - first_element, 0, count);
+  parts.coordinates.assign(static_cast<size_t>(count) * shape_.size(), 0);
   const auto digits = static_cast<int>(index.tiling.digits.size());
   for (int64_t e = 0; e < parts.present; ++e) {
     int64_t* const of_element = parts.coordinates.data() + static_cast<size_t>(e) * shape_.size();
-    int64_t rest = range.first + e;
+    int64_t rest = first_element + e;
     for (int at = digits - 1; at >= 0; --at) {
       const int64_t extent = index.tiling.digits[at].extent;
       add(first + at, rest % extent, of_element);

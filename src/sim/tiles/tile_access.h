@@ -18,11 +18,6 @@ inline constexpr int64_t kOutsidePosition = -1;  ///< its subscripts are outside
 /// Throws Error(rejected), at the tensor, where it has no dense data for a tile_load.
 void require_dense(const Program& program, const TensorData& data, TensorId tensor);
 
-/// Elements along a dimension of tiles.
-struct ElementRange {
-  int64_t first = 0, count = 1;
-};
-
 class TileAccess {
  public:
   /// Tiles of a load or a store over `dims`; of the dimension `batch` a tile has one element. -1:
@@ -38,13 +33,8 @@ class TileAccess {
   /// each dimension; those beyond its end have one tile.
   template <typename Visit>
   void for_each(std::span<const int64_t> at, const Visit& visit) const {
-    for_each_position(parts_at(at), visit);
-  }
-
-  /// The same for any elements: a range along each of `dims`.
-  template <typename Visit>
-  void for_each_in(std::span<const ElementRange> ranges, const Visit& visit) const {
-    for_each_position(parts_in(ranges, base_of({})), visit);
+    const AllParts parts = parts_at(at);
+    for_each_element(parts, [&](const Element& e) { visit(position(parts, e)); });
   }
 
   /// Calls `visit` with the value of the first subscript at each element; padding has any.
@@ -75,16 +65,11 @@ class TileAccess {
       }
     }
   }
-  template <typename Visit>
-  void for_each_position(const AllParts& parts, const Visit& visit) const {
-    for_each_element(parts, [&](const Element& e) { visit(position(parts, e)); });
-  }
 
   /// The coordinates of the first element of the element of the batch that a tile is of.
   std::vector<int64_t> base_of(std::span<const int64_t> at) const;
   AllParts parts_at(std::span<const int64_t> at) const;
-  AllParts parts_in(std::span<const ElementRange> ranges, std::vector<int64_t> base) const;
-  Parts parts_of(int dim, ElementRange range) const;
+  Parts parts_of(int dim, int64_t first_element, int64_t count) const;
   void add(int digit, int64_t value, int64_t* coordinates) const;
   void find_owners();
   void add_positions(size_t dim, const std::vector<int64_t>& base, Parts& parts) const;

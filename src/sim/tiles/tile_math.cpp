@@ -43,12 +43,12 @@ void load_tile(const Graph& graph, const Node& load, const Storage& storage, int
   access.for_each(at, [&](int64_t position) { out.push_back(element_at(storage, position)); });
 }
 
-size_t KernelTiles::present(int dim) const {
+size_t TileNodes::present(int dim) const {
   const int64_t size = index(dim).block, before = at_[static_cast<size_t>(dim)] * size;
   return static_cast<size_t>(std::clamp<int64_t>(index(dim).elements() - before, 0, size));
 }
 
-void KernelTiles::map(const Node& at) {
+void TileNodes::map(const Node& at) {
   const std::vector<int>& dims = dims_of(at.outputs[0]);
   std::array<int, 3> over{-1, -1, -1};  // the innermost is last
   std::copy_backward(dims.begin(), dims.end(), over.end());
@@ -78,7 +78,7 @@ void KernelTiles::map(const Node& at) {
   value(at.outputs[0]) = std::move(out);
 }
 
-void KernelTiles::multiply_add(const Node& at, int summed, Tile& out) {
+void TileNodes::multiply_add(const Node& at, int summed, Tile& out) {
   const Tile& left = value(at.inputs[0].stream);
   const Tile& right = value(at.inputs[1].stream);
   const size_t rows = block(dims_of(at.outputs[0]).front());
@@ -86,7 +86,7 @@ void KernelTiles::multiply_add(const Node& at, int summed, Tile& out) {
               {rows, present(summed), out.size() / rows, block(summed)});
 }
 
-void KernelTiles::reduce_rows(const Node& at, int summed, Tile& out) {
+void TileNodes::reduce_rows(const Node& at, int summed, Tile& out) {
   const Tile& from = value(at.inputs[0].stream);
   const size_t depth = present(summed), columns = block(summed);
   for (size_t i = 0; i < out.size(); ++i) {
@@ -96,7 +96,7 @@ void KernelTiles::reduce_rows(const Node& at, int summed, Tile& out) {
   }
 }
 
-void KernelTiles::finish(const Node& at, int summed) {
+void TileNodes::finish(const Node& at, int summed) {
   if (at.kind != NodeKind::reduce || at.reduction != Reduction::mean) return;
   for (float& sum : value(at.outputs[0])) sum /= static_cast<float>(index(summed).elements());
 }

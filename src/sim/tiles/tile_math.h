@@ -1,5 +1,5 @@
-// What the evaluations of all forms of graphs of tiles compute and check alike (values.h,
-// kernel_values.h, rows_values.h).
+// What nodes of a graph of tiles compute on the tiles at hand, where these come from and where they
+// go: the parts of values.h that know no loops.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +32,15 @@ float element_at(const Storage& storage, int64_t position);
 void load_tile(const Graph& graph, const Node& load, const Storage& storage, int batch,
                std::span<const int64_t> at, Tile& out);
 
-/// The nodes of a kernel, evaluated on the tiles at hand: what is the same whether it walks one
-/// loop (kernel_values.h) or rows by their widths (rows_values.h).
-class KernelTiles {
+/// Nodes, evaluated on the tiles at hand.
+class TileNodes {
  public:
-  KernelTiles(const KernelTiles&) = delete;
-  KernelTiles& operator=(const KernelTiles&) = delete;
-  virtual ~KernelTiles() = default;
+  TileNodes(const TileNodes&) = delete;
+  TileNodes& operator=(const TileNodes&) = delete;
+  virtual ~TileNodes() = default;
 
  protected:
-  explicit KernelTiles(const Graph& graph) : g_(graph), at_(graph.indices.size(), 0) {}
+  explicit TileNodes(const Graph& graph) : g_(graph), at_(graph.indices.size(), 0) {}
 
   virtual Tile& value(StreamId s) = 0;  ///< the tile of a stream that is there now
 
@@ -76,15 +75,17 @@ class TileResult {
   const Tensor& tensor() const { return tensor_; }
   TensorId id() const { return written_.tensor; }
   const std::vector<int64_t>& shape() const { return shape_; }
-  /// Padding is dropped. Throws Error(rejected) outside of the tensor.
-  void put(int64_t position, float value) {
-    if (position == kOutsidePosition) refuse_outside();
-    if (position >= 0) written_.values[static_cast<size_t>(position)] = value;
-  }
-  /// Takes the tile of a store at a place.
-  void put(const TileAccess& to, std::span<const int64_t> at, const Tile& tile) {
+  /// Takes the tile of a store at a place; `adds`: to what is there, zeros at first. Padding is
+  /// dropped. Throws Error(rejected) outside of the tensor.
+  void put(const TileAccess& to, std::span<const int64_t> at, const Tile& tile, bool adds) {
     const float* next = tile.data();
-    to.for_each(at, [&](int64_t position) { put(position, *next++); });
+    to.for_each(at, [&](int64_t position) {
+      if (position == kOutsidePosition) refuse_outside();
+      const float value = *next++;
+      if (position < 0) return;
+      float& element = written_.values[static_cast<size_t>(position)];
+      element = adds ? element + value : value;
+    });
   }
   std::shared_ptr<const Storage> done(const Program& program) {
     return assemble_result(program, std::move(written_));

@@ -59,19 +59,18 @@ enum class TileOpKind : uint8_t {
 struct TileOp {
   TileOpKind kind = TileOpKind::load;
   uint8_t core = 0;
-  uint8_t part = 0;   ///< this core's share of a summed tile
-  uint8_t parts = 1;  ///< shares of a summed tile
   bool late = false;  ///< waits for the matrix unit's pipeline to drain
   bool adds = false;  ///< of a store: to what other clusters stored
   int32_t node = -1;  ///< of the graph
   int32_t row = 0, col = 0;
-  int32_t rows = 0, cols = 0;
-  int32_t depth = 0;  ///< of a product: what it sums over
+  int32_t rows = 0, cols = 0;  ///< of a send: what each of the other cores gets
+  int32_t depth = 0;           ///< of a product: what it sums over
   /// Of a load, or a send that passes one on: equal for loads of a tile that cores make at the same
   /// point of their programs. -1: these are the first of each core, the second of each, ..
   int32_t turn = -1;
   LevelBytes bytes;
   int64_t flops = 0;                        ///< of the matrix unit
+  int64_t other_flops = 0;                  ///< sums and operators, on lanes or in memory
   LaneWork lanes;                           ///< elementwise work
   int32_t first_operand = 0, operands = 0;  ///< range in TileOps::edges: data
   int32_t first_order = 0, orders = 0;      ///< range in TileOps::edges: space

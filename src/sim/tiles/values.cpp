@@ -1,293 +1,355 @@
 #include "sim/tiles/values.h"
 
-#include <array>
-#include <map>
+#include <fmt/format.h>
 
-#include "sim/tiles/expand.h"
-#include "sim/tiles/places.h"
-#include "sim/tiles/tile_access.h"
+#include <algorithm>
+#include <set>
+
+#include "graph/tile_kernel.h"
+#include "graph/tile_loop.h"
+#include "graph/tile_rows.h"
+#include "graph/tiles.h"
+#include "sim/tiles/absent_tiles.h"
+#include "sim/tiles/sums.h"
 #include "sim/tiles/tile_math.h"
+#include "support/error.h"
 
 namespace fuseflow {
 namespace {
 
-/// Operands and results of a graph of tiles.
-struct Operands {
-  struct Source {
-    const Storage* storage = nullptr;
-    TileAccess at;
-  };
-  std::map<NodeId, Source> loads;
-};
-
-/// Evaluates one cluster's operations at its coordinates.
-class ClusterValues {
+/// Computes what the outer loops of a graph walk, step by step.
+class TileValues : private TileNodes {
  public:
-  ClusterValues(const Graph& graph, const TileOps& ops, const ClusterAt& at,
-                const Operands& operands, std::vector<float>& e)
-      : graph_(graph),
-        roles_(tile_roles(graph)),
-        geometry_(tile_geometry(graph)),
-        ops_(ops),
-        at_(at),
-        operands_(operands),
-        e_(e) {}
+  TileValues(const Graph& graph, const TensorData& data)
+      : TileNodes(graph),
+        batch_(batch_dim(graph)),
+        loops_(tile_loops(graph)),
+        sums_(graph),
+        data_(data) {
+    if (is_tile_kernel(graph)) roles_ = kernel_roles(graph);
+    cores_.resize(roles_.held() ? static_cast<size_t>(depth_cores(graph)) : 1);
+    find_places();
+  }
 
-  void run() {
-    values_.resize(ops_.nodes.size());
-    uses_.assign(ops_.nodes.size(), 0);
-    for (const TileOp& op : ops_.nodes) {
-      for (int32_t i = 0; i < op.operands; ++i) ++uses_[operand_id(op, i)];
+  const TileLoops& loops() const { return loops_; }
+  const std::vector<int64_t>& at() const { return at_; }
+
+  int64_t steps() const {
+    int64_t steps = 1;
+    for (const int dim : loops_.outer) steps *= index(dim).extent;
+    return steps;
+  }
+
+  /// Calls `store(summed)` where results are there: of a chain for each of the clusters that add to
+  /// them; `summed` is the stream of which a cluster but the first stores its part, or -1.
+  template <typename Store>
+  void step(int64_t number, const Store& store) {
+    for (size_t d = loops_.outer.size(); d-- > 0;) {
+      const auto dim = static_cast<size_t>(loops_.outer[d]);
+      at_[dim] = number % g_.indices[dim].extent;
+      number /= g_.indices[dim].extent;
     }
-    for (size_t i = 0; i < ops_.nodes.size(); ++i) {
-      const TileOp& op = ops_.nodes[i];
-      values_[i] = value_of(op);
-      for (int32_t k = 0; k < op.operands; ++k) {
-        const size_t used = operand_id(op, k);
-        if (--uses_[used] == 0) Tile().swap(values_[used]);
-      }
+    for (int64_t cluster = 0; cluster < sums_.clusters(); ++cluster) {
+      sums_.begin(cluster);
+      for (const TileLoop& loop : loops_.loops) loop.index < 0 ? once(loop) : walk(loop);
+      store(cluster > 0 ? summed_of_chain() : -1);
     }
+  }
+
+  /// The tile of a stream, at a tile along a dimension (-1: it is the only one).
+  const Tile& stored(StreamId s, int dim, int64_t tile) {
+    if (dim >= 0) at_[dim] = tile;
+    return value(s);
   }
 
  private:
-  size_t operand_id(const TileOp& op, int32_t which) const {
-    return static_cast<size_t>(
-        ops_.edges[static_cast<size_t>(op.first_operand) + static_cast<size_t>(which)]);
-  }
-  const Tile& operand(const TileOp& op, int32_t which) const {
-    return values_[operand_id(op, which)];
-  }
-  const Node& node(NodeId n) const { return graph_.nodes[n]; }
+  // --- tiles -------------------------------------------------------------------------------
 
-  /// Elements between this cluster's tiles and those of the cluster at the origin.
-  int64_t shift(Dim dim) const {
-    const bool whole_k = dim == Dim::k && graph_.tiles->way == GatedWay::split;
-    return at_[dim] * (whole_k ? 1 : geometry_.shape.along(dim)) * geometry_.tile[dim];
-  }
-
-  Tile value_of(const TileOp& op) {
-    switch (op.kind) {
-      case TileOpKind::load:
-        return load(op);
-      case TileOpKind::multiply:
-        return multiply(op);
-      case TileOpKind::send:
-        return joined(op);
-      case TileOpKind::sum:
-        return sum(op);
-      case TileOpKind::finish:
-        return op.parts > 1 ? joined(op) : finish(op);
-      case TileOpKind::reduce:
-        return share(op, 0, op.operands, 0);
-      case TileOpKind::store:
-        return store(op);
-      case TileOpKind::fetch:
-      case TileOpKind::spill:
-      case TileOpKind::refill:
-      case TileOpKind::map:
-        return operand(op, 0);
-    }
-    return {};
-  }
-
-  Tile load(const TileOp& op) const {
-    const Operands::Source& source = operands_.loads.at(op.node);
-    const std::vector<int>& dims =
-        graph_.streams[static_cast<size_t>(node(op.node).outputs[0])].block;
-    std::vector<ElementRange> ranges;
-    if (dims.size() > 1) ranges.push_back({op.row + shift(static_cast<Dim>(dims[0])), op.rows});
-    ranges.push_back({op.col + shift(static_cast<Dim>(dims.back())), op.cols});
+  /// A tile that is there; of a load which of its tiles.
+  struct Held {
+    int64_t number = -1;
     Tile tile;
-    tile.reserve(static_cast<size_t>(op.rows) * static_cast<size_t>(op.cols));
-    source.at.for_each_in(
-        ranges, [&](int64_t position) { tile.push_back(element_at(*source.storage, position)); });
-    return tile;
-  }
+  };
+  /// By stream and its tile along the dimensions that inner loops walk.
+  using OfCore = std::vector<std::vector<Held>>;
 
-  /// Operands: an accumulator last when there is one; no other operation reads that.
-  Tile multiply(const TileOp& op) {
-    const Tile& left = operand(op, 0);
-    const Tile& right = operand(op, 1);
-    const auto rows = static_cast<size_t>(op.rows), cols = static_cast<size_t>(op.cols);
-    Tile out = op.operands == 3 ? std::move(values_[operand_id(op, 2)]) : Tile(rows * cols, 0.0F);
-    const size_t depth = left.size() / rows;
-    add_product(left.data(), right.data(), out.data(), {rows, depth, cols, depth});
-    return out;
-  }
-
-  Tile joined(const TileOp& op) const {
-    Tile out;
-    for (int32_t i = 0; i < op.operands; ++i) {
-      out.insert(out.end(), operand(op, i).begin(), operand(op, i).end());
+  /// Tiles along the dimensions of inner loops are there until the outer ones step. What is loaded
+  /// once for a step of them stays for the next steps where it is the same.
+  void find_places() {
+    std::vector<bool> walked(g_.indices.size(), false);
+    for (const TileLoop& loop : loops_.loops) {
+      if (loop.index >= 0 && !roles_.held()) walked[loop.index] = true;
     }
-    return out;
-  }
-
-  /// This core's rows of one branch, summed over the senders from ... to - 1.
-  Tile share(const TileOp& op, int32_t from, int32_t to, size_t branch) const {
-    const size_t size = static_cast<size_t>(op.rows) * static_cast<size_t>(op.cols);
-    const size_t begin = branch * size * op.parts + op.part * size;
-    Tile out(size, 0.0F);
-    for (int32_t i = from; i < to; ++i) {
-      const Tile& sent = operand(op, i);
-      for (size_t j = 0; j < size; ++j) out[j] += sent[begin + j];
-    }
-    return out;
-  }
-
-  /// Streams by number: tiles of the operation's size, or rows of its width.
-  using Known = std::map<StreamId, const Tile*>;
-
-  /// The last of `maps`, elements beyond the sizes of the chain 0.
-  Tile mapped(const TileOp& op, const std::vector<NodeId>& maps, Known known, Dim row_dim,
-              Dim col_dim, Tile result) const {
-    std::vector<Tile> made;
-    made.reserve(maps.size());
-    for (const NodeId n : maps) {
-      made.push_back(apply_map(op, node(n), known));
-      known[node(n).outputs[0]] = &made.back();
-    }
-    if (!made.empty()) result = std::move(made.back());
-    clear_padding(op, row_dim, col_dim, result);
-    return result;
-  }
-
-  static Tile apply_map(const TileOp& op, const Node& map, const Known& known) {
-    const auto rows = static_cast<size_t>(op.rows), cols = static_cast<size_t>(op.cols);
-    Tile out(rows * cols);
-    std::vector<const float*> from(map.inputs.size());
-    std::vector<int> strides(map.inputs.size());
-    for (size_t r = 0; r < rows; ++r) {
-      for (size_t i = 0; i < map.inputs.size(); ++i) {
-        const Input& input = map.inputs[i];
-        strides[i] = input.is_immediate() ? 0 : 1;
-        if (input.is_immediate()) {
-          from[i] = &input.immediate;
-          continue;
+    const bool rows = is_tile_rows(g_);
+    kept_.resize(g_.streams.size());
+    varies_.resize(g_.streams.size());
+    for (size_t s = 0; s < g_.streams.size(); ++s) {
+      const Node& from = node(g_.streams[s].producer);
+      const bool loaded = from.kind == NodeKind::tile_load;
+      if (loaded) {
+        const std::vector<bool> varies = varies_along(g_, from);
+        for (size_t d = 0; d < varies.size(); ++d) {
+          if (varies[d]) varies_[s].push_back(static_cast<int>(d));
         }
-        const Tile& tile = *known.at(input.stream);
-        from[i] = tile.data() + (tile.size() == cols ? 0 : r * cols);
       }
-      evaluate_many(map.op, from, strides, out.data() + r * cols, static_cast<int64_t>(cols));
+      int64_t places = 1;
+      for (const int dim : g_.streams[s].block) {
+        if (!walked[dim] || (loaded && !rows)) continue;
+        kept_[s].push_back(dim);
+        places *= index(dim).extent;
+      }
+      for (OfCore& core : cores_) core.emplace_back(static_cast<size_t>(places));
     }
-    return out;
   }
 
-  void clear_padding(const TileOp& op, Dim row_dim, Dim col_dim, Tile& tile) const {
-    const int64_t rows = geometry_.size[row_dim] - (op.row + shift(row_dim));
-    const int64_t cols = geometry_.size[col_dim] - (op.col + shift(col_dim));
-    if (rows >= op.rows && cols >= op.cols) return;
-    for (int64_t r = 0; r < op.rows; ++r) {
-      for (int64_t c = r < rows ? std::max<int64_t>(cols, 0) : 0; c < op.cols; ++c) {
-        tile[static_cast<size_t>(r * op.cols + c)] = 0;
+  int64_t number_along(const std::vector<int>& dims) const {
+    int64_t number = 0;
+    for (const int dim : dims) number = number * index(dim).extent + at_[dim];
+    return number;
+  }
+
+  Tile& value(StreamId s) override {
+    Held& held = cores_[core_][s][number_along(kept_[s])];
+    const Node& from = node(g_.streams[s].producer);
+    if (from.kind != NodeKind::tile_load) return held.tile;
+    const int64_t number = number_along(varies_[s]);
+    if (held.number == number) return held.tile;
+    held.number = number;
+    held.tile.clear();
+    load_tile(g_, from, *data_.find(from.tensor), batch_, at_, held.tile);
+    return held.tile;
+  }
+
+  // --- loops -------------------------------------------------------------------------------
+
+  /// What cores of a cluster walk in parts each of them holds by itself.
+  void walk(const TileLoop& loop) {
+    const SumParts parts = cores_.size() > 1 ? sums_.parts(loop.index, at_) : SumParts{};
+    for (core_ = cores_.size(); core_-- > 0;) {
+      for (const NodeId n : loop.nodes) begin(node(n));
+      bool first = true;
+      for (const int64_t tile : parts.empty() ? tiles_of(loop) : parts[core_]) {
+        at_[loop.index] = tile;
+        for (const NodeId n : loop.nodes) compute(node(n), first);
+        first = false;
+      }
+      for (const NodeId n : loop.nodes) finish(node(n), loop.index);
+    }
+    core_ = 0;
+  }
+
+  /// Of a kernel that leaves steps of k out those that it walks.
+  std::vector<int64_t> tiles_of(const TileLoop& loop) const {
+    return roles_.held() ? sums_.parts(loop.index, at_).front() : sums_.walked(loop.index);
+  }
+
+  /// Each core has tiles of its own up to the sum of which all have shares; what follows is
+  /// computed once.
+  void once(const TileLoop& loop) {
+    for (const NodeId n : loop.nodes) {
+      if (is_exchange(node(n)) && cores_.size() > 1) {
+        exchange(node(n));
+        continue;
+      }
+      for (core_ = n < roles_.scatter ? cores_.size() : 1; core_-- > 0;) compute(node(n), true);
+      core_ = 0;
+    }
+  }
+
+  // --- nodes -------------------------------------------------------------------------------
+
+  /// Does a node hold a result from one step of its loop to the next?
+  bool holds(const Node& at) const {
+    return at.kind == NodeKind::reduce || (roles_.held() && is_held_reduction(g_, at));
+  }
+
+  void begin(const Node& at) {
+    if (!holds(at)) return;
+    value(at.outputs[0])
+        .assign(static_cast<size_t>(tile_elements(g_, at.outputs[0])),
+                at.kind == NodeKind::reduce ? at.init : 0.0F);
+  }
+
+  void compute(const Node& at, bool first) {
+    switch (at.kind) {
+      case NodeKind::map:
+        return map(at);
+      case NodeKind::tile_coordinate:
+        return coordinate(at);
+      case NodeKind::tile_multiply:
+        return holds(at) ? hold(at, first) : multiply(at);
+      case NodeKind::reduce:
+        return hold(at, first);
+      case NodeKind::tile_store:
+        return;
+      default:  // what moves tiles between cores
+        for (size_t i = 0; i < at.outputs.size(); ++i) {
+          value(at.outputs[i]) = value(at.inputs[i].stream);
+        }
+    }
+  }
+
+  void coordinate(const Node& at) {
+    Tile& out = value(at.outputs[0]);
+    out.clear();
+    TileAccess access(g_, at, dims_of(at.outputs[0]), batch_);
+    access.for_each_coordinate(at_, [&](int64_t c) { out.push_back(static_cast<float>(c)); });
+  }
+
+  int summed_by(const Node& at) const { return dims_of(at.inputs[0].stream).back(); }
+
+  /// A product with the loop over what it sums.
+  void multiply(const Node& at) {
+    const int summed = summed_by(at);
+    Tile sum;
+    for (const std::vector<int64_t>& tiles : sums_.parts(summed, at_)) {
+      Tile part(static_cast<size_t>(tile_elements(g_, at.outputs[0])), 0.0F);
+      for (const int64_t tile : tiles) {
+        at_[summed] = tile;
+        multiply_add(at, summed, part);
+      }
+      if (sum.empty()) {
+        sum = std::move(part);
+      } else {
+        for (size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
       }
     }
+    value(at.outputs[0]) = std::move(sum);
   }
 
-  /// The vectors that maps take are the operands from `first` on.
-  void know_loads(const TileOp& op, int32_t first, const std::vector<NodeId>& loads,
-                  Known& known) const {
-    for (size_t i = 0; i < loads.size(); ++i) {
-      known[node(loads[i]).outputs[0]] = &operand(op, first + static_cast<int32_t>(i));
-    }
+  /// One step of what is held; the second stream has what was held before it.
+  void hold(const Node& at, bool first) {
+    Tile& out = value(at.outputs[0]);
+    if (at.outputs.size() > 1) value(at.outputs[1]) = out;
+    if (!first) rescale(at, out);
+    at.kind == NodeKind::reduce ? reduce_rows(at, summed_by(at), out)
+                                : multiply_add(at, summed_by(at), out);
   }
 
-  Tile sum(const TileOp& op) const {
-    const auto senders = static_cast<int32_t>(op.parts);
-    const bool split = graph_.tiles->way == GatedWay::split;
-    std::vector<Tile> branches;
-    branches.reserve(static_cast<size_t>(roles_.branches));
-    for (int b = 0; b < roles_.branches; ++b) {
-      branches.push_back(split ? share(op, b, b + 1, 0)
-                               : share(op, 0, senders, static_cast<size_t>(b)));
-    }
-    Known known;
-    for (size_t b = 0; b < branches.size(); ++b) {
-      known[node(roles_.exchange).outputs[b]] = &branches[b];
-    }
-    know_loads(op, senders, roles_.first_loads, known);
-    return mapped(op, roles_.first_maps, known, Dim::m, Dim::n, branches[0]);
+  /// Every row of what is held times its factor.
+  void rescale(const Node& at, Tile& held) {
+    const Input* factor = rescale_of(at);
+    if (factor == nullptr) return;
+    const Tile& by = value(factor->stream);
+    const size_t cols = held.size() / by.size();
+    for (size_t i = 0; i < held.size(); ++i) held[i] *= by[i / cols];
   }
 
-  Tile finish(const TileOp& op) const {
-    Known known;
-    for (int b = 0; b < roles_.branches; ++b) {
-      known[node(roles_.product[b]).outputs[0]] = &operand(op, b);
+  /// What all cores have, reduced in their order; the tile as a whole, of which a core may have a
+  /// share only.
+  void exchange(const Node& at) {
+    const StreamId taken = at.inputs[0].stream;
+    Tile whole(value(taken).size(), identity(at.reduction));
+    for (core_ = 0; core_ < cores_.size(); ++core_) {
+      const Tile& own = value(taken);
+      for (size_t i = 0; i < whole.size(); ++i) whole[i] = combine(at.reduction, whole[i], own[i]);
     }
-    know_loads(op, roles_.branches, roles_.first_loads, known);
-    return mapped(op, roles_.first_maps, known, Dim::m, Dim::n, operand(op, 0));
+    for (core_ = cores_.size(); core_-- > 0;) value(at.outputs[0]) = whole;
+    core_ = 0;
   }
 
-  /// What follows the second product is sums alone: clusters that do not add it store their share.
-  Tile store(const TileOp& op) {
-    Tile out = operand(op, 0);
-    if (adds_epilogue(at_) && !roles_.last_maps.empty()) {
-      Known known;
-      const NodeId from = roles_.scatter >= 0 ? roles_.scatter : roles_.second;
-      known[node(from).outputs[0]] = &operand(op, 0);
-      know_loads(op, 1, roles_.last_loads, known);
-      out = mapped(op, roles_.last_maps, known, Dim::m, Dim::l, std::move(out));
-    }
-    const int64_t first_row = op.row + shift(Dim::m), first_col = op.col + shift(Dim::l);
-    const int64_t width = geometry_.size[Dim::l];
-    for (int64_t r = 0; r < op.rows && first_row + r < geometry_.size[Dim::m]; ++r) {
-      for (int64_t c = 0; c < op.cols && first_col + c < width; ++c) {
-        e_[(first_row + r) * width + first_col + c] += out[static_cast<size_t>(r * op.cols + c)];
-      }
-    }
-    return {};
+  StreamId summed_of_chain() const {
+    const TileRoles roles = tile_roles(g_);
+    return node(roles.scatter >= 0 ? roles.scatter : roles.second).outputs[0];
   }
 
-  const Graph& graph_;
-  const TileRoles roles_;
-  const TileGeometry geometry_;
-  const TileOps& ops_;
-  const ClusterAt& at_;
-  const Operands& operands_;
-  std::vector<float>& e_;
-  std::vector<Tile> values_;
-  std::vector<int32_t> uses_;
+  const int batch_;
+  const TileLoops loops_;
+  TileSums sums_;
+  const TensorData& data_;
+  KernelRoles roles_;                     ///< of a kernel of one loop
+  std::vector<OfCore> cores_;             ///< that walk parts of k
+  size_t core_ = 0;                       ///< the one that is looked at
+  std::vector<std::vector<int>> kept_;    ///< by stream: dimensions along which its tiles are there
+  std::vector<std::vector<int>> varies_;  ///< by stream, of loads: those along which they differ
 };
 
-Operands operands_of(const Program& program, const Graph& graph, const TensorData& data) {
-  Operands operands;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    if (node.kind != NodeKind::tile_load) continue;
-    require_dense(program, data, node.tensor);
-    const Storage* storage = data.find(node.tensor);
-    const std::vector<int>& dims = graph.streams[node.outputs[0]].block;
-    operands.loads.emplace(static_cast<NodeId>(n),
-                           Operands::Source{storage, TileAccess(graph, node, dims, -1,
-                                                                storage->format, storage->shape)});
+/// What a store gives, step after step of the outer loops.
+class Stored {
+ public:
+  Stored(const Program& program, const Graph& graph, const TileLoops& loops, const Node& store)
+      : from_(store.inputs[0].stream),
+        dim_(inner_dim(graph, loops)),
+        tiles_(dim_ < 0 ? 1 : graph.indices[dim_].extent),
+        adds_(tile_form(graph) == TileForm::chain),
+        result_(program, store.tensor, sizes(graph, loops)),
+        to_(graph, store, graph.streams[from_].block, batch_dim(graph), result_.tensor().format,
+            result_.shape()) {}
+
+  void take(TileValues& values, StreamId summed) {
+    for (int64_t t = 0; t < tiles_; ++t) {
+      const Tile& tile = values.stored(summed < 0 ? from_ : summed, dim_, t);  // moves on `at`
+      result_.put(to_, values.at(), tile, adds_);
+    }
   }
-  return operands;
+
+  TileResult& result() { return result_; }
+
+ private:
+  /// The dimension of its tiles that inner loops walk; -1: there is none.
+  int inner_dim(const Graph& graph, const TileLoops& loops) const {
+    for (const int dim : graph.streams[from_].block) {
+      if (std::find(loops.outer.begin(), loops.outer.end(), dim) == loops.outer.end()) return dim;
+    }
+    return -1;
+  }
+
+  /// Of all tiles, as the result is named: rows without a width have one column.
+  std::vector<int64_t> sizes(const Graph& graph, const TileLoops& loops) const {
+    std::vector<int64_t> sizes;
+    for (const int dim : loops.outer) sizes.push_back(graph.indices[dim].elements());
+    if (dim_ >= 0) sizes.push_back(graph.indices[dim_].elements());
+    if (is_tile_rows(graph) && dim_ < 0) sizes.push_back(1);
+    return sizes;
+  }
+
+  const StreamId from_;
+  const int dim_;
+  const int64_t tiles_;
+  const bool adds_;  ///< clusters add to it
+  TileResult result_;
+  TileAccess to_;
+};
+
+std::vector<Stored> stores_of(const Program& program, const Graph& graph, const TileLoops& loops) {
+  std::vector<Stored> stores;
+  std::set<TensorId> stored;
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::tile_store) continue;
+    if (!stored.insert(node.tensor).second) {
+      const Tensor& twice = program.tensors[node.tensor];
+      throw Error(ExitCode::rejected, twice.where,
+                  fmt::format("%{} is stored by two tile_store, expected one", twice.name));
+    }
+    stores.emplace_back(program, graph, loops, node);
+  }
+  return stores;
 }
 
 }  // namespace
 
-std::shared_ptr<const Storage> tile_values(const Program& program, const Graph& graph,
-                                           const TensorData& data,
-                                           const std::function<bool()>& go_on) {
-  const TileRoles roles = tile_roles(graph);
-  const TileGeometry geometry = tile_geometry(graph);
-  const int64_t rows = geometry.size[Dim::m], cols = geometry.size[Dim::l];
-  const Node& store = graph.nodes[roles.store];
-  TileResult result(program, store.tensor, {rows, cols});
-  const Operands operands = operands_of(program, graph, data);
-  const TileOps first = expand_tiles(graph, true);
-  const TileOps other = expand_tiles(graph, false);
-  std::vector<float> e(static_cast<size_t>(rows * cols), 0.0F);
-  for (const ClusterAt& at : clusters_of(graph)) {
-    if (!go_on()) return nullptr;
-    ClusterValues(graph, adds_epilogue(at) ? first : other, at, operands, e).run();
+std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> tile_values(
+    const Program& program, const Graph& graph, const TensorData& data,
+    const std::function<bool()>& go_on) {
+  TileValues values(graph, data);
+  std::vector<Stored> stores = stores_of(program, graph, values.loops());
+  for (const Node& node : graph.nodes) {
+    if (node.kind == NodeKind::tile_load) require_dense(program, data, node.tensor);
   }
-  const TileAccess to(graph, store, {index_of(Dim::m), index_of(Dim::l)}, -1,
-                      result.tensor().format, result.shape());
-  const float* next = e.data();
-  to.for_each_in(std::array{ElementRange{0, rows}, ElementRange{0, cols}},
-                 [&](int64_t position) { result.put(position, *next++); });
-  return result.done(program);
+  check_absent_tiles(program, graph, data);
+  for (int64_t step = 0; step < values.steps(); ++step) {
+    if (!go_on()) return {};
+    values.step(step, [&](StreamId summed) {
+      for (Stored& store : stores) store.take(values, summed);
+    });
+  }
+  std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> results;
+  for (Stored& store : stores) {
+    results.emplace_back(store.result().id(), store.result().done(program));
+  }
+  std::sort(results.begin(), results.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return results;
 }
 
 }  // namespace fuseflow

@@ -1,12 +1,12 @@
-// The evaluation of one chain on one machine: unfused, scratchpad-only and linked fusion measured
-// by the same simulator, the ablation, and the check of values on a small instance. CSV columns are
-// described in ir-spec/cluster.md.
+// The evaluation of one chain on one machine: unfused, scratchpad-only and linked fusion, as the
+// planner has them and measured by the same simulator, the ablation, and the check of values on a
+// small instance. CSV columns are described in ir-spec/cluster.md.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "cluster/chain/choice.h"
+#include "cluster/plan.h"
 
 namespace fuseflow::cluster {
 
@@ -22,6 +22,10 @@ ValueCheck check_values(const Chain& chain, const Plan& plan, const Machine& mac
 /// The plan of this very chain (its own program, seeded operands), simulated and compared with the
 /// reference.
 ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine& machine);
+
+/// What the planner would do with a chain by itself: the plans of its own program. A convolution
+/// chain is its im2col form.
+Choice choice_of(const Chain& chain, const Machine& machine, const Effort& effort, int threads);
 
 struct Evaluation {
   Chain chain;  ///< padded

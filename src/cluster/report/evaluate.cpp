@@ -1,4 +1,4 @@
-#include "cluster/chain/evaluate.h"
+#include "cluster/report/evaluate.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 
 #include "cluster/chain/lower_plan.h"
 #include "cluster/chain/recognize.h"
+#include "cluster/report/chain_report.h"
 #include "sim/program_run.h"
 #include "sim/report/check.h"
 #include "support/csv.h"
@@ -26,16 +27,14 @@ int64_t median_random_cycles(const Chain& chain, const Machine& machine, Holding
   return cycles.empty() ? 0 : cycles[cycles.size() / 2];
 }
 
-double ratio(int64_t of, int64_t to) {
-  return to == 0 ? 0 : static_cast<double>(of) / static_cast<double>(to);
-}
-
 using Task = std::function<void()>;
 
-/// What an evaluation consists of beside the choice; none needs another's result.
-std::vector<Task> tasks_of(Evaluation& result, const Machine& machine, const Effort& effort) {
+/// What an evaluation consists of; none needs another's result. `threads`: of its longest part.
+std::vector<Task> tasks_of(Evaluation& result, const Machine& machine, const Effort& effort,
+                           int threads) {
   const Chain& chain = result.chain;
   return {
+      [&, threads] { result.choice = choice_of(chain, machine, effort, threads); },
       [&] { result.unfused_fixed = unfused(chain, machine, effort, Kernels::fixed); },
       [&] { result.scratchpad_only = best_plan(chain, machine, Holding::scratchpad, effort); },
       [&] { result.analyzer_cycles = median_random_cycles(chain, machine, Holding::one_core); },
@@ -83,6 +82,22 @@ ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine
   return {one.passes, one.decided(), one.comparison.max_abs_error};
 }
 
+Choice choice_of(const Chain& chain, const Machine& machine, const Effort& effort, int threads) {
+  struct OnlyChain : PlanListener {
+    using PlanListener::on;
+    void on(const Program& /*program*/, const FoundChain& /*found*/,
+            const ChainOutcome& outcome) override {
+      choices.push_back(outcome.choice);
+    }
+    std::vector<Choice> choices;
+  } listener;
+  Chain given = as_covered(chain, chain.actual());
+  given.channels = 0;
+  plan(chain_program(given), machine,
+       {.strategy = PlanStrategy::choices, .effort = effort, .threads = threads}, listener);
+  return listener.choices.at(0);
+}
+
 std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine& machine,
                                  const Effort& effort, int threads) {
   std::vector<Evaluation> result(chains.size());
@@ -90,9 +105,8 @@ std::vector<Evaluation> evaluate(const std::vector<Chain>& chains, const Machine
   for (size_t i = 0; i < chains.size(); ++i) {
     Evaluation& one = result[i];
     one.chain = padded(chains[i]);
-    for (const auto& more : {choice_tasks(one.choice, one.chain, machine, effort, nullptr),
-                             tasks_of(one, machine, effort)}) {
-      tasks.insert(tasks.end(), more.begin(), more.end());
+    for (Task& task : tasks_of(one, machine, effort, chains.size() == 1 ? threads : 1)) {
+      tasks.push_back(std::move(task));
     }
     checks.emplace_back([&] {
       if (one.choice.fused().rank == 0) return;
