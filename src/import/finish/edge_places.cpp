@@ -100,11 +100,13 @@ std::vector<int64_t> EdgePlaces::shape() const {
 }
 
 std::optional<EdgePlaces> edge_places(const DraftProgram& draft, const EdgeClass& edges) {
-  constexpr int64_t kMostPlaces = int64_t{1} << 56;
+  // Also times the edges (edge_numbers) it must be a number of elements.
+  constexpr int64_t kMost = int64_t{1} << 62;
+  const int64_t most_places = std::min(int64_t{1} << 44, kMost / std::max<int64_t>(1, edges.edges));
   EdgePlaces places{edges.lists, std::vector<int64_t>(static_cast<size_t>(edges.edges), 0), false};
   int64_t size = 1;
   const auto add = [&](const EdgeEnds& ends) {
-    if (__builtin_mul_overflow(size, ends.extent, &size) || size > kMostPlaces) return false;
+    if (__builtin_mul_overflow(size, ends.extent, &size) || size > most_places) return false;
     for (size_t e = 0; e < places.positions.size(); ++e)
       places.positions[e] = places.positions[e] * ends.extent + ends.nodes[e];
     return true;
