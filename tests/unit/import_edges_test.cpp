@@ -23,7 +23,7 @@ const Floats kNodeValues = {1, 2, 3, -1, 0.5, 4, -2, 1};  // [4, 2]
 const TestEdges kDistinctEdges = {{0, 1}, {1, 2}, {2, 1},
                                   {2, 0}, {3, 0}, {3, 1}};  // node 3 receives nothing
 const TestEdges kEqualEdges = {{0, 1}, {1, 2}, {2, 1}, {2, 0}, {2, 0}, {3, 0}, {3, 1}};
-const TestEdges kLoopedEdges = {{0, 1}, {1, 2}, {2, 1}, {3, 0}, {0, 0}, {1, 1}, {2, 2}, {3, 3}};
+const TestEdges kLoopedEdges = {{1, 2}, {0, 1}, {2, 1}, {3, 0}, {0, 0}, {1, 1}, {2, 2}, {3, 3}};
 
 std::string ends_of(const TestEdges& edges, bool sources) {
   std::string text;
@@ -112,11 +112,12 @@ Floats edge_attention(const TestEdges& edges) {
 const std::string kSumNodes =
     "m = Relu(rows) y = ScatterElements<axis = 0, reduction = \"add\">(zero, at, m)";
 const std::string kMaxNodes =
-    "worst = Expand(low, both) reset = ScatterElements<axis = 0>(zero, at, worst) "
+    "worst = Expand(low, both) reset = ScatterElements<axis = 0, reduction = \"min\">(zero, at, "
+    "worst) "
     "y = ScatterElements<axis = 0, reduction = \"max\">(reset, at, rows)";
 const std::string kAttentionNodes =
     "ends = Gather(x, dst) score = Add(rows, ends) worst = Expand(low, both) "
-    "reset = ScatterElements<axis = 0>(zero, at, worst) "
+    "reset = ScatterElements<axis = 0, reduction = \"min\">(zero, at, worst) "
     "most = ScatterElements<axis = 0, reduction = \"max\">(reset, at, score) "
     "shift = Gather(most, dst) less = Sub(score, shift) e = Exp(less) "
     "total = ScatterElements<axis = 0, reduction = \"add\">(zero, at, e) "

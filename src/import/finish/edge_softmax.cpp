@@ -32,6 +32,14 @@ class SoftmaxJoiner {
     return draft_.tensors[static_cast<size_t>(tensor)].edges >= 0;
   }
 
+  /// Whether an edge has one element.
+  bool is_single(TensorId tensor) const {
+    const Draft& value = draft_.tensors[static_cast<size_t>(tensor)];
+    return std::any_of(draft_.tensors.begin(), draft_.tensors.end(), [&](const Draft& d) {
+      return d.edge_matrix && d.edges == value.edges && d.shape.size() == value.shape.size();
+    });
+  }
+
   /// Whether the statement reduces values of edges to nodes.
   bool reduces(size_t s, Reduction how) const {
     const Statement& of = statement(s);
@@ -81,7 +89,11 @@ class SoftmaxJoiner {
     const size_t sum = *found->second.begin();
     const size_t quotient = *found->second.rbegin();
     if (!reduces(sum, Reduction::sum) || !is(quotient, Op::div)) return;
-    std::set<size_t> members = {maximum, *difference, *exponential, sum, quotient};
+    std::set<size_t> members = {*difference, *exponential, sum};
+    // With heads inside of an edge, a loop over edges would find the maximum again for each of
+    // them.
+    const bool whole = is_single(statement(*exponential).result);
+    if (whole) members.insert({maximum, quotient});
     const auto& of_sum = readers_[statement(sum).result];
     if (of_sum.size() != 1) return;
     if (*of_sum.begin() != quotient) {
@@ -93,12 +105,13 @@ class SoftmaxJoiner {
       draft_.tensors[static_cast<size_t>(statement(sum).result)].nonzero_if =
           statement(maximum).result;
     }
+    const size_t last = *members.rbegin();
     const bool inner = std::all_of(members.begin(), members.end(), [&](size_t s) {
       const Role role = draft_.tensors[static_cast<size_t>(statement(s).result)].tensor.role;
-      return s == quotient || role == Role::temporary;
+      return s == last || role == Role::temporary;
     });
     if (!inner) return;
-    for (const size_t s : members) draft_.statements[s].group = draft_.statements[quotient].group;
+    for (const size_t s : members) draft_.statements[s].group = draft_.statements[last].group;
   }
 
   DraftProgram& draft_;
