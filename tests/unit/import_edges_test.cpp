@@ -173,18 +173,39 @@ TEST(ImportEdges, Softmax) {
     expect_edges_on_matrix(edge_model(edges, kAttentionNodes), edge_attention(edges));
 }
 
-/// Where every node receives something, the whole softmax is one kernel, and sparse.
-TEST(ImportEdges, SoftmaxIsOneRegion) {
-  const Program program =
-      imported_with(model_at(18, edge_model(kLoopedEdges, kAttentionNodes)), kNodeBinds);
-  const auto w = static_cast<size_t>(find_tensor(program, "w"));
-  EXPECT_FALSE(program.tensors[w].format.all_dense());
+/// The number of statements in the region of `tensor`.
+size_t kernel_size(const Program& program, const std::string& tensor) {
+  const TensorId id = find_tensor(program, tensor);
   for (const Region& region : program.regions) {
-    const bool has =
-        std::any_of(region.statements.begin(), region.statements.end(),
-                    [&](const Statement& s) { return s.result == static_cast<TensorId>(w); });
-    if (has) {
-      EXPECT_EQ(region.statements.size(), 5U);
+    for (const Statement& s : region.statements) {
+      if (s.result == id) return region.statements.size();
+    }
+  }
+  return 0;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+/// Where every node receives something, the whole softmax of one head is a kernel; of several
+/// heads, difference, exponential and sum are.
+TEST(ImportEdges, SoftmaxIsAKernel) {
+  const std::string heads = edge_model(kLoopedEdges, kAttentionNodes);
+  const Program two = imported_with(model_at(18, heads), kNodeBinds);
+  EXPECT_EQ(kernel_size(two, "total"), 3U);
+  EXPECT_EQ(kernel_size(two, "w"), 1U);
+  const std::string head = replaced(
+      replaced(replaced(heads, "[4,2]", "[4,1]"), "{0, 0, 0, 0, 0, 0, 0, 0}", "{0, 0, 0, 0}"),
+      "both = {8, 2}", "both = {8, 1}");
+  const Program one = imported_with(model_at(18, head), {{"x", "values(1, 3, 0.5, -2)"}});
+  EXPECT_EQ(kernel_size(one, "w"), 5U);
+  for (const Program* program : {&one, &two}) {
+    for (const char* name : {"score", "e", "w"}) {
+      const auto id = static_cast<size_t>(find_tensor(*program, name));
+      EXPECT_FALSE(program->tensors[id].format.all_dense()) << name;
     }
   }
 }
