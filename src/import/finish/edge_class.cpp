@@ -276,6 +276,8 @@ bool pays(const DraftProgram& draft, const EdgeClass& edges) {
     }
     const double visited = static_cast<double>(edges.edges) * inner;
     by_edge += visited;
+    if (made.kind == EdgeStatement::Kind::scatter)  // its matrix of bits has these rows, too
+      by_edge += static_cast<double>(edges.lists[static_cast<size_t>(made.list)].extent);
     const bool gathers = made.kind == EdgeStatement::Kind::gather;
     if (gathers) continue;  // rows of the matrix's loops are where the elements are
     const auto value = edges.values.find(statement.result);
