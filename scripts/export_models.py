@@ -45,6 +45,8 @@ def parse():
     p.add_argument("--opset", type=int, default=17, choices=range(14, 18), metavar="14..17")
     p.add_argument("--fold", action=argparse.BooleanOptionalAction, default=True,
                    help="fold constants while exporting")
+    p.add_argument("--dynamo", action="store_true",
+                   help="with the exporter that is PyTorch's default since 2.9, in its opset")
     p.add_argument("--dynamic", action="store_true", help="leave the model's free axes symbolic")
     p.add_argument("--functions", action="store_true", help="modules as model-local functions")
     p.add_argument("--initializers-as-inputs", action="store_true",

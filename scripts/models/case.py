@@ -41,6 +41,11 @@ class Case:
 
 def to_onnx(case, path, o):
     """Exports the model; its bytes depend on the case and the options alone."""
+    if o.dynamo:
+        torch.onnx.export(case.model, tuple(case.inputs.values()), path, dynamo=True,
+                          input_names=list(case.inputs), output_names=case.outputs,
+                          external_data=False)
+        return
     axes = case.axes if (o.dynamic or case.trace) else None
     extra = {}
     if o.functions:

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
+#include <set>
 
+#include "import/finish/edge_masks.h"
+#include "import/finish/edge_matrix.h"
 #include "import/finish/finite_masks.h"
 #include "import/finish/fully_masked_rows.h"
 #include "import/finish/infer.h"
@@ -238,6 +240,7 @@ void mark_read_outside(DraftProgram& draft) {
 
 void finalize_structure(DraftProgram& draft) {
   drop_dead_statements(draft);
+  edges_to_matrices(draft);
   split_dimensions(draft);
   split_read_at_constants(draft);
   drop_dead_statements(draft);
@@ -295,13 +298,23 @@ void drop_ranges(Program& program) {
   }
 }
 
-/// Constants that were added late take their place before what is computed.
+/// Constants that were added late take their place before what is computed; those that masked what
+/// needs no mask go.
 void sort_tensors(Program& program, DraftProgram& draft) {
-  std::vector<size_t> order(program.tensors.size());
-  std::iota(order.begin(), order.end(), size_t{0});
+  std::set<TensorId> read;
+  for (const DraftStatement& made : draft.statements) {
+    for (const Expr& node : made.statement.nodes) {
+      if (node.kind == Expr::Kind::access) read.insert(node.tensor);
+    }
+  }
+  std::vector<size_t> order;
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    if (!draft.tensors[t].edge_matrix || read.contains(static_cast<TensorId>(t)))
+      order.push_back(t);
+  }
   const auto computed = [&](size_t t) { return !program.tensors[t].given(); };
   std::stable_partition(order.begin(), order.end(), [&](size_t t) { return !computed(t); });
-  std::vector<TensorId> moved(order.size());
+  std::vector<TensorId> moved(program.tensors.size(), -1);
   std::vector<Tensor> tensors;
   std::vector<Draft> drafts;
   for (const size_t t : order) {
@@ -336,6 +349,7 @@ Program finalize(DraftProgram draft, const OnnxModel& model, const ImportOptions
   expect_given_facts(program, draft);
   for (size_t s = 0; s < draft.statements.size(); ++s) {
     stop_if_asked();
+    drop_edge_masks(program, draft, draft.statements[s].statement);
     if (widen_finite_mask(draft, s) || guard_fully_masked_rows(program, draft, s))
       add_new_tensors(program, draft, model, options);
     infer_statement(program, draft, draft.statements[s].statement, options);

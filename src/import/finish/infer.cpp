@@ -193,7 +193,8 @@ bool same_analysis(const std::vector<NodeSparsity>& a, const std::vector<NodeSpa
   return true;
 }
 
-/// Assumes what is expected of operands, where the analysis of this statement depends on it.
+}  // namespace
+
 void assume_where_needed(Program& program, const DraftProgram& draft, const Statement& statement) {
   std::vector<std::pair<TensorId, Facts>> tried;
   const std::vector<NodeSparsity> without = analyse(program, statement);
@@ -226,8 +227,6 @@ void assume_where_needed(Program& program, const DraftProgram& draft, const Stat
     if (!same_analysis(analyse(program, statement), with)) tensor.assumed = assumed;
   }
 }
-
-}  // namespace
 
 namespace {
 

@@ -26,6 +26,9 @@ void expect_given_facts(const Program& program, DraftProgram& draft);
 void infer_statement(Program& program, DraftProgram& draft, const Statement& statement,
                      const ImportOptions& options);
 
+/// Assumes what is expected of operands, where the analysis of this statement depends on it.
+void assume_where_needed(Program& program, const DraftProgram& draft, const Statement& statement);
+
 /// Where a constant's values come from, for a program that only refers to them.
 Source constant_source(const Draft& constant, const std::string& name, const DraftProgram& draft,
                        const OnnxModel& model, const ImportOptions& options);

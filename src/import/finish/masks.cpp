@@ -67,6 +67,8 @@ bool keeps_finite(Op op) {
     case Op::tanh:
     case Op::sigmoid:
     case Op::exp:
+    case Op::leaky_relu:
+    case Op::elu:
     case Op::f16:
     case Op::bf16:
       return true;
@@ -133,6 +135,10 @@ Conditions finite_where(const Program& program, const DraftProgram& draft,
       return mask_condition(draft, e, MaskCondition::Kind::finite);
     return inherited(draft, e);
   }
+  if (e.kind == Expr::Kind::reduce) {  // of numbers that are finite everywhere
+    const Conditions body = child(0);
+    return body && body->empty() ? body : std::nullopt;
+  }
   if (e.kind != Expr::Kind::apply) return std::nullopt;
   if (e.op == Op::where) {
     const Expr& mask = statement.nodes[static_cast<size_t>(e.children[0])];
@@ -165,6 +171,25 @@ Conditions over_result(const Statement& statement, std::vector<MaskCondition> co
   return conditions;
 }
 
+namespace {
+
+/// Of one sparse mask of bits, by its entries. `order`: the indices, those of rows first; `row`:
+/// how many coordinates a row has.
+bool mark_open_rows(const DraftProgram& draft, const std::vector<MaskCondition>& conditions,
+                    const std::vector<IndexId>& order, int64_t row, RowScan& scan) {
+  if (conditions.size() != 1 || conditions[0].kind != MaskCondition::Kind::nonzero) return false;
+  const ConstantTensor& mask = *values_of(draft, conditions[0].mask);
+  if (!mask.sparse() || conditions[0].indices != order) return false;
+  scan.open.assign(static_cast<size_t>(mask.size() / row), false);
+  const ConstantEntries& entries = mask.entries();
+  for (size_t e = 0; e < entries.positions.size(); ++e) {
+    if (entries.values[e] != 0) scan.open[static_cast<size_t>(entries.positions[e] / row)] = true;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::optional<RowScan> scan_rows(const DraftProgram& draft, const Statement& statement,
                                  const std::vector<IndexId>& over,
                                  const std::vector<MaskCondition>& conditions) {
@@ -181,7 +206,7 @@ std::optional<RowScan> scan_rows(const DraftProgram& draft, const Statement& sta
       if (reduced != inner) continue;
       order.push_back(index);
       const int64_t extent = statement.indices[static_cast<size_t>(index)].extent;
-      if (__builtin_mul_overflow(total, extent, &total) || total > kMaxScanned) return std::nullopt;
+      if (__builtin_mul_overflow(total, extent, &total)) return std::nullopt;
       if (inner) {
         row *= extent;
       } else {
@@ -190,6 +215,8 @@ std::optional<RowScan> scan_rows(const DraftProgram& draft, const Statement& sta
       }
     }
   }
+  if (mark_open_rows(draft, conditions, order, row, scan)) return scan;
+  if (total > kMaxScanned) return std::nullopt;
   std::vector<int64_t> at(statement.indices.size(), 0);
   bool open = false;
   for (int64_t n = 0; n < total; ++n) {

@@ -291,6 +291,15 @@ void scatter_rows(NodeImport& node, const View& data, int axis, const Scatter& s
 
 namespace {
 
+bool depends_on(const Expr& e, IndexId atom) {
+  if (e.kind == Expr::Kind::coordinate && e.index == atom) return true;
+  if (std::find(e.over.begin(), e.over.end(), atom) != e.over.end()) return true;
+  return std::any_of(e.subscripts.begin(), e.subscripts.end(), [&](const Subscript& s) {
+    return std::any_of(s.terms.begin(), s.terms.end(),
+                       [&](const auto& term) { return term.first == atom; });
+  });
+}
+
 /// Targets that differ between columns: updates and data as vectors.
 void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, Update update) {
   const View& data = node.input(0);
@@ -324,6 +333,24 @@ void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, Updat
                   replaces ? &here : nullptr, all_labels(data.rank()));
 }
 
+/// The targets by the coordinate along `axis`, where the other dimensions only repeat them: what a
+/// list of nodes is expanded to has many elements, the list has few.
+std::optional<std::vector<int64_t>> repeated_targets(const NodeImport& node, int axis) {
+  View list = node.input(1);
+  for (int d = 0; d < list.rank(); ++d) {
+    if (d == axis) continue;
+    for (const IndexId atom : list.dims[static_cast<size_t>(d)]) {
+      if (std::any_of(list.nodes.begin(), list.nodes.end(),
+                      [&](const Expr& e) { return depends_on(e, atom); }))
+        return std::nullopt;
+    }
+    list.dims[static_cast<size_t>(d)].clear();
+  }
+  const ConstantPtr targets = node.importer().constant_of(list);
+  if (!targets) return std::nullopt;
+  return checked_indices(node, targets->as_ints(), node.input(0).extent(axis));
+}
+
 void scatter_elements(NodeImport& node) {
   const View& data = node.input(0);
   const int axis = node.axis(node.integer("axis", 0), data.rank());
@@ -331,23 +358,27 @@ void scatter_elements(NodeImport& node) {
   const bool ranked = update == Update::replace || update == Update::add;
   if (ranked && scatter_ranked(node, update == Update::add)) return;
   if (has_computed_indices(node)) return scatter_elements_computed(node, update);
-  const ConstantPtr index = node.constant_input(1, "the indices");
-  const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
   const View& updates = node.input(2);
-  if (index->shape != updates.shape() || updates.rank() != data.rank())
+  if (node.input(1).shape() != updates.shape() || updates.rank() != data.rank())
     node.reject("indices, updates and data do not fit");
+  bool full = true;
   for (int d = 0; d < data.rank(); ++d) {
-    if (d != axis && updates.extent(d) > data.extent(d)) node.reject("the updates exceed the data");
+    if (d == axis) continue;
+    if (updates.extent(d) > data.extent(d)) node.reject("the updates exceed the data");
+    full = full && updates.extent(d) == data.extent(d);
   }
   if (updates.size() == 0) return node.output(0, data);
+  const ConstantPtr fresh = node.try_constant(2);
+  const ConstantPtr old = fresh ? node.try_constant(0) : nullptr;
+  if (const auto targets = repeated_targets(node, axis);
+      targets && full && !old && update != Update::replace) {
+    return scatter_rows(node, data, axis, {*targets, data.extent(axis), update}, updates);
+  }
+  const ConstantPtr index = node.constant_input(1, "the indices");
+  const auto indices = checked_indices(node, node.ints_input(1, "the indices"), data.extent(axis));
   const auto positions = element_positions(*index, indices, data.shape(), axis);
   if (update == Update::replace) warn_of_repeats(node, positions);
-  const ConstantPtr old = node.try_constant(0);
-  const ConstantPtr fresh = node.try_constant(2);
   if (old && fresh) return node.output_constant(0, scattered(*old, *fresh, positions, update));
-  bool full = true;
-  for (int d = 0; d < data.rank(); ++d)
-    full = full && (d == axis || updates.extent(d) == data.extent(d));
   const auto targets = targets_by_row(*index, indices, axis);
   if (!full || !targets) return scatter_flat(node, positions, update);
   scatter_rows(node, data, axis, {*targets, data.extent(axis), update}, updates);

@@ -15,13 +15,13 @@ namespace {
 constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
 /// The kernel's only operand: x, which may be used several times.
-struct Rounding1 {
+struct OperandRounding {
   Kernel k;
   int32_t x;
   std::vector<int> labels;
   ElementType type;
 
-  Rounding1(const NodeImport& node, const View& view)
+  OperandRounding(const NodeImport& node, const View& view)
       : k(node.kernel()), x(-1), labels(all_labels(view.rank())), type(view.type) {
     const int at = k.operand(view, labels);
     x = k.use(at);
@@ -50,7 +50,7 @@ struct Limits {
 
 View limited(NodeImport& node, const View& x, const Limits& limits, bool saturates,
              ElementType type) {
-  Rounding1 r(node, x);
+  OperandRounding r(node, x);
   const int32_t value = saturates ? r.clamped(r.x, limits.largest)
                                   : r.nan_from(r.x, limits.overflow, limits.overflow_itself);
   return r.result(value, type);
@@ -60,7 +60,7 @@ View limited(NodeImport& node, const View& x, const Limits& limits, bool saturat
 /// two equally near the even one. A logarithm that misses a whole number by its rounding does no
 /// harm: the power of two that x is next to is a number of both exponents.
 View to_mantissa(NodeImport& node, const View& x, int mantissa, int least, ElementType type) {
-  Rounding1 r(node, x);
+  OperandRounding r(node, x);
   const int32_t log = r.times(r.k.apply(Op::log, {r.size()}), 1 / std::log(2.0F));
   const int32_t floor = r.k.apply(Op::floor, {log});
   const int32_t exponent = r.k.apply(Op::max, {floor, r.k.constant(static_cast<float>(least))});
@@ -73,7 +73,7 @@ View to_mantissa(NodeImport& node, const View& x, int mantissa, int least, Eleme
 
 /// A type without NaN makes 0 of it.
 View without_nan(NodeImport& node, const View& x) {
-  Rounding1 r(node, x);
+  OperandRounding r(node, x);
   const int32_t none = r.k.apply(Op::isnan, {r.x});
   return r.result(r.k.apply(Op::where, {none, r.k.constant(0), r.x}), ElementType::f32);
 }
@@ -120,7 +120,7 @@ View rounded_to_small(NodeImport& node, const View& x, ElementType type, int cod
   if (type == ElementType::f8e4m3)
     return to_mantissa(node, bounded(node, x, {448, 464, false}, saturates), 3, -6, type);
   if (saturates) return to_mantissa(node, bounded(node, x, {57344, 0, false}, true), 2, -14, type);
-  Rounding1 r(node, x);
+  OperandRounding r(node, x);
   return r.result(r.x, type);
 }
 

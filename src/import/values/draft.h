@@ -38,6 +38,8 @@ struct Draft {
   bool read_outside = false;       ///< some access has subscripts out of range
   bool rows_finite = false;        ///< a softmax over it takes a finite maximum of every row
   bool thinned = false;            ///< mostly 0 by its values, which no structure says
+  int edges = -1;                  ///< values of edges: the number of the matrix they stand in
+  bool edge_matrix = false;        ///< that matrix itself: what it masks is absent off its entries
   TensorId nonzero_if = -1;        ///< never 0 if that tensor is finite (a softmax's denominator)
   std::optional<double> density;   ///< of inputs and constants
 };
