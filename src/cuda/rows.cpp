@@ -36,8 +36,8 @@ class RowText {
   std::string text() {
     std::string all = "[&](int row) {\n";
     all += coordinates_text(graph_, kernel_.row_dims, "", indent_);
-    for (const RowsLoop& loop : rows_shape(graph_).loops) {
-      all += loop.width < 0 ? once(loop) : each(loop);
+    for (const TileLoop& loop : rows_shape(graph_).loops) {
+      all += loop.index < 0 ? once(loop) : each(loop);
     }
     return all + std::string(static_cast<size_t>(indent_ - 2), ' ') + "}";
   }
@@ -47,7 +47,7 @@ class RowText {
   const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }
 
   /// Nodes of (m) alone.
-  std::string once(const RowsLoop& loop) {
+  std::string once(const TileLoop& loop) {
     std::string all;
     for (const NodeId id : loop.nodes) {
       if (node(id).kind == NodeKind::tile_store) {
@@ -62,8 +62,8 @@ class RowText {
   }
 
   /// Nodes of a width: lanes take its elements in turn.
-  std::string each(const RowsLoop& loop) {
-    const int64_t elements = graph_.indices[static_cast<size_t>(loop.width)].elements();
+  std::string each(const TileLoop& loop) {
+    const int64_t elements = graph_.indices[static_cast<size_t>(loop.index)].elements();
     std::string before, body, after;
     const WorkText outside = work_;  // names that hold for the whole row
     work_.indent(indent_ + 2);
@@ -97,7 +97,7 @@ class RowText {
            fmt::format(
                "{0}for (int column = core.lane(); column < {1}; column += Core::kLanes) {{\n"
                "{0}  [[maybe_unused]] const int at_{2} = column;\n",
-               space(), elements, graph_.indices[static_cast<size_t>(loop.width)].name) +
+               space(), elements, graph_.indices[static_cast<size_t>(loop.index)].name) +
            body + space() + "}\n" + after;
   }
 
