@@ -35,6 +35,15 @@ constexpr LeftOut kLeftOut[] = {
     {"test_training_dropout", "training"},
     {"test_batchnorm_epsilon_training_mode", "training"},
     {"test_batchnorm_example_training_mode", "training"},
+    {"test_bitwise_not_3d", "refused: unsigned integers of 16 bits"},
+    {"test_roialign_mode_max", "refused: the largest of a window"},
+    // Debian 13 has the data of ONNX 1.17. Later ones have other results here, which are ours
+    // (scripts/onnx_suite).
+    {"test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True", "1.17"},
+    {"test_cast_FLOAT_to_INT4", "1.17"},
+    {"test_cast_FLOAT_to_UINT4", "1.17"},
+    {"test_qlinearmatmul_2D_int8_float32", "1.17"},
+    {"test_qlinearmatmul_3D_int8_float32", "1.17"},
 };
 
 ConstantPtr read_tensor(const fs::path& path) {
