@@ -319,17 +319,20 @@ void put_pair(const Core& core, int at, float x, float y) {
   std::memcpy(&core.state().scratchpad[static_cast<size_t>(at) + 4], &y, 4);
 }
 template <class Core>
-void get_pair(const Core& core, int at, float& x, float& y) {
-  CoreState& state = core.state();
-  granules(state, at, 8, [&](Granule& granule, int g) {
+void read_begins(const Core& core, int at, int bytes) {
+  granules(core.state(), at, bytes, [&](Granule& granule, int g) {
     may_read(granule, core.cluster->clock());
     if (granule.unseen) fail("a thread reads what another one may not have written yet");
     note_read(granule, core.cluster->event());
     if (!granule.unread) core.marks().unread.push_back(g);
     granule.unread = true;
   });
-  std::memcpy(&x, &state.scratchpad[static_cast<size_t>(at)], 4);
-  std::memcpy(&y, &state.scratchpad[static_cast<size_t>(at) + 4], 4);
+}
+template <class Core>
+void get_pair(const Core& core, int at, float& x, float& y) {
+  read_begins(core, at, 8);
+  std::memcpy(&x, &core.state().scratchpad[static_cast<size_t>(at)], 4);
+  std::memcpy(&y, &core.state().scratchpad[static_cast<size_t>(at) + 4], 4);
 }
 template <class Core>
 void put_elements(const Core& core, int at, float x, float y) {
@@ -347,15 +350,8 @@ void put_one(const Core& core, int at, float x) {
 template <class Core>
 float get_one(const Core& core, int at) {
   float x;
-  CoreState& state = core.state();
-  granules(state, at, 4, [&](Granule& granule, int g) {
-    may_read(granule, core.cluster->clock());
-    if (granule.unseen) fail("a thread reads what another one may not have written yet");
-    note_read(granule, core.cluster->event());
-    if (!granule.unread) core.marks().unread.push_back(g);
-    granule.unread = true;
-  });
-  std::memcpy(&x, &state.scratchpad[static_cast<size_t>(at)], 4);
+  read_begins(core, at, 4);
+  std::memcpy(&x, &core.state().scratchpad[static_cast<size_t>(at)], 4);
   return x;
 }
 template <class Core>

@@ -7,7 +7,7 @@
 
 #include "cuda/coordinates.h"
 #include "cuda/finish.h"
-#include "cuda/operand.h"
+#include "cuda/kernel_parts.h"
 #include "cuda/refuse.h"
 #include "cuda/steps.h"
 #include "cuda/work_text.h"
@@ -16,16 +16,6 @@
 
 namespace fuseflow::cuda {
 namespace {
-
-constexpr int64_t kTileOf = 16;  ///< rows, columns and depth of a product are multiples of it
-
-std::string joined(Reduction reduction, const std::string& x, const std::string& y) {
-  if (reduction == Reduction::prod) return fmt::format("{} * {}", x, y);
-  if (reduction == Reduction::sum || reduction == Reduction::mean) {
-    return fmt::format("{} + {}", x, y);
-  }
-  return fmt::format("ff::op::{}({}, {})", reduction_name(reduction), x, y);
-}
 
 class OnlineBuilder {
  public:
@@ -82,15 +72,8 @@ class OnlineBuilder {
   void name_coordinates() {
     const int64_t cores = kernel_cluster(graph_);
     const int64_t groups = ceil_div(tiles_[kKernelM], cores);
-    int64_t divisor = 1;
-    for (const auto& [name, extent] : {std::pair<std::string, int64_t>{"n", tiles_[kKernelN]},
-                                       {"m", groups},
-                                       {"g", tiles_[kKernelG]}}) {
-      if (extent > 1) kernel_.variables.push_back({name, "cluster", divisor, extent});
-      at_[name] = coordinate(extent > 1 ? name : "");
-      divisor *= extent;
-    }
-    kernel_.clusters = divisor;
+    at_ = spread_over_clusters(kernel_,
+                               {{"n", tiles_[kKernelN]}, {"m", groups}, {"g", tiles_[kKernelG]}});
     kernel_.cores = cores;
     if (cores > 1) kernel_.variables.push_back({"core_m", "rank", 1, cores});
     core_ = coordinate(cores > 1 ? "core_m" : "");
@@ -105,41 +88,30 @@ class OnlineBuilder {
   DimensionAt columns() const { return at(kKernelN, at_.at("n"), DimensionAt::Within::column); }
   DimensionAt batch() const { return at(kKernelG, at_.at("g"), DimensionAt::Within::nothing); }
 
-  int add_load(const std::string& name, NodeId from, DimensionAt row, DimensionAt column,
-               bool shared) {
-    Load load;
-    load.name = name;
-    load.node = from;
-    load.matrix = {rounded_up(row.block, kTileOf), rounded_up(column.block, kTileOf), true, 8};
-    load.stages = std::max<int64_t>(node(from).capacity, 1);
-    if (shared && kernel_.cores > 1) load.peers = {{}, 1, kernel_.cores, core_};
-    load.row = row.begin;
-    load.column = column.begin;
-    const bool batched = reads_along(graph_, node(from), kKernelG);
-    if (batched) load.batch = at_.at("g");
-    load.element = {node(from).tensor, node(from).tile.subscripts, {row, column, batch()}};
-    choose_copy(program_, graph_, load, row.dim, column.dim, batched ? int{kKernelG} : -1);
-    kernel_.loads.push_back(std::move(load));
-    return static_cast<int>(kernel_.loads.size()) - 1;
-  }
-
   void make_objects() {
     const int64_t k_block = block_[kKernelK];
-    if (tiles_[kKernelK] > 1 && k_block % kTileOf != 0) {
+    if (tiles_[kKernelK] > 1 && k_block % kProductUnit != 0) {
       throw Refused{
-          fmt::format("steps of {} along k, which are no multiple of {}", k_block, kTileOf)};
+          fmt::format("steps of {} along k, which are no multiple of {}", k_block, kProductUnit)};
     }
     const auto depth = [&](DimensionAt::Within within) { return at(kKernelL, {}, within); };
     const auto keys = [&](DimensionAt::Within within) {
       return at(kKernelK, coordinate(tiles_[kKernelK] > 1 ? "k" : ""), within);
     };
     using Within = DimensionAt::Within;
-    add_load("q", producer(node(scores_), 0), rows(), depth(Within::column), false);
-    add_load("keys", producer(node(scores_), 1), depth(Within::row), keys(Within::column), true);
-    add_load("v", producer(node(product_), 1), keys(Within::row), columns(), true);
+    CoreGroup all;
+    if (kernel_.cores > 1) all = {{}, 1, kernel_.cores, core_};
+    const auto load = [&](const std::string& name, NodeId from, const DimensionAt& row,
+                          const DimensionAt& column, const CoreGroup& peers) {
+      add_load(program_, kernel_, name, from, row, column, batch(), peers);
+    };
+    load("q", producer(node(scores_), 0), rows(), depth(Within::column), {});
+    load("keys", producer(node(scores_), 1), depth(Within::row), keys(Within::column), all);
+    load("v", producer(node(product_), 1), keys(Within::row), columns(), all);
     kernel_.loads[0].stages = 1;
-    const int64_t m = rounded_up(block_[kKernelM], kTileOf), k = rounded_up(k_block, kTileOf);
-    kernel_.sums = {{"s", m, k}, {"o", m, rounded_up(block_[kKernelN], kTileOf)}};
+    const int64_t m = rounded_up(block_[kKernelM], kProductUnit),
+                  k = rounded_up(k_block, kProductUnit);
+    kernel_.sums = {{"s", m, k}, {"o", m, rounded_up(block_[kKernelN], kProductUnit)}};
     kernel_.all_sums_together = true;
     kernel_.held.push_back({"p", {m, k, true, 8}, 1});
     StepRows& step = kernel_.step_rows.emplace();
@@ -190,10 +162,7 @@ class OnlineBuilder {
     kernel_.multiply.push_back(step_of(Do::meet));
     FinishPlan plan;
     plan.sums = 1;
-    for (const NodeId last : roles_.last) {
-      if (node(last).kind == NodeKind::map || node(last).kind == NodeKind::tile_coordinate)
-        plan.nodes.push_back(last);
-    }
+    plan.nodes = work_after_steps(graph_, roles_);
     plan.from = node(product_).outputs[0];
     plan.result = node(roles_.store).inputs[0].stream;
     plan.dims = {rows(), columns(), batch()};
@@ -297,15 +266,15 @@ class StepText {
     std::string text = before + columns([&] {
                          const std::string value = work_.value(n.inputs[0].stream);
                          return work_.take() + fmt::format("{}  {} = {};\n", space(), name,
-                                                           joined(n.reduction, name, value));
+                                                           combined_text(n.reduction, name, value));
                        });
     text += fmt::format(
         "{0}{1} = ff::across_lanes(core, {1}, [](float x, float y) {{ return {2}; }});\n", space(),
-        name, joined(n.reduction, "x", "y"));
+        name, combined_text(n.reduction, "x", "y"));
     const std::string held =
         scale.empty() ? name + "_before"
                       : fmt::format("(k == 0 ? {0}_before : {0}_before * {1})", name, scale);
-    text += fmt::format("{}{} = {};\n", space(), name, joined(n.reduction, held, name));
+    text += fmt::format("{}{} = {};\n", space(), name, combined_text(n.reduction, held, name));
     text +=
         fmt::format("{}if (core.lane() == 0) ff::put_own(core, {}, {});\n", space(), state, name);
     work_.name(n.outputs[0], name);

@@ -6,21 +6,17 @@
 
 #include "cuda/coordinates.h"
 #include "cuda/finish.h"
+#include "cuda/kernel_parts.h"
 #include "cuda/online.h"
-#include "cuda/operand.h"
 #include "cuda/refuse.h"
 #include "cuda/steps.h"
 #include "graph/tile_kernel.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow::cuda {
 namespace {
 
 constexpr int kRowsGroups = 2;  ///< of 128 threads, of kernels without products
-constexpr int64_t kLeast = 16;  ///< rows, columns and depth of a product are multiples of it
-
-int64_t whole(int64_t elements) {
-  return (elements + kLeast - 1) / kLeast * kLeast;
-}
 
 class ProductBuilder {
  public:
@@ -61,9 +57,9 @@ class ProductBuilder {
       throw Refused{fmt::format("products of elements of {} bytes are not generated",
                                 graph_.tiles->element_bytes)};
     }
-    if (tiles_[kKernelK] > 1 && block_[kKernelK] % kLeast != 0) {
+    if (tiles_[kKernelK] > 1 && block_[kKernelK] % kProductUnit != 0) {
       throw Refused{fmt::format("steps of {} along k, which are no multiple of {}",
-                                block_[kKernelK], kLeast)};
+                                block_[kKernelK], kProductUnit)};
     }
   }
 
@@ -83,17 +79,10 @@ class ProductBuilder {
     depth_ = depth_cores(graph_);
     rows_ = depth_ > 1 ? 1 : kernel_cluster(graph_);
     adders_ = adding_clusters(graph_);
-    const int64_t row_groups = (tiles_[kKernelM] + rows_ - 1) / rows_;
-    int64_t divisor = 1;
-    for (const auto& [name, extent] : {std::pair<std::string, int64_t>{"n", tiles_[kKernelN]},
-                                       {"m", row_groups},
-                                       {"g", tiles_[kKernelG]},
-                                       {"adder", adders_}}) {
-      if (extent > 1) kernel_.variables.push_back({name, "cluster", divisor, extent});
-      at_[name] = coordinate(extent > 1 ? name : "");
-      divisor *= extent;
-    }
-    kernel_.clusters = divisor;
+    const int64_t row_groups = ceil_div(tiles_[kKernelM], rows_);
+    at_ = spread_over_clusters(
+        kernel_,
+        {{"n", tiles_[kKernelN]}, {"m", row_groups}, {"g", tiles_[kKernelG]}, {"adder", adders_}});
     kernel_.cores = depth_ > 1 ? depth_ : rows_;
     if (kernel_.cores > 1)
       kernel_.variables.push_back({depth_ > 1 ? "core_k" : "core_m", "rank", 1, kernel_.cores});
@@ -115,24 +104,6 @@ class ProductBuilder {
             block_[kKernelK]};
   }
 
-  int add_load(const std::string& name, NodeId from, DimensionAt row, DimensionAt column,
-               CoreGroup peers) {
-    Load load;
-    load.name = name;
-    load.node = from;
-    load.matrix = {whole(row.block), whole(column.block), true, 8};
-    load.stages = std::max<int64_t>(node(from).capacity, 1);
-    load.peers = std::move(peers);
-    load.row = row.begin;
-    load.column = column.begin;
-    const bool batched = reads_along(graph_, node(from), kKernelG);
-    if (batched) load.batch = at_.at("g");
-    load.element = {node(from).tensor, node(from).tile.subscripts, {row, column, batch()}};
-    choose_copy(program_, graph_, load, row.dim, column.dim, batched ? int{kKernelG} : -1);
-    kernel_.loads.push_back(std::move(load));
-    return static_cast<int>(kernel_.loads.size()) - 1;
-  }
-
   void make_objects() {
     const Node& product = node(roles_.reductions[0]);
     const auto producer = [&](size_t i) {
@@ -143,10 +114,13 @@ class ProductBuilder {
       throw Refused{"a product of what is computed is not generated yet"};
     }
     const CoreGroup alone;
-    add_load("a", producer(0), rows(), depth(DimensionAt::Within::column), alone);
+    add_load(program_, kernel_, "a", producer(0), rows(), depth(DimensionAt::Within::column),
+             batch(), alone);
     CoreGroup all{{}, 1, rows_, core_m_};
-    add_load("b", producer(1), depth(DimensionAt::Within::row), columns(), rows_ > 1 ? all : alone);
-    kernel_.sums.push_back({"c", whole(block_[kKernelM]), whole(block_[kKernelN])});
+    add_load(program_, kernel_, "b", producer(1), depth(DimensionAt::Within::row), columns(),
+             batch(), rows_ > 1 ? all : alone);
+    kernel_.sums.push_back({"c", rounded_up(block_[kKernelM], kProductUnit),
+                            rounded_up(block_[kKernelN], kProductUnit)});
     if (depth_ > 1) {
       kernel_.scatters.push_back(
           {"c_sum", kernel_.sums[0].rows, kernel_.sums[0].columns, {{}, 1, depth_, core_k_}});
@@ -220,10 +194,7 @@ class ProductBuilder {
     FinishPlan plan;
     plan.scatter = depth_ > 1 ? 0 : -1;
     plan.turn = "turn";
-    for (const NodeId last : roles_.last) {
-      if (node(last).kind == NodeKind::map || node(last).kind == NodeKind::tile_coordinate)
-        plan.nodes.push_back(last);
-    }
+    plan.nodes = work_after_steps(graph_, roles_);
     plan.from =
         graph_
             .nodes[static_cast<size_t>(roles_.scatter >= 0 ? roles_.scatter : roles_.reductions[0])]

@@ -15,14 +15,6 @@ namespace {
 
 constexpr int kRowGroups = 2;  ///< of 128 threads
 
-std::string combined(Reduction reduction, const std::string& x, const std::string& y) {
-  if (reduction == Reduction::prod) return fmt::format("{} * {}", x, y);
-  if (reduction == Reduction::sum || reduction == Reduction::mean) {
-    return fmt::format("{} + {}", x, y);
-  }
-  return fmt::format("ff::op::{}({}, {})", reduction_name(reduction), x, y);
-}
-
 /// The text of one row, loop after loop.
 class RowText {
  public:
@@ -77,11 +69,11 @@ class RowText {
         const std::string value = work_.value(n.inputs[0].stream);
         const std::string name = fmt::format("r_{}", n.outputs[0]);
         before += fmt::format("{}float {} = {};\n", space(), name, number_text(n.init));
-        body += work_.take() +
-                fmt::format("{}  {} = {};\n", space(), name, combined(n.reduction, name, value));
+        body += work_.take() + fmt::format("{}  {} = {};\n", space(), name,
+                                           combined_text(n.reduction, name, value));
         after += fmt::format(
             "{0}{1} = ff::across_lanes(core, {1}, [](float x, float y) {{ return {2}; }});\n",
-            space(), name, combined(n.reduction, "x", "y"));
+            space(), name, combined_text(n.reduction, "x", "y"));
         if (n.reduction == Reduction::mean) {
           after += fmt::format("{0}{1} = {1} / {2}.0F;\n", space(), name, elements);
         }

@@ -67,6 +67,20 @@ std::string work_lambda(const Program& program, const Graph& graph, const Work& 
   return text + fmt::format("{}return {};\n{}}}", space(indent + 2), value, space(indent));
 }
 
+namespace {
+
+/// The end of a lambda that stores a value.
+std::string store_text(const Program& program, const Graph& graph, const ElementAt& result,
+                       const TensorNumbers& tensors, const std::string& value, int indent) {
+  const PlaceText place =
+      place_text(program, graph, result.tensor, result.subscripts, "i", "", indent + 2);
+  return place.statements + fmt::format("{}ff::store_element(params, {}, {}, {});\n{}}}",
+                                        space(indent + 2), tensors.at(result.tensor), place.value,
+                                        value, space(indent));
+}
+
+}  // namespace
+
 std::string element_lambda(const Program& program, const Graph& graph, const Work& work,
                            const ElementAt& result, const TensorNumbers& tensors, int indent) {
   std::string text = "[&](int row, int column) {\n";
@@ -74,11 +88,15 @@ std::string element_lambda(const Program& program, const Graph& graph, const Wor
   WorkText inner(program, graph, tensors, indent + 2);
   const std::string value = inner.value(work.result);
   text += inner.take();
-  const PlaceText place =
-      place_text(program, graph, result.tensor, result.subscripts, "i", "", indent + 2);
-  return text + place.statements +
-         fmt::format("{}ff::store_element(params, {}, {}, {});\n{}}}", space(indent + 2),
-                     tensors.at(result.tensor), place.value, value, space(indent));
+  return text + store_text(program, graph, result, tensors, value, indent);
+}
+
+std::string combined_text(Reduction reduction, const std::string& x, const std::string& y) {
+  if (reduction == Reduction::prod) return fmt::format("{} * {}", x, y);
+  if (reduction == Reduction::sum || reduction == Reduction::mean) {
+    return fmt::format("{} + {}", x, y);
+  }
+  return fmt::format("ff::op::{}({}, {})", reduction_name(reduction), x, y);
 }
 
 std::string rows_lambdas(const Program& program, const Graph& graph, const RowsReduction& rows,
@@ -89,14 +107,8 @@ std::string rows_lambdas(const Program& program, const Graph& graph, const RowsR
   const std::string value = inner.value(rows.value.result);
   text += inner.take();
   text += fmt::format("{}return {};\n{}}}, ", space(indent + 2), value, space(indent));
-  const bool adds = rows.reduction == Reduction::sum || rows.reduction == Reduction::mean;
-  const std::string combined =
-      adds ? "x + y"
-      : rows.reduction == Reduction::prod
-          ? "x * y"
-          : fmt::format("ff::op::{}(x, y)", reduction_name(rows.reduction));
-  text +=
-      fmt::format("[&](float x, float y) {{ return {}; }}, [&](int row, float x) {{\n", combined);
+  text += fmt::format("[&](float x, float y) {{ return {}; }}, [&](int row, float x) {{\n",
+                      combined_text(rows.reduction, "x", "y"));
   text += coordinates_text(graph, rows.last.dims, "", indent + 2);
   if (rows.reduction == Reduction::mean) {
     text += fmt::format("{}x = x / {}.0F;\n", space(indent + 2), rows.columns);
@@ -105,11 +117,7 @@ std::string rows_lambdas(const Program& program, const Graph& graph, const RowsR
   last.name(rows.reduced, "x");
   const std::string stored = last.value(rows.last.result);
   text += last.take();
-  const PlaceText place =
-      place_text(program, graph, result.tensor, result.subscripts, "i", "", indent + 2);
-  return text + place.statements +
-         fmt::format("{}ff::store_element(params, {}, {}, {});\n{}}}", space(indent + 2),
-                     tensors.at(result.tensor), place.value, stored, space(indent));
+  return text + store_text(program, graph, result, tensors, stored, indent);
 }
 
 }  // namespace fuseflow::cuda

@@ -32,6 +32,9 @@ std::string element_lambda(const Program& program, const Graph& graph, const Wor
 std::string rows_lambdas(const Program& program, const Graph& graph, const RowsReduction& rows,
                          const ElementAt& result, const TensorNumbers& tensors, int indent);
 
+/// Two values of a reduction as one (of a mean their sum).
+std::string combined_text(Reduction reduction, const std::string& x, const std::string& y);
+
 /// A number of f32 as C++ text.
 std::string number_text(float value);
 

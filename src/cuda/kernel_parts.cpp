@@ -1,0 +1,53 @@
+#include "cuda/kernel_parts.h"
+
+#include <algorithm>
+
+#include "cuda/coordinates.h"
+#include "cuda/operand.h"
+
+namespace fuseflow::cuda {
+
+std::map<std::string, Coordinate> spread_over_clusters(
+    Kernel& kernel, const std::vector<std::pair<std::string, int64_t>>& tiles) {
+  std::map<std::string, Coordinate> at;
+  int64_t divisor = 1;
+  for (const auto& [name, extent] : tiles) {
+    if (extent > 1) kernel.variables.push_back({name, "cluster", divisor, extent});
+    at[name] = coordinate(extent > 1 ? name : "");
+    divisor *= extent;
+  }
+  kernel.clusters = divisor;
+  return at;
+}
+
+void add_load(const Program& program, Kernel& kernel, const std::string& name, NodeId from,
+              const DimensionAt& row, const DimensionAt& column, const DimensionAt& batch,
+              CoreGroup peers) {
+  const Graph& graph = *kernel.graph;
+  const Node& node = graph.nodes[static_cast<size_t>(from)];
+  Load load;
+  load.name = name;
+  load.node = from;
+  load.matrix = {rounded_up(row.block, kProductUnit), rounded_up(column.block, kProductUnit), true,
+                 8};
+  load.stages = std::max<int64_t>(node.capacity, 1);
+  load.peers = std::move(peers);
+  load.row = row.begin;
+  load.column = column.begin;
+  const bool batched = reads_along(graph, node, batch.dim);
+  if (batched) load.batch = batch.begin;
+  load.element = {node.tensor, node.tile.subscripts, {row, column, batch}};
+  choose_copy(program, graph, load, row.dim, column.dim, batched ? batch.dim : -1);
+  kernel.loads.push_back(std::move(load));
+}
+
+std::vector<NodeId> work_after_steps(const Graph& graph, const KernelRoles& roles) {
+  std::vector<NodeId> nodes;
+  for (const NodeId last : roles.last) {
+    const NodeKind kind = graph.nodes[static_cast<size_t>(last)].kind;
+    if (kind == NodeKind::map || kind == NodeKind::tile_coordinate) nodes.push_back(last);
+  }
+  return nodes;
+}
+
+}  // namespace fuseflow::cuda

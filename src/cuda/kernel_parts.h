@@ -1,0 +1,32 @@
+// What products and attention have in common as kernels: their tiles over clusters, their loads,
+// and the work after their last step.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cuda/kernel.h"
+#include "graph/tile_kernel.h"
+#include "ir/program.h"
+
+namespace fuseflow::cuda {
+
+/// Rows, columns and depth of a product are multiples of it.
+inline constexpr int64_t kProductUnit = 16;
+
+/// Gives each cluster one tile of each of these dimensions, the first of which changes fastest.
+/// Sets the kernel's clusters and variables; gives the tile's number by name.
+std::map<std::string, Coordinate> spread_over_clusters(
+    Kernel& kernel, const std::vector<std::pair<std::string, int64_t>>& tiles);
+
+/// A load of whole tiles from node `from`. `peers`: the cores that get the same one.
+void add_load(const Program& program, Kernel& kernel, const std::string& name, NodeId from,
+              const DimensionAt& row, const DimensionAt& column, const DimensionAt& batch,
+              CoreGroup peers);
+
+/// Elementwise nodes after the last step.
+std::vector<NodeId> work_after_steps(const Graph& graph, const KernelRoles& roles);
+
+}  // namespace fuseflow::cuda
