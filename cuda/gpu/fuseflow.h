@@ -8,19 +8,21 @@
 #include <cstdint>
 
 #define FF_FN __host__ __device__ inline
-#define FF_KERNEL(name, Groups)                                     \
+#define FF_KERNEL(name, Groups)                                    \
   __global__ void __launch_bounds__(ff::CoreOf<Groups>::kBlock, 1) \
       name(const __grid_constant__ ff::Params params)
-#define FF_BEGIN(scratchpad, barriers, Groups)                                                      \
-  extern __shared__ __align__(1024) unsigned char scratchpad_[];                                    \
-  const ff::CoreOf<Groups> core{static_cast<unsigned>(__cvta_generic_to_shared(scratchpad_)), barriers}
+#define FF_BEGIN(scratchpad, barriers, Groups)                             \
+  extern __shared__ __align__(1024) unsigned char scratchpad_[];           \
+  const ff::CoreOf<Groups> core {                                          \
+    static_cast<unsigned>(__cvta_generic_to_shared(scratchpad_)), barriers \
+  }
 
 #include "layout.h"
 #include "operators.h"
 #include "tensors.h"
 
-#include "primitives.h"
 #include "multiply.h"
+#include "primitives.h"
 
 #undef FF_FN
 #define FF_FN __device__ inline

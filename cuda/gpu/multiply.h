@@ -1,6 +1,7 @@
-// Products of matrices in the scratchpad. Of 64 rows and more: wgmma, each group of 128 threads a part of
-// the rows, or of the columns where there are too few rows. Of other rows: mma m16n8k16, each warp a part of
-// the columns. ff::wgmma<columns, left by columns, right by rows> is in instructions.h, which is generated.
+// Products of matrices in the scratchpad. Of 64 rows and more: wgmma, each group of 128 threads a
+// part of the rows, or of the columns where there are too few rows. Of other rows: mma m16n8k16,
+// each warp a part of the columns. ff::wgmma<columns, left by columns, right by rows> is in
+// instructions.h, which is generated.
 #pragma once
 
 namespace ff {
@@ -8,7 +9,9 @@ namespace ff {
 template <int kColumns, int kLeftByColumns, int kRightByRows>
 __device__ void wgmma(float (&sums)[kColumns / 2], uint64_t left, uint64_t right);
 
-__device__ inline constexpr int common(int a, int b) { return b == 0 ? a : common(b, a % b); }
+__device__ inline constexpr int common(int a, int b) {
+  return b == 0 ? a : common(b, a % b);
+}
 
 /// f32 sums of kRows x kColumns, over the threads that multiply.
 template <class Core, int kRows_, int kColumns_>
@@ -44,14 +47,16 @@ struct Sums {
   template <class Visit>
   __device__ void places(Visit visit) {
     const int thread = threadIdx.x % 128, warp = kWide ? thread / 32 : 0;
-    const int row = first_row() + warp * 16 + thread % 32 / 4, column = first_column() + thread % 4 * 2;
+    const int row = first_row() + warp * 16 + thread % 32 / 4,
+              column = first_column() + thread % 4 * 2;
 #pragma unroll
     for (int i = 0; i < kRowBlocks; ++i) {
 #pragma unroll
       for (int j = 0; j < kWidth / 8; ++j) {
         if (!kWide && first_column() + j * 8 >= kColumns) continue;
 #pragma unroll
-        for (int h = 0; h < 2; ++h) visit(row + i * (kWide ? 64 : 16) + h * 8, column + j * 8, i, j * 4 + h * 2);
+        for (int h = 0; h < 2; ++h)
+          visit(row + i * (kWide ? 64 : 16) + h * 8, column + j * 8, i, j * 4 + h * 2);
       }
     }
   }
@@ -67,45 +72,50 @@ struct Sums {
   }
 };
 
-/// wgmma's description of a matrix of which M's part begins at an address. The dimension that a product sums
-/// is the inner one, or the outer one.
+/// wgmma's description of a matrix of which M's part begins at an address. The dimension that a
+/// product sums is the inner one, or the outer one.
 template <class M, bool kSumsInner>
 __device__ inline uint64_t describe(unsigned address) {
   constexpr uint64_t kLayout = M::kPanel == 64 ? 1 : M::kPanel == 32 ? 2 : M::kPanel == 16 ? 3 : 0;
   // Bytes between 8 outer coordinates, and between panels.
   constexpr uint64_t kEight = 8 * M::kPitch, kPanels = M::kPanelBytes;
-  constexpr uint64_t kLeading = M::kPanel == 8 ? (kSumsInner ? kPanels : kEight) : kSumsInner ? 16 : kPanels;
+  constexpr uint64_t kLeading = M::kPanel == 8 ? (kSumsInner ? kPanels : kEight)
+                                : kSumsInner   ? 16
+                                               : kPanels;
   constexpr uint64_t kStride = M::kPanel == 8 && !kSumsInner ? kPanels : kEight;
   return static_cast<uint64_t>((address & 0x3ffff) >> 4) | (kLeading >> 4 & 0x3fff) << 16 |
          (kStride >> 4 & 0x3fff) << 32 | kLayout << 62;
 }
-/// The byte of M at which a part begins, at coordinates that are multiples of 16 in the dimension that is
-/// summed and of 8 (outer) or a panel (inner) in the other.
+/// The byte of M at which a part begins, at coordinates that are multiples of 16 in the dimension
+/// that is summed and of 8 (outer) or a panel (inner) in the other.
 template <class M>
 __device__ inline constexpr int part_at(int outer, int inner) {
   return inner / M::kPanel * M::kPanelBytes + outer * M::kPitch + inner % M::kPanel * 2;
 }
 
-/// The widest of the products of `columns` columns that begin at multiples of it: a power of two, or all.
+/// The widest of the products of `columns` columns that begin at multiples of it: a power of two,
+/// or all.
 __device__ inline constexpr int widest(int columns) {
   return columns >= 256 ? 256 : columns >= 128 ? 128 : columns >= 64 ? 64 : columns >= 32 ? 32 : 16;
 }
 
 template <class A, class B, int kColumns, int kFrom, class S>
-__device__ inline void wgmma_columns(float (&sums)[kColumns / 2], unsigned left, unsigned right, int row, int column,
-                                     int depth) {
+__device__ inline void wgmma_columns(float (&sums)[kColumns / 2], unsigned left, unsigned right,
+                                     int row, int column, int depth) {
   if constexpr (kFrom < kColumns) {
     constexpr int kWide = widest(kColumns - kFrom);
-    float (&part)[kWide / 2] = *reinterpret_cast<float (*)[kWide / 2]>(&sums[kFrom / 2]);
+    float(&part)[kWide / 2] = *reinterpret_cast<float(*)[kWide / 2]>(&sums[kFrom / 2]);
     const unsigned a = left + (A::kByRows ? part_at<A>(row, depth) : part_at<A>(depth, row));
-    const unsigned b = right + (B::kByRows ? part_at<B>(depth, column + kFrom) : part_at<B>(column + kFrom, depth));
-    wgmma<kWide, !A::kByRows, B::kByRows>(part, describe<A, A::kByRows>(a), describe<B, !B::kByRows>(b));
+    const unsigned b = right + (B::kByRows ? part_at<B>(depth, column + kFrom)
+                                           : part_at<B>(column + kFrom, depth));
+    wgmma<kWide, !A::kByRows, B::kByRows>(part, describe<A, A::kByRows>(a),
+                                          describe<B, !B::kByRows>(b));
     wgmma_columns<A, B, kColumns, kFrom + kWide, S>(sums, left, right, row, column, depth);
   }
 }
 
-/// The address that a lane gives ldmatrix for 16 x 16 elements from (outer, inner) on. kTurned: matrices 1
-/// and 2 of the four are in the other order.
+/// The address that a lane gives ldmatrix for 16 x 16 elements from (outer, inner) on. kTurned:
+/// matrices 1 and 2 of the four are in the other order.
 template <class M, bool kTurned>
 __device__ inline unsigned block_address(unsigned at, int outer, int inner) {
   const int lane = threadIdx.x % 32, matrix = lane / 8;
@@ -128,7 +138,8 @@ __device__ inline void load_block(unsigned (&block)[4], unsigned address) {
 }
 __device__ inline void mma(float* sums, const unsigned (&a)[4], unsigned b0, unsigned b1) {
   asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
+      "%9}, {%0, %1, %2, "
       "%3};"
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -145,7 +156,8 @@ __device__ inline void multiply(const Core& core, S& sums, int left, int right) 
     for (int i = 0; i < S::kRowBlocks; ++i) {
 #pragma unroll
       for (int k = 0; k < A::kColumns; k += 16) {
-        wgmma_columns<A, B, S::kWidth, 0, S>(sums.at[i], a_at, b_at, S::first_row() + i * 64, S::first_column(), k);
+        wgmma_columns<A, B, S::kWidth, 0, S>(sums.at[i], a_at, b_at, S::first_row() + i * 64,
+                                             S::first_column(), k);
       }
     }
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");

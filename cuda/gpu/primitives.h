@@ -1,5 +1,6 @@
-// The functions of one core in PTX: barriers, copies, memory. Threads [0, 128 kGroups) multiply; the warp
-// after them produces. See host/primitives.h, which says what each needs to have happened before.
+// The functions of one core in PTX: barriers, copies, memory. Threads [0, 128 kGroups) multiply;
+// the warp after them produces. See host/primitives.h, which says what each needs to have happened
+// before.
 #pragma once
 
 namespace ff {
@@ -17,10 +18,10 @@ struct Params {
 template <int kGroups_>
 struct CoreOf {
   static constexpr int kGroups = kGroups_;
-  static constexpr int kThreads = kGroups * 128;         ///< that multiply
+  static constexpr int kThreads = kGroups * 128;  ///< that multiply
   static constexpr int kBlock = kThreads + 32;
   static constexpr int kWarps = kThreads / 32, kReleases = kWarps;
-  static constexpr int kLanes = 32;                      ///< of the producer
+  static constexpr int kLanes = 32;  ///< of the producer
   unsigned scratchpad;
   int barriers;  ///< bytes from the scratchpad's start; the flag of last_adder is in the 16 before
 
@@ -46,7 +47,9 @@ __device__ inline int rank_of(const Core&) {
   return rank;
 }
 template <class Core>
-__device__ inline bool is_producer(const Core& core) { return core.produces(); }
+__device__ inline bool is_producer(const Core& core) {
+  return core.produces();
+}
 
 __device__ inline unsigned address_at(unsigned address, int rank) {
   unsigned there;
@@ -57,14 +60,17 @@ __device__ inline unsigned address_at(unsigned address, int rank) {
 template <class Core>
 __device__ inline void barrier_begin(const Core& core, int number, int count) {
   if (threadIdx.x == Core::kThreads) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(core.barrier(number)), "r"(count) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(core.barrier(number)), "r"(count)
+                 : "memory");
   }
 }
 template <class Core>
 __device__ inline void barrier_expect(const Core& core, int number, int bytes) {
   if (core.elected()) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(core.barrier(number)), "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(core.barrier(number)),
+        "r"(bytes)
+        : "memory");
   }
 }
 template <class Core>
@@ -77,7 +83,8 @@ __device__ inline void barrier_wait(const Core& core, int number, unsigned parit
       : "memory");
 }
 __device__ inline void arrive_remote(unsigned barrier, int rank) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(address_at(barrier, rank))
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+                   address_at(barrier, rank))
                : "memory");
 }
 template <class Core>
@@ -90,7 +97,9 @@ __device__ inline void barrier_release(const Core& core, int number, const Peers
   __syncwarp();
   if (peers.count == 1) {
     if (core.lane() == 0) {
-      asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(core.barrier(number)) : "memory");
+      asm volatile(
+          "mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(core.barrier(number))
+          : "memory");
     }
     return;
   }
@@ -118,18 +127,20 @@ __device__ inline void fence_async(const Core&) {
 }
 
 template <class Core>
-__device__ inline void copy_box(const Core& core, int to, const Params& params, int view, int inner, int outer,
-                                int batch, int, int, int barrier, const Peers& peers) {
+__device__ inline void copy_box(const Core& core, int to, const Params& params, int view, int inner,
+                                int outer, int batch, int, int, int barrier, const Peers& peers) {
   if (!core.elected()) return;
   if (peers.count == 1) {
     asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
+        "[%1, {%2, %3, %4}], "
         "[%5];" ::"r"(core.scratchpad + to),
         "l"(&params.views[view]), "r"(inner), "r"(outer), "r"(batch), "r"(core.barrier(barrier))
         : "memory");
   } else {
     asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes."
+        "multicast::cluster [%0], "
         "[%1, {%2, %3, %4}], [%5], %6;" ::"r"(core.scratchpad + to),
         "l"(&params.views[view]), "r"(inner), "r"(outer), "r"(batch), "r"(core.barrier(barrier)),
         "h"(static_cast<uint16_t>(peers.mask()))
@@ -140,8 +151,8 @@ template <class Core>
 __device__ inline void send(const Core& core, int rank, int from, int to, int bytes, int barrier) {
   if (!core.elected() || bytes == 0) return;
   asm volatile(
-      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-          address_at(core.scratchpad + to, rank)),
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+      "[%3];" ::"r"(address_at(core.scratchpad + to, rank)),
       "r"(core.scratchpad + from), "r"(bytes), "r"(address_at(core.barrier(barrier), rank))
       : "memory");
 }
@@ -155,8 +166,8 @@ struct Chunk {
 };
 template <class Core>
 __device__ inline void put_chunk(const Core& core, int at, const Chunk& chunk) {
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(core.scratchpad + at), "r"(chunk.words.x),
-               "r"(chunk.words.y), "r"(chunk.words.z), "r"(chunk.words.w)
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(core.scratchpad + at),
+               "r"(chunk.words.x), "r"(chunk.words.y), "r"(chunk.words.z), "r"(chunk.words.w)
                : "memory");
 }
 __device__ inline uint16_t read_bits(const Params& params, int tensor, long at) {
@@ -167,21 +178,27 @@ __device__ inline void gathered(const Core& core, int barrier) {
   fence_async(core);
   __syncwarp();
   if (core.elected()) {
-    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(core.barrier(barrier)) : "memory");
+    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(core.barrier(barrier))
+                 : "memory");
   }
 }
 template <class Core>
 __device__ inline void put_pair(const Core& core, int at, float x, float y) {
-  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(core.scratchpad + at), "f"(x), "f"(y) : "memory");
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(core.scratchpad + at), "f"(x), "f"(y)
+               : "memory");
 }
 template <class Core>
 __device__ inline void get_pair(const Core& core, int at, float& x, float& y) {
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(core.scratchpad + at) : "memory");
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
+               : "=f"(x), "=f"(y)
+               : "r"(core.scratchpad + at)
+               : "memory");
 }
 template <class Core>
 __device__ inline void put_elements(const Core& core, int at, float x, float y) {
   const half2 both = __floats2half2_rn(x, y);
-  asm volatile("st.shared.b32 [%0], %1;" ::"r"(core.scratchpad + at), "r"(*reinterpret_cast<const unsigned*>(&both))
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(core.scratchpad + at),
+               "r"(*reinterpret_cast<const unsigned*>(&both))
                : "memory");
 }
 
@@ -189,7 +206,8 @@ __device__ inline void put_elements(const Core& core, int at, float x, float y) 
 template <class Core, class Combine>
 __device__ inline float across_lanes(const Core&, float x, Combine combine) {
 #pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) x = combine(x, __shfl_xor_sync(0xffffffffU, x, distance));
+  for (int distance = 16; distance > 0; distance /= 2)
+    x = combine(x, __shfl_xor_sync(0xffffffffU, x, distance));
   return x;
 }
 
@@ -217,11 +235,14 @@ __device__ inline void put_element(const Core& core, int at, float x) {
   asm volatile("st.shared.u16 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");
 }
 
-__device__ inline bool is_half(const Params& params, int tensor) { return params.halves >> tensor & 1; }
+__device__ inline bool is_half(const Params& params, int tensor) {
+  return params.halves >> tensor & 1;
+}
 __device__ inline float read_element(const Params& params, int tensor, long at) {
   if (at < 0) return 0;
-  return is_half(params, tensor) ? __half2float(static_cast<const half*>(params.tensors[tensor])[at])
-                                 : static_cast<const float*>(params.tensors[tensor])[at];
+  return is_half(params, tensor)
+             ? __half2float(static_cast<const half*>(params.tensors[tensor])[at])
+             : static_cast<const float*>(params.tensors[tensor])[at];
 }
 __device__ inline void store_element(const Params& params, int tensor, long at, float x) {
   if (at < 0) return;
@@ -231,12 +252,15 @@ __device__ inline void store_element(const Params& params, int tensor, long at, 
     static_cast<float*>(params.tensors[tensor])[at] = x;
   }
 }
-__device__ inline void store_pair(const Params& params, int tensor, long first, long second, float x, float y) {
+__device__ inline void store_pair(const Params& params, int tensor, long first, long second,
+                                  float x, float y) {
   if (first >= 0 && second == first + 1 && first % 2 == 0) {
     if (is_half(params, tensor)) {
-      *reinterpret_cast<half2*>(static_cast<half*>(params.tensors[tensor]) + first) = __floats2half2_rn(x, y);
+      *reinterpret_cast<half2*>(static_cast<half*>(params.tensors[tensor]) + first) =
+          __floats2half2_rn(x, y);
     } else {
-      *reinterpret_cast<float2*>(static_cast<float*>(params.tensors[tensor]) + first) = make_float2(x, y);
+      *reinterpret_cast<float2*>(static_cast<float*>(params.tensors[tensor]) + first) =
+          make_float2(x, y);
     }
     return;
   }
@@ -244,7 +268,8 @@ __device__ inline void store_pair(const Params& params, int tensor, long first, 
   store_element(params, tensor, second, y);
 }
 template <class Core>
-__device__ inline void add_to_memory(const Core& core, const Params& params, long to, int from, int bytes) {
+__device__ inline void add_to_memory(const Core& core, const Params& params, long to, int from,
+                                     int bytes) {
   if (!core.elected() || bytes == 0) return;
   asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(
                    reinterpret_cast<char*>(params.sums) + to),
@@ -263,7 +288,8 @@ __device__ inline bool last_adder(const Core& core, const Params& params, int co
     const bool last = before == static_cast<unsigned>(adders) - 1;
     if (last) params.counters[counter] = 0;
     __threadfence();
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(flag), "r"(static_cast<unsigned>(last)) : "memory");
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(flag), "r"(static_cast<unsigned>(last))
+                 : "memory");
   }
   group_sync(core);
   unsigned last;

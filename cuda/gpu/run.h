@@ -1,4 +1,5 @@
-// Checks and times kernels on the GPU (run.cu). Implemented in the one file that includes run_all.h.
+// Checks and times kernels on the GPU (run.cu). Implemented in the one file that includes
+// run_all.h.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,9 +15,13 @@ namespace ff {
 /// Tensors of a reference: those of the kernel, then intermediates, in f32.
 struct ReferenceTensors {
   float* at[32] = {};
-  void make(int number, long elements) { cudaMalloc(&at[number], static_cast<size_t>(elements) * 4); }
+  void make(int number, long elements) {
+    cudaMalloc(&at[number], static_cast<size_t>(elements) * 4);
+  }
 };
-__device__ inline float rounded(float x) { return __half2float(__float2half_rn(x)); }
+__device__ inline float rounded(float x) {
+  return __half2float(__float2half_rn(x));
+}
 
 /// A product that a library would be asked for.
 struct Rival {

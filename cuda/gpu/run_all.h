@@ -1,5 +1,5 @@
-// run_all of run.h: each kernel ten times beside its reference; then cold and warm in captured graphs, beside
-// cuBLASLt. One CSV row a kernel.
+// run_all of run.h: each kernel ten times beside its reference; then cold and warm in captured
+// graphs, beside cuBLASLt. One CSV row a kernel.
 #pragma once
 
 #include <cublasLt.h>
@@ -13,13 +13,14 @@
 
 #include "run.h"
 
-#define FF_CHECK(call)                                                                           \
-  do {                                                                                           \
-    const auto status_ = (call);                                                                 \
-    if (status_ != 0) {                                                                          \
-      std::fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, static_cast<int>(status_)); \
-      std::exit(1);                                                                              \
-    }                                                                                            \
+#define FF_CHECK(call)                                                   \
+  do {                                                                   \
+    const auto status_ = (call);                                         \
+    if (status_ != 0) {                                                  \
+      std::fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, \
+                   static_cast<int>(status_));                           \
+      std::exit(1);                                                      \
+    }                                                                    \
   } while (0)
 
 namespace ff {
@@ -27,16 +28,20 @@ namespace ff {
 constexpr size_t kColdBytes = 320L << 20;  ///< more than the L2 keeps between two uses
 constexpr int kChecks = 10, kTimes = 12;
 
-typedef CUresult (*EncodeTiled)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
-                                const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
-                                CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+typedef CUresult (*EncodeTiled)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*,
+                                const cuuint64_t*, const cuuint64_t*, const cuuint32_t*,
+                                const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
 inline CUtensorMap encoded(EncodeTiled encode, const View& view, void* data) {
   CUtensorMap map;
-  const cuuint64_t extents[3] = {static_cast<cuuint64_t>(view.inner), static_cast<cuuint64_t>(view.outer),
+  const cuuint64_t extents[3] = {static_cast<cuuint64_t>(view.inner),
+                                 static_cast<cuuint64_t>(view.outer),
                                  static_cast<cuuint64_t>(view.batches)};
-  const cuuint64_t pitches[2] = {static_cast<cuuint64_t>(view.pitch) * 2, static_cast<cuuint64_t>(view.batch_pitch) * 2};
-  const cuuint32_t box[3] = {static_cast<cuuint32_t>(view.box_inner), static_cast<cuuint32_t>(view.box_outer), 1};
+  const cuuint64_t pitches[2] = {static_cast<cuuint64_t>(view.pitch) * 2,
+                                 static_cast<cuuint64_t>(view.batch_pitch) * 2};
+  const cuuint32_t box[3] = {static_cast<cuuint32_t>(view.box_inner),
+                             static_cast<cuuint32_t>(view.box_outer), 1};
   const cuuint32_t steps[3] = {1, 1, 1};
   const CUtensorMapSwizzle swizzle = view.box_inner == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : view.box_inner == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
@@ -60,7 +65,8 @@ class Bench {
     FF_CHECK(cudaFree(nullptr));
     void* function = nullptr;
     cudaDriverEntryPointQueryResult found;
-    FF_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found));
+    FF_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                              cudaEnableDefault, &found));
     encode_ = reinterpret_cast<EncodeTiled>(function);
     FF_CHECK(cudaStreamCreate(&stream_));
     FF_CHECK(cublasLtCreate(&library_));
@@ -69,21 +75,24 @@ class Bench {
 
   void run(const GpuKernel& k) {
     const std::vector<std::vector<float>> values = make_values(k);
-    FF_CHECK(cudaFuncSetAttribute(k.function, cudaFuncAttributeMaxDynamicSharedMemorySize, k.launch.scratchpad));
-    if (k.launch.cores > 8) FF_CHECK(cudaFuncSetAttribute(k.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    FF_CHECK(cudaFuncSetAttribute(k.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  k.launch.scratchpad));
+    if (k.launch.cores > 8)
+      FF_CHECK(cudaFuncSetAttribute(k.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
     std::vector<Operands> sets{make_operands(k, values)};
     const double error = check(k, sets[0], values);
     const double bound = 5e-3;
     double warm = -1, cold = -1, rival_warm = -1, rival_cold = -1;
     if (error < bound) {
-      const size_t count = std::clamp<size_t>(kColdBytes / std::max<size_t>(sets[0].bytes, 1), 8, 400);
+      const size_t count =
+          std::clamp<size_t>(kColdBytes / std::max<size_t>(sets[0].bytes, 1), 8, 400);
       while (sets.size() < count) sets.push_back(make_operands(k, values));
       warm = time([&](size_t) { launch(k, sets[0]); }, 32);
       cold = time([&](size_t i) { launch(k, sets[i]); }, sets.size());
       rival(k, sets, rival_warm, rival_cold);
     }
-    std::printf("%s,%.3g,%s,%.3f,%.3f,%.3f,%.3f\n", k.name, error, error < bound ? "right" : "WRONG", cold, warm, rival_cold,
-                rival_warm);
+    std::printf("%s,%.3g,%s,%.3f,%.3f,%.3f,%.3f\n", k.name, error,
+                error < bound ? "right" : "WRONG", cold, warm, rival_cold, rival_warm);
     std::fflush(stdout);
     for (const Operands& set : sets) release(k, set);
   }
@@ -96,7 +105,8 @@ class Bench {
     std::vector<std::vector<float>> all(k.tensor_count);
     for (size_t t = 0; t < k.tensor_count; ++t) {
       all[t].resize(static_cast<size_t>(k.tensors[t].elements));
-      for (float& x : all[t]) x = __half2float(__float2half((static_cast<int>(random() % 2001) / 1000.0F - 1) * 0.15F));
+      for (float& x : all[t])
+        x = __half2float(__float2half((static_cast<int>(random() % 2001) / 1000.0F - 1) * 0.15F));
     }
     return all;
   }
@@ -153,32 +163,38 @@ class Bench {
   }
 
   /// The largest relative error of ten launches; the reference has the same values.
-  double check(const GpuKernel& k, const Operands& set, const std::vector<std::vector<float>>& values) {
+  double check(const GpuKernel& k, const Operands& set,
+               const std::vector<std::vector<float>>& values) {
     ReferenceTensors reference;
     size_t result = 0;
     for (size_t t = 0; t < k.tensor_count; ++t) {
       reference.make(static_cast<int>(t), k.tensors[t].elements);
-      FF_CHECK(cudaMemcpy(reference.at[t], values[t].data(), values[t].size() * 4, cudaMemcpyHostToDevice));
+      FF_CHECK(cudaMemcpy(reference.at[t], values[t].data(), values[t].size() * 4,
+                          cudaMemcpyHostToDevice));
       if (k.tensors[t].result) result = t;
     }
     k.reference(reference);
     FF_CHECK(cudaDeviceSynchronize());
     const size_t elements = values[result].size();
     std::vector<float> expected(elements), got(elements);
-    FF_CHECK(cudaMemcpy(expected.data(), reference.at[result], elements * 4, cudaMemcpyDeviceToHost));
+    FF_CHECK(
+        cudaMemcpy(expected.data(), reference.at[result], elements * 4, cudaMemcpyDeviceToHost));
     for (float* at : reference.at) cudaFree(at);
     double worst = 0;
     for (int turn = 0; turn < kChecks; ++turn) {
       const bool half = k.tensors[result].type == Type::f16;
-      FF_CHECK(cudaMemsetAsync(set.params.tensors[result], 0xff, elements * (half ? 2 : 4), stream_));
+      FF_CHECK(
+          cudaMemsetAsync(set.params.tensors[result], 0xff, elements * (half ? 2 : 4), stream_));
       launch(k, set);
       FF_CHECK(cudaStreamSynchronize(stream_));
       if (half) {
         std::vector<__half> halves(elements);
-        FF_CHECK(cudaMemcpy(halves.data(), set.params.tensors[result], elements * 2, cudaMemcpyDeviceToHost));
+        FF_CHECK(cudaMemcpy(halves.data(), set.params.tensors[result], elements * 2,
+                            cudaMemcpyDeviceToHost));
         for (size_t i = 0; i < elements; ++i) got[i] = __half2float(halves[i]);
       } else {
-        FF_CHECK(cudaMemcpy(got.data(), set.params.tensors[result], elements * 4, cudaMemcpyDeviceToHost));
+        FF_CHECK(cudaMemcpy(got.data(), set.params.tensors[result], elements * 4,
+                            cudaMemcpyDeviceToHost));
       }
       double error = 0, square = 0;
       for (size_t i = 0; i < elements; ++i) {
@@ -192,7 +208,8 @@ class Bench {
     return worst;
   }
 
-  /// Microseconds of one of `count` calls in a captured graph: the median of several launches of it.
+  /// Microseconds of one of `count` calls in a captured graph: the median of several launches of
+  /// it.
   template <class Call>
   double time(Call call, size_t count) {
     cudaGraph_t graph;
@@ -229,22 +246,27 @@ class Bench {
   Product best(const Rival& r, const void* a, const void* b, void* c) {
     Product p{};
     FF_CHECK(cublasLtMatmulDescCreate(&p.description, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    FF_CHECK(cublasLtMatrixLayoutCreate(&p.a, CUDA_R_16F, r.n, r.k, r.n));  // column-major: B, then A
+    FF_CHECK(
+        cublasLtMatrixLayoutCreate(&p.a, CUDA_R_16F, r.n, r.k, r.n));  // column-major: B, then A
     FF_CHECK(cublasLtMatrixLayoutCreate(&p.b, CUDA_R_16F, r.k, r.m, r.k));
     FF_CHECK(cublasLtMatrixLayoutCreate(&p.c, CUDA_R_16F, r.n, r.m, r.n));
     const int batches = static_cast<int>(r.batches);
     const long strides[3] = {r.n * r.k, r.k * r.m, r.n * r.m};
     int i = 0;
     for (cublasLtMatrixLayout_t layout : {p.a, p.b, p.c}) {
-      FF_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batches, sizeof batches));
-      FF_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &strides[i++], sizeof(long)));
+      FF_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                &batches, sizeof batches));
+      FF_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                                &strides[i++], sizeof(long)));
     }
     cublasLtMatmulPreference_t preference;
     FF_CHECK(cublasLtMatmulPreferenceCreate(&preference));
-    FF_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace, sizeof kWorkspace));
+    FF_CHECK(cublasLtMatmulPreferenceSetAttribute(
+        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace, sizeof kWorkspace));
     cublasLtMatmulHeuristicResult_t found[16];
     int count = 0;
-    FF_CHECK(cublasLtMatmulAlgoGetHeuristic(library_, p.description, p.a, p.b, p.c, p.c, preference, 16, found, &count));
+    FF_CHECK(cublasLtMatmulAlgoGetHeuristic(library_, p.description, p.a, p.b, p.c, p.c, preference,
+                                            16, found, &count));
     double least = 1e30;
     for (int f = 0; f < count; ++f) {
       Product tried = p;
@@ -259,16 +281,17 @@ class Bench {
   }
   void call(const Product& p, const void* a, const void* b, void* c) {
     const float one = 1, zero = 0;
-    FF_CHECK(cublasLtMatmul(library_, p.description, &one, b, p.a, a, p.b, &zero, c, p.c, c, p.c, &p.algorithm, workspace_,
-                            kWorkspace, stream_));
+    FF_CHECK(cublasLtMatmul(library_, p.description, &one, b, p.a, a, p.b, &zero, c, p.c, c, p.c,
+                            &p.algorithm, workspace_, kWorkspace, stream_));
   }
 
-  /// What the library takes for the same products. An activation of a chain is taken to be folded into the
-  /// first product at no cost; gate and up are one product, gated by a kernel of its own.
+  /// What the library takes for the same products. An activation of a chain is taken to be folded
+  /// into the first product at no cost; gate and up are one product, gated by a kernel of its own.
   void rival(const GpuKernel& k, const std::vector<Operands>&, double& warm, double& cold) {
     if (k.rivals.empty()) return;
     size_t bytes = 0;
-    for (const Rival& r : k.rivals) bytes += static_cast<size_t>(r.batches * (r.m * r.k + r.k * r.n + r.m * r.n)) * 2;
+    for (const Rival& r : k.rivals)
+      bytes += static_cast<size_t>(r.batches * (r.m * r.k + r.k * r.n + r.m * r.n)) * 2;
     const size_t count = std::clamp<size_t>(kColdBytes / std::max<size_t>(bytes, 1), 8, 400);
     std::vector<char*> sets(count);
     for (char*& set : sets) {
@@ -314,7 +337,8 @@ __global__ void gate_kernel(half2* c, long pairs) {
   c[i] = __floats2half2_rn(x.x / (1 + __expf(-x.x)) * y.x, x.y / (1 + __expf(-x.y)) * y.y);
 }
 inline void Bench::gate(char* c, long elements) {
-  gate_kernel<<<static_cast<unsigned>((elements / 2 + 255) / 256), 256, 0, stream_>>>(reinterpret_cast<half2*>(c), elements / 2);
+  gate_kernel<<<static_cast<unsigned>((elements / 2 + 255) / 256), 256, 0, stream_>>>(
+      reinterpret_cast<half2*>(c), elements / 2);
 }
 
 inline int run_all(int argc, char** argv, const std::vector<GpuKernel>& kernels) {

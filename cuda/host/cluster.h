@@ -1,6 +1,7 @@
-// A cluster of cores on the CPU. Each core has two threads, its producer and all that multiply; they take
-// turns with the copies that are under way in an order that a seed chooses. What must happen before what is
-// followed by vector clocks, so that a missing wait is found in whatever order things happen to run.
+// A cluster of cores on the CPU. Each core has two threads, its producer and all that multiply;
+// they take turns with the copies that are under way in an order that a seed chooses. What must
+// happen before what is followed by vector clocks, so that a missing wait is found in whatever
+// order things happen to run.
 #pragma once
 
 #include <ucontext.h>
@@ -29,7 +30,8 @@ constexpr int kMostBarriers = 96;  ///< of a core
 struct Clock {
   std::vector<uint32_t> seen;
   void join(const Clock& other) {
-    for (size_t i = 0; i < seen.size(); ++i) seen[i] = seen[i] < other.seen[i] ? other.seen[i] : seen[i];
+    for (size_t i = 0; i < seen.size(); ++i)
+      seen[i] = seen[i] < other.seen[i] ? other.seen[i] : seen[i];
   }
 };
 
@@ -46,8 +48,8 @@ inline bool known(const Event& event, const Clock& clock) {
 struct Granule {
   Event written;
   std::vector<Event> reads;
-  int arriving = 0;       ///< copies to it that are under way
-  int being_read = 0;     ///< products and copies that read it and have not been waited for
+  int arriving = 0;    ///< copies to it that are under way
+  int being_read = 0;  ///< products and copies that read it and have not been waited for
   bool defined = false;
   bool unfenced = false;  ///< written by threads; neither the copy engine nor products see it yet
   bool unseen = false;    ///< written by threads; other threads do not see it yet
@@ -78,10 +80,10 @@ struct CoreState {
   std::vector<unsigned char> scratchpad;
   std::vector<Granule> granules;
   std::vector<Barrier> barriers;
-  Marks marks[2];  ///< of those that multiply, of the producer
-  int adds = 0;                               ///< additions to memory under way
-  Clock touched;                              ///< what others did to it
-  int running = 2;                            ///< threads
+  Marks marks[2];   ///< of those that multiply, of the producer
+  int adds = 0;     ///< additions to memory under way
+  Clock touched;    ///< what others did to it
+  int running = 2;  ///< threads
 };
 
 /// A copy or a product that has been asked for, and may happen at any time.
@@ -114,7 +116,9 @@ class ClusterState {
   Clock& clock() { return threads_[static_cast<size_t>(now_)].clock; }
   int now() const { return now_; }
   Event event() { return {now_, clock().seen[static_cast<size_t>(now_)]}; }
-  int barrier_actor(int rank, int barrier) const { return 2 * cores() + rank * kMostBarriers + barrier; }
+  int barrier_actor(int rank, int barrier) const {
+    return 2 * cores() + rank * kMostBarriers + barrier;
+  }
   const Clock& no_clock() const { return none_; }
 
   /// Thread 2 r produces for core r, thread 2 r + 1 multiplies.
@@ -132,7 +136,8 @@ class ClusterState {
       thread.context.uc_link = &scheduler_;
       const auto self = reinterpret_cast<uintptr_t>(this);
       makecontext(&thread.context, reinterpret_cast<void (*)()>(&ClusterState::entry), 3,
-                  static_cast<unsigned>(self), static_cast<unsigned>(self >> 32), static_cast<unsigned>(t));
+                  static_cast<unsigned>(self), static_cast<unsigned>(self >> 32),
+                  static_cast<unsigned>(t));
     }
     while (step()) {
     }
@@ -151,7 +156,9 @@ class ClusterState {
     wait([] { return true; }, "");
   }
 
-  void ask(int kind, std::function<void()> happen) { pending_.push_back({now_, kind, std::move(happen)}); }
+  void ask(int kind, std::function<void()> happen) {
+    pending_.push_back({now_, kind, std::move(happen)});
+  }
   /// Lets everything of this kind happen that the current thread asked for.
   void finish(int kind) {
     for (size_t i = 0; i < pending_.size();) {
@@ -190,7 +197,8 @@ class ClusterState {
   };
 
   static void entry(unsigned low, unsigned high, unsigned thread) {
-    auto* self = reinterpret_cast<ClusterState*>(static_cast<uintptr_t>(low) | static_cast<uintptr_t>(high) << 32);
+    auto* self = reinterpret_cast<ClusterState*>(static_cast<uintptr_t>(low) |
+                                                 static_cast<uintptr_t>(high) << 32);
     (*self->body_)(static_cast<int>(thread));
     self->end(static_cast<int>(thread));
   }
@@ -201,7 +209,8 @@ class ClusterState {
     CoreState& core = cores_[static_cast<size_t>(thread / 2)];
     if (--core.running > 0) return;
     for (size_t a = 0; a < core.touched.seen.size(); ++a) {
-      if (core.touched.seen[a] > clock().seen[a]) fail("a core ends before what its peers do to it");
+      if (core.touched.seen[a] > clock().seen[a])
+        fail("a core ends before what its peers do to it");
     }
   }
 
@@ -225,7 +234,8 @@ class ClusterState {
       std::string all;
       for (size_t t = 0; t < threads_.size(); ++t) {
         if (threads_[t].done) continue;
-        all += "; core " + std::to_string(t / 2) + (t % 2 == 0 ? " producer: " : " multipliers: ") + threads_[t].waits_for;
+        all += "; core " + std::to_string(t / 2) + (t % 2 == 0 ? " producer: " : " multipliers: ") +
+               threads_[t].waits_for;
       }
       fail("nobody can go on" + all);
     }

@@ -1,11 +1,12 @@
-// The kernels' functions on the CPU, for tests: values, and every race that any order of events could show.
-// The same functions for the GPU: gpu/fuseflow.h.
+// The kernels' functions on the CPU, for tests: values, and every race that any order of events
+// could show. The same functions for the GPU: gpu/fuseflow.h.
 #pragma once
 
 #include <cmath>
 
 #define FF_FN inline
-#define FF_KERNEL(name, Groups) inline void name(const ff::CoreOf<Groups>& core, const ff::Params& params)
+#define FF_KERNEL(name, Groups) \
+  inline void name(const ff::CoreOf<Groups>& core, const ff::Params& params)
 #define FF_BEGIN(scratchpad, barriers, Groups) (void)params
 
 #include "layout.h"

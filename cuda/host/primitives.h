@@ -29,18 +29,26 @@ struct CoreOf {
 };
 
 template <class Core>
-int cluster_of(const Core& core) { return core.cluster->number; }
+int cluster_of(const Core& core) {
+  return core.cluster->number;
+}
 template <class Core>
-int rank_of(const Core& core) { return core.rank; }
+int rank_of(const Core& core) {
+  return core.rank;
+}
 template <class Core>
-bool is_producer(const Core& core) { return core.produces; }
+bool is_producer(const Core& core) {
+  return core.produces;
+}
 
 // Granules: every access says what it needs to have happened before.
 
 template <class Visit>
 void granules(CoreState& core, int at, int bytes, Visit visit) {
-  if (at < 0 || bytes < 0 || static_cast<size_t>(at + bytes) > core.scratchpad.size()) fail("outside of the scratchpad");
-  for (int g = at / 16; g < (at + bytes + 15) / 16; ++g) visit(core.granules[static_cast<size_t>(g)], g);
+  if (at < 0 || bytes < 0 || static_cast<size_t>(at + bytes) > core.scratchpad.size())
+    fail("outside of the scratchpad");
+  for (int g = at / 16; g < (at + bytes + 15) / 16; ++g)
+    visit(core.granules[static_cast<size_t>(g)], g);
 }
 
 inline void may_overwrite(const Granule& granule, const Clock& clock) {
@@ -74,7 +82,8 @@ void write_begins(const Core& core, int at, int bytes) {
   Marks& marks = core.marks();
   granules(core.state(), at, bytes, [&](Granule& granule, int g) {
     may_overwrite(granule, core.cluster->clock());
-    if (granule.unread && !core.produces) fail("threads overwrite what other threads may still read");
+    if (granule.unread && !core.produces)
+      fail("threads overwrite what other threads may still read");
     granule.unread = false;
     granule.written = core.cluster->event();
     granule.reads.clear();
@@ -91,7 +100,8 @@ void engine_reads(const Core& core, int at, int bytes) {
   granules(core.state(), at, bytes, [&](Granule& granule, int) {
     may_read(granule, core.cluster->clock());
     if (granule.unfenced) fail("a product or a copy reads what threads wrote without a fence");
-    if (granule.unmet) fail("a product or a copy reads what other threads may not have written yet");
+    if (granule.unmet)
+      fail("a product or a copy reads what other threads may not have written yet");
     ++granule.being_read;
   });
 }
@@ -137,7 +147,8 @@ inline void arrive(ClusterState& cluster, int rank, int number, int times, long 
 }
 
 /// Bytes that a copy brings; what it knew goes with them. Gives the event of their arrival.
-inline Event bytes_arrive(ClusterState& cluster, int rank, int number, long bytes, const Clock& clock) {
+inline Event bytes_arrive(ClusterState& cluster, int rank, int number, long bytes,
+                          const Clock& clock) {
   Barrier& barrier = barrier_at(cluster, rank, number, clock);
   barrier.gathered.join(clock);
   barrier.bytes -= bytes;
@@ -183,8 +194,11 @@ void barrier_release(const Core& core, int number, const Peers& peers) {
   core.cluster->pass();
 }
 template <class Core>
-void cluster_sync(const Core& core) { core.cluster->meet(); }
-/// All threads of the role meet. What one of them wrote and has not fenced is not seen after it, either.
+void cluster_sync(const Core& core) {
+  core.cluster->meet();
+}
+/// All threads of the role meet. What one of them wrote and has not fenced is not seen after it,
+/// either.
 template <class Core>
 void group_sync(const Core& core) {
   CoreState& state = core.state();
@@ -200,7 +214,8 @@ void group_sync(const Core& core) {
 }
 template <class Core>
 void fence_async(const Core& core) {
-  for (const int g : core.marks().unfenced) core.state().granules[static_cast<size_t>(g)].unfenced = false;
+  for (const int g : core.marks().unfenced)
+    core.state().granules[static_cast<size_t>(g)].unfenced = false;
   core.marks().unfenced.clear();
 }
 
@@ -225,7 +240,9 @@ inline void has_arrived(CoreState& core, int at, int bytes, const Event& event) 
   });
 }
 
-inline void put_bits(CoreState& core, int at, uint16_t bits) { std::memcpy(&core.scratchpad[static_cast<size_t>(at)], &bits, 2); }
+inline void put_bits(CoreState& core, int at, uint16_t bits) {
+  std::memcpy(&core.scratchpad[static_cast<size_t>(at)], &bits, 2);
+}
 inline uint16_t to_bits(float x) {
   const auto half = static_cast<_Float16>(x);
   uint16_t bits;
@@ -239,8 +256,8 @@ inline float from_bits(uint16_t bits) {
 }
 
 template <class Core>
-void copy_box(const Core& core, int to, const Params& params, int view, int inner, int outer, int batch, int box,
-              int panel, int barrier, const Peers& peers) {
+void copy_box(const Core& core, int to, const Params& params, int view, int inner, int outer,
+              int batch, int box, int panel, int barrier, const Peers& peers) {
   ClusterState* cluster = core.cluster;
   const View& v = params.views[view];
   if (v.box_inner != panel || v.box_outer != box) fail("a copy of another box than its view has");
@@ -254,12 +271,16 @@ void copy_box(const Core& core, int to, const Params& params, int view, int inne
       CoreState& state = cluster->core(peers.at(i));
       for (int o = 0; o < box; ++o) {
         for (int c = 0; c < panel; ++c) {
-          const bool inside = outer + o >= 0 && outer + o < v.outer && inner + c >= 0 && inner + c < v.inner &&
-                              batch >= 0 && batch < v.batches;
-          const float x =
-              inside ? (*data)[static_cast<size_t>(batch * v.batch_pitch + (outer + o) * v.pitch + inner + c)] : 0;
+          const bool inside = outer + o >= 0 && outer + o < v.outer && inner + c >= 0 &&
+                              inner + c < v.inner && batch >= 0 && batch < v.batches;
+          const float x = inside ? (*data)[static_cast<size_t>(batch * v.batch_pitch +
+                                                               (outer + o) * v.pitch + inner + c)]
+                                 : 0;
           const int row = to / (panel * 2) + o;  // swizzles follow the address
-          const int moved = panel == 64 ? row & 7 : panel == 32 ? row >> 1 & 3 : panel == 16 ? row >> 2 & 1 : 0;
+          const int moved = panel == 64   ? row & 7
+                            : panel == 32 ? row >> 1 & 3
+                            : panel == 16 ? row >> 2 & 1
+                                          : 0;
           put_bits(state, to + o * panel * 2 + ((c / 8) ^ moved) * 16 + c % 8 * 2, to_bits(x));
         }
       }
@@ -281,8 +302,8 @@ void send(const Core& core, int rank, int from, int to, int bytes, int barrier) 
   cluster->ask(0, [=] {
     CoreState& mine = cluster->core(source);
     CoreState& other = cluster->core(rank);
-    std::memcpy(&other.scratchpad[static_cast<size_t>(to)], &mine.scratchpad[static_cast<size_t>(from)],
-                static_cast<size_t>(bytes));
+    std::memcpy(&other.scratchpad[static_cast<size_t>(to)],
+                &mine.scratchpad[static_cast<size_t>(from)], static_cast<size_t>(bytes));
     const Event event = bytes_arrive(*cluster, rank, barrier, bytes, clock);
     has_arrived(other, to, bytes, event);
     engine_has_read(mine, from, bytes, event);
@@ -365,7 +386,8 @@ void put_own(const Core& core, int at, float x) {
 template <class Core>
 float get_own(const Core& core, int at) {
   float x;
-  granules(core.state(), at, 4, [&](Granule& granule, int) { may_read(granule, core.cluster->clock()); });
+  granules(core.state(), at, 4,
+           [&](Granule& granule, int) { may_read(granule, core.cluster->clock()); });
   std::memcpy(&x, &core.state().scratchpad[static_cast<size_t>(at)], 4);
   return x;
 }
@@ -388,7 +410,9 @@ struct Sums {
   void pairs(const Core&, Visit visit) {
     if (!reads.empty()) fail("uses sums before the product has been waited for");
     for (int r = 0; r < kRows; ++r) {
-      for (int c = 0; c < kColumns; c += 2) visit(r, c, at[static_cast<size_t>(r * kColumns + c)], at[static_cast<size_t>(r * kColumns + c + 1)]);
+      for (int c = 0; c < kColumns; c += 2)
+        visit(r, c, at[static_cast<size_t>(r * kColumns + c)],
+              at[static_cast<size_t>(r * kColumns + c + 1)]);
     }
   }
   template <class Visit>
@@ -479,9 +503,11 @@ inline void store_element(const Params& params, int tensor, long at, float x) {
   if (at < 0) return;
   const bool half = params.described[tensor].type == Type::f16;
   memory_counts().stored += half ? 2 : 4;
-  (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)) = half ? from_bits(to_bits(x)) : x;
+  (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)) =
+      half ? from_bits(to_bits(x)) : x;
 }
-inline void store_pair(const Params& params, int tensor, long first, long second, float x, float y) {
+inline void store_pair(const Params& params, int tensor, long first, long second, float x,
+                       float y) {
   store_element(params, tensor, first, x);
   store_element(params, tensor, second, y);
 }
@@ -534,7 +560,8 @@ Counts launch(const Launch& launch, const Params& params, unsigned seed, Kernel 
   std::mt19937 random(seed);
   std::shuffle(order.begin(), order.end(), random);
   for (const int c : order) {
-    ClusterState cluster(c, launch.cores, launch.scratchpad, seed * 7919 + static_cast<unsigned>(c), counts);
+    ClusterState cluster(c, launch.cores, launch.scratchpad, seed * 7919 + static_cast<unsigned>(c),
+                         counts);
     cluster.run([&](int thread) {
       const CoreOf<kGroups> core{&cluster, thread / 2, thread % 2 == 0};
       kernel(core, params);

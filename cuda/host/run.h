@@ -19,8 +19,8 @@ class Runs {
   }
 
   template <int kGroups, class Kernel>
-  void run(const std::string& name, const Launch& launch, const Tensor* tensors, size_t tensor_count, const View* views,
-           Kernel kernel) {
+  void run(const std::string& name, const Launch& launch, const Tensor* tensors,
+           size_t tensor_count, const View* views, Kernel kernel) {
     if (!only_.empty() && only_ != name) return;
     std::vector<std::vector<float>> values(tensor_count);
     size_t result = 0;
@@ -37,7 +37,8 @@ class Runs {
     const Params params{views, &values, tensors, &sums, &counters};
     for (int turn = 0; turn < 2; ++turn) {  // what a launch leaves is where the next one begins
       values[result].assign(expected.size(), std::nanf(""));
-      const Counts counts = ff::launch<kGroups>(launch, params, seed_ + static_cast<unsigned>(turn) * 1000, kernel);
+      const Counts counts =
+          ff::launch<kGroups>(launch, params, seed_ + static_cast<unsigned>(turn) * 1000, kernel);
       double worst = 0, square = 0, error = 0;
       for (size_t i = 0; i < expected.size(); ++i) {
         const double difference = std::fabs(static_cast<double>(values[result][i]) - expected[i]);
@@ -48,9 +49,11 @@ class Runs {
       const double relative = square > 0 ? std::sqrt(error / square) : std::sqrt(error);
       const bool right = relative <= tolerance_;
       wrong_ = wrong_ || !right;
-      std::printf("%s: %s, largest difference %g, relative error %.3g; bytes loaded %ld, added %ld, stored %ld, sent %ld\n",
-                  name.c_str(), right ? "right" : "WRONG", worst, relative, counts.loaded, counts.added, counts.stored,
-                  counts.sent);
+      std::printf(
+          "%s: %s, largest difference %g, relative error %.3g; bytes loaded %ld, added %ld, stored "
+          "%ld, sent %ld\n",
+          name.c_str(), right ? "right" : "WRONG", worst, relative, counts.loaded, counts.added,
+          counts.stored, counts.sent);
     }
     for (const float x : sums) {
       if (x != 0) fail(name + " leaves sums that are not 0");
@@ -64,7 +67,8 @@ class Runs {
     std::ifstream file(path, std::ios::binary);
     file.read(reinterpret_cast<char*>(all.data()), elements * 4);
     if (!file) {
-      std::fprintf(stderr, "%s: cannot read %ld elements (fuseflow-cuda --data writes them)\n", path.c_str(), elements);
+      std::fprintf(stderr, "%s: cannot read %ld elements (fuseflow-cuda --data writes them)\n",
+                   path.c_str(), elements);
       std::exit(3);
     }
     return all;
@@ -78,7 +82,8 @@ class Runs {
 
 }  // namespace ff
 
-#define FF_RUN(runs, name)                                                                                     \
-  (runs).run<name##_schedule::kGroups>(#name, name##_schedule::kLaunch, name##_schedule::kTensors,              \
-                                       std::size(name##_schedule::kTensors), name##_schedule::kViews,           \
-                                       [](const auto& core, const ff::Params& params) { name(core, params); })
+#define FF_RUN(runs, name)                                           \
+  (runs).run<name##_schedule::kGroups>(                              \
+      #name, name##_schedule::kLaunch, name##_schedule::kTensors,    \
+      std::size(name##_schedule::kTensors), name##_schedule::kViews, \
+      [](const auto& core, const ff::Params& params) { name(core, params); })

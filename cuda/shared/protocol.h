@@ -1,14 +1,16 @@
-// What the cores of a cluster do together, out of the primitives that gpu/ and host/ each have: rings of
-// tiles that arrive by copies, exchanges of partial sums, tiles that go round. One text for both.
+// What the cores of a cluster do together, out of the primitives that gpu/ and host/ each have:
+// rings of tiles that arrive by copies, exchanges of partial sums, tiles that go round. One text
+// for both.
 //
-// Barriers are numbers. A phase of a barrier ends when its arrivals and its bytes are there; whoever waits
-// names the parity of the phase. All functions are called by all threads of a role.
+// Barriers are numbers. A phase of a barrier ends when its arrivals and its bytes are there;
+// who waits for it names the parity of the phase. All functions are called by all threads of a
+// role.
 #pragma once
 
 namespace ff {
 
-/// Room for kStages tiles that arrive one after the other, the same ones on all `peers`. Barriers: kStages
-/// of tiles that are there, then kStages of room that there is.
+/// Room for kStages tiles that arrive one after the other, the same ones on all `peers`. Barriers:
+/// kStages of tiles that are there, then kStages of room that there is.
 template <int kStages, int kBytes>
 struct Ring {
   int at;
@@ -28,7 +30,8 @@ struct Ring {
   /// Producer: waits until every peer has read the tile that was there before.
   template <class Core>
   FF_FN void room(const Core& core, int step) const {
-    if (step >= kStages) barrier_wait(core, barrier + kStages + slot(step), (step / kStages - 1) & 1);
+    if (step >= kStages)
+      barrier_wait(core, barrier + kStages + slot(step), (step / kStages - 1) & 1);
   }
   /// Multipliers: wait for the tile; say that they have read it.
   template <class Core>
@@ -41,25 +44,25 @@ struct Ring {
   }
 };
 
-/// Producer: the tile of matrix M from row and column on, by the copy engine. Of several peers one copies
-/// for all, in turn.
+/// Producer: the tile of matrix M from row and column on, by the copy engine. Of several peers one
+/// copies for all, in turn.
 template <class M, class Core, class RingOf>
-FF_FN void load(const Core& core, const RingOf& ring, int step, const Params& params, int view, int row,
-                int column, int batch) {
+FF_FN void load(const Core& core, const RingOf& ring, int step, const Params& params, int view,
+                int row, int column, int batch) {
   ring.room(core, step);
   barrier_expect(core, ring.full(step), M::kBytes);
   if (step % ring.peers.count != ring.peers.mine) return;
   const int outer = M::kByRows ? row : column, inner = M::kByRows ? column : row;
   for (int i = 0; i < M::kInner; i += M::kPanel) {
     for (int o = 0; o < M::kOuter; o += M::kBox) {
-      copy_box(core, ring.place(step) + i / M::kPanel * M::kPanelBytes + o * M::kPitch, params, view, inner + i,
-               outer + o, batch, M::kBox, M::kPanel, ring.full(step), ring.peers);
+      copy_box(core, ring.place(step) + i / M::kPanel * M::kPanelBytes + o * M::kPitch, params,
+               view, inner + i, outer + o, batch, M::kBox, M::kPanel, ring.full(step), ring.peers);
     }
   }
 }
 
-/// Producer: the same for what the copy engine cannot do, by its threads: element (row, column) of the tile
-/// is element offset(row, column) of the tensor, or 0 where that is negative.
+/// Producer: the same for what the copy engine cannot do, by its threads: element (row, column) of
+/// the tile is element offset(row, column) of the tensor, or 0 where that is negative.
 template <class M, class Core, class RingOf, class Offset>
 FF_FN void gather(const Core& core, const RingOf& ring, int step, const Params& params, int tensor,
                   Offset offset) {
@@ -87,7 +90,8 @@ FF_FN constexpr int sums_at(int row, int column) {
 template <class Core, class Sums>
 FF_FN void put_sums(const Core& core, Sums& sums, int at, Columns columns) {
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
-    if (column >= columns.begin && column < columns.end) put_pair(core, at + sums_at<Sums::kRows>(row, column), x, y);
+    if (column >= columns.begin && column < columns.end)
+      put_pair(core, at + sums_at<Sums::kRows>(row, column), x, y);
   });
 }
 /// Adds to columns of an accumulator what another core sent of them; `at` has the first of them.
@@ -105,7 +109,8 @@ FF_FN void add_sums(const Core& core, Sums& sums, int at, Columns columns) {
 template <class M, class Core, class Sums>
 FF_FN void put_matrix(const Core& core, Sums& sums, int at, Columns columns) {
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
-    if (column >= columns.begin && column < columns.end) put_elements(core, at + M::at(row, column), x, y);
+    if (column >= columns.begin && column < columns.end)
+      put_elements(core, at + M::at(row, column), x, y);
   });
 }
 /// value(row, column, x) for the columns of an accumulator.
@@ -128,15 +133,17 @@ FF_FN void map(const Core& core, Sums& first, Sums& second, Columns columns, Fun
 }
 /// Stores columns to a tensor in its type, at offset(row, column); where that is negative, not.
 template <class Core, class Sums, class Offset>
-FF_FN void store(const Core& core, Sums& sums, Columns columns, const Params& params, int tensor, Offset offset) {
+FF_FN void store(const Core& core, Sums& sums, Columns columns, const Params& params, int tensor,
+                 Offset offset) {
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
     if (column < columns.begin || column >= columns.end) return;
     store_pair(params, tensor, offset(row, column), offset(row, column + 1), x, y);
   });
 }
 
-/// Partial sums of kRows x kColumns that each of kCores cores has: every core gets the sum of its share of
-/// the columns. `got`: what comes from the others; `room`: they have read what was sent before.
+/// Partial sums of kRows x kColumns that each of kCores cores has: every core gets the sum of its
+/// share of the columns. `got`: what comes from the others; `room`: they have read what was sent
+/// before.
 template <int kCores, int kRows, int kColumns>
 struct ReduceScatter {
   static constexpr int kSlot = kRows * widest_share(kColumns, kCores) * 4;
@@ -157,7 +164,8 @@ struct ReduceScatter {
   FF_FN void wait_for_room(const Core& core, int turn) const {
     if (turn > 0) barrier_wait(core, room, (turn - 1) & 1);
   }
-  /// Sends the staged sums, which are fenced and seen by all threads, and waits for those of the others.
+  /// Sends the staged sums, which are fenced and seen by all threads, and waits for those of the
+  /// others.
   template <class Core>
   FF_FN void exchange(const Core& core, int turn) const {
     barrier_expect(core, got, expected());
@@ -179,8 +187,8 @@ struct ReduceScatter {
   }
 };
 
-/// Shares of a matrix M that each of kCores cores has: every core gets all of them, at the same place. Room
-/// is what the exchange of sums before it says.
+/// Shares of a matrix M that each of kCores cores has: every core gets all of them, at the same
+/// place. Room is what the exchange of sums before it says.
 template <int kCores, class M>
 struct Gather {
   int got;
@@ -203,9 +211,10 @@ struct Gather {
   }
 };
 
-/// Tiles of kBytes, one of each of kCores cores, that all of them read one after the other: at distance d a
-/// core reads that of core mine + d. A pass is one round; kSlots tiles of others have room. Barriers: kSlots
-/// of tiles that are there, kCores - 1 of room at the one that reads, one of tiles that have been received.
+/// Tiles of kBytes, one of each of kCores cores, that all of them read one after the other: at
+/// distance d a core reads that of core mine + d. A pass is one round; kSlots tiles of others have
+/// room. Barriers: kSlots of tiles that are there, kCores - 1 of room at the one that reads, one of
+/// tiles that have been received.
 template <int kCores, int kSlots, int kBytes>
 struct Shuffle {
   int slots;
@@ -231,7 +240,8 @@ struct Shuffle {
       const int first = (kSlots - distance + kCores - 1) / (kCores - 1);
       barrier_wait(core, room(distance), (pass - first) & 1);
     }
-    send(core, peers.at(peers.mine + kCores - distance), own, slots + n % kSlots * kBytes, kBytes, got(n));
+    send(core, peers.at(peers.mine + kCores - distance), own, slots + n % kSlots * kBytes, kBytes,
+         got(n));
   }
   /// Waits for the tile of core mine + distance; where it is.
   template <class Core>
@@ -256,13 +266,14 @@ struct Shuffle {
   }
 };
 
-/// Adds columns of an accumulator to a tile of sums in memory, which other clusters add to as well. The last
-/// of `adders` gives the whole sums, in the tensor's type, and leaves zeros for the next launch.
-/// Tile number `tile` of sums has kRows * kColumns elements, as in the scratchpad; `counter` counts who added
-/// to these columns of it.
+/// Adds columns of an accumulator to a tile of sums in memory, which other clusters add to as well.
+/// The last of `adders` gives the whole sums, in the tensor's type, and leaves zeros for the next
+/// launch. Tile number `tile` of sums has kRows * kColumns elements, as in the scratchpad;
+/// `counter` counts who added to these columns of it.
 template <class Core, class Sums, class Offset>
-FF_FN void add_and_finish(const Core& core, Sums& sums, int staged, Columns columns, const Params& params, int tile,
-                          int counter, int adders, int tensor, Offset offset) {
+FF_FN void add_and_finish(const Core& core, Sums& sums, int staged, Columns columns,
+                          const Params& params, int tile, int counter, int adders, int tensor,
+                          Offset offset) {
   constexpr int kRows = Sums::kRows;
   const int bytes = (columns.end - columns.begin) * kRows * 4;
   const int from = columns.begin * kRows * 4;
@@ -273,7 +284,8 @@ FF_FN void add_and_finish(const Core& core, Sums& sums, int staged, Columns colu
   add_to_memory(core, params, base, staged + from, bytes);
   if (!last_adder(core, params, counter, adders)) return;
   for (int i = core.thread(); i < (columns.end - columns.begin) * kRows / 2; i += Core::kThreads) {
-    const int panel = i / (kRows * 4), row = i / 4 % kRows, column = columns.begin + panel * 8 + i % 4 * 2;
+    const int panel = i / (kRows * 4), row = i / 4 % kRows,
+              column = columns.begin + panel * 8 + i % 4 * 2;
     float x, y;
     take_sums(params, base + sums_at<kRows>(row, column - columns.begin), x, y);
     store_pair(params, tensor, offset(row, column), offset(row, column + 1), x, y);

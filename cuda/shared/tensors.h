@@ -13,8 +13,8 @@ struct Tensor {
   bool result;
 };
 
-/// A tensor as the copy engine sees it: batches of matrices whose inner coordinates are consecutive.
-/// Pitches are in elements. What is outside is read as 0.
+/// A tensor as the copy engine sees it: batches of matrices whose inner coordinates are
+/// consecutive. Pitches are in elements. What is outside is read as 0.
 struct View {
   int tensor;
   long outer, inner, batches;
@@ -24,11 +24,11 @@ struct View {
 
 /// What has to be there to launch a kernel.
 struct Launch {
-  int clusters, cores;    ///< .. of a cluster
-  int scratchpad;         ///< bytes of a core
-  int groups;             ///< of 128 threads that multiply
-  long sums;              ///< elements of f32 that are 0 before the first launch
-  int counters;           ///< of 4 bytes, 0 before the first launch
+  int clusters, cores;  ///< .. of a cluster
+  int scratchpad;       ///< bytes of a core
+  int groups;           ///< of 128 threads that multiply
+  long sums;            ///< elements of f32 that are 0 before the first launch
+  int counters;         ///< of 4 bytes, 0 before the first launch
 };
 
 }  // namespace ff

@@ -1,5 +1,6 @@
 // What was meant by a name that is not known: what other languages call a thing that has another
-// name here, and the nearest known name. Every "did you mean" of texts and options asks here.
+// name here, and the nearest known name. Programs, machines and options ask here; passes and the
+// importer ask for the nearest name alone (support/error.h).
 #pragma once
 
 #include <span>

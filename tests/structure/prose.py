@@ -22,7 +22,7 @@ WORDS = {r"(?<!leaves )(?<!left )behind": "after", r"rooms": "folders", r"what c
          r"(stands?|stood) twice": "occurs twice", r"oftener": "more often", r"in vain": "needlessly",
          r"taken for granted": "assumed", r"walks? apart": "separate", r"whoever": "the reader", r"paths? (hold|held)": "paths start at"}
 ORDINARY = {r"seed's"}  # words that sources use in another sense: the seeds of a search
-SOURCES = ["src/*.h", "src/*.cpp", "tools/*.h", "tools/*.cpp"]
+SOURCES = ["src/*.h", "src/*.cpp", "tools/*.h", "tools/*.cpp", "cuda/*.h"]
 # What a source is made of: comments, string literals, characters (a digit separator is none).
 PARTS = re.compile(r"""//(?P<line>[^\n]*) | /\*(?P<block>.*?)\*/
                        | R"(?P<mark>[^(\s]*)\((?P<raw>.*?)\)(?P=mark)" | "(?P<text>(?:[^"\\\n]|\\.)*)"
