@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "exchange/extension_kinds.h"
 #include "exchange/node_rules.h"
 #include "nodes/rule.h"
 #include "support/text.h"
@@ -106,7 +105,7 @@ void give(NodeReader& r, NodeId node, const Extension::Port& port, int space) {
 
 void read_extension(NodeReader& r, const Extension& extension) {
   const std::optional<NodeKind> kind = find_node_kind(extension.kind());
-  if (!kind || !exchange_form(*kind).extension) {
+  if (!kind || !node_rule(*kind).exchange->extension) {
     r.fail(extension.kind().empty() ? "has an unknown kind"
                                     : "is not a node that may be an extension");
   }
@@ -117,7 +116,7 @@ void read_extension(NodeReader& r, const Extension& extension) {
   const NodeId id = r.graph().add(std::move(node));
   Opened opened(r, base);
   for (const Extension::Port& port : extension.outputs()) {
-    give(r, id, port, exchange_form(*kind).stays_in_space ? base : opened.space(port));
+    give(r, id, port, node_rule(*kind).exchange->stays_in_space ? base : opened.space(port));
   }
 }
 

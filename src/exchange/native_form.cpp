@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <string_view>
 
 #include "exchange/alu_ops.h"
-#include "exchange/extension_kinds.h"
+#include "graph/node_fields.h"
 #include "graph/spaces.h"
 #include "nodes/rule.h"
 #include "nodes/spaces.h"
@@ -16,14 +18,34 @@ namespace fuseflow {
 
 namespace {
 
+/// Fields of Node that are written, in an operation or as an extension (comal.proto), or that say
+/// nothing.
+constexpr std::string_view kWritten[] = {
+    "kind", "inputs", "outputs", "tensor",  "level",    "op",    "reduction", "groups",
+    "init", "offset", "stride",  "strides", "capacity", "least", "inner",     "from"};
+
+/// The name of a field that is set and has no place in the files; empty: there is none.
+std::string_view unwritten_field(const Node& node) {
+  std::string_view name;
+  for_each_field([&](const auto& row) {
+    const bool written =
+        std::find(std::begin(kWritten), std::end(kWritten), row.rule.name) != std::end(kWritten);
+    if (!written && !is_default(node, row)) name = row.rule.name;
+  });
+  return name;
+}
+
 /// Why a node has no form; empty: it has one.
 std::string no_form(const Graph& graph, const Program& program, const Node& node) {
-  if (const std::string_view why = exchange_form(node.kind).refused; !why.empty()) {
+  if (const std::string_view why = node_rule(node.kind).exchange->refused; !why.empty()) {
     return std::string(why);
   }
   if (node.phase > 0) return "phases have no form";
   for (const StreamId s : node.outputs) {
     if (!graph.streams[static_cast<size_t>(s)].block.empty()) return "blocks have no form";
+  }
+  if (const std::string_view name = unwritten_field(node); !name.empty()) {
+    return fmt::format("`{}` has no form", name);
   }
   if (node.tensor < 0) return "";
   const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];

@@ -1,57 +1,64 @@
 #include "graph/collapse.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
+#include <utility>
+
+#include "graph/graph_key.h"
 
 namespace fuseflow {
 namespace {
 
-/// What copies have in common: everything that a node does, and the groups that it takes from.
-/// Which output of a split it takes does not count: that is what makes copies.
-std::string signature(const Graph& graph, const Node& node, const std::vector<size_t>& group_of) {
-  // By name, so that a field more does not compile. Copies may differ in what they hold.
-  const auto& [kind, inputs, outputs, tensor, level, other_tensor, other_level, op, reduction,
-               order, contiguous, groups, init, offset, stride, strides, contract, capacity, least,
-               phase, tile, statement] = node;
-  std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(kind), tensor, level,
-                  static_cast<int>(op), static_cast<int>(reduction), order, phase, offset, stride,
-                  fmt::join(strides, ","), init, fmt::join(contract, ","));
-  if (other_tensor >= 0) text += fmt::format(" %{}.{}", other_tensor, other_level);
-  std::set<std::string> serialized;
-  for (const Input& input : node.inputs) {
-    if (input.is_immediate()) {
-      text += fmt::format(" ={}", input.immediate);
-      continue;
-    }
-    const Stream& stream = graph.streams[static_cast<size_t>(input.stream)];
-    const size_t from = group_of[static_cast<size_t>(stream.producer)];
-    const bool split =
-        graph.nodes[static_cast<size_t>(stream.producer)].kind == NodeKind::parallelize;
-    const std::string taken = fmt::format(" {}:{}", from, split ? 0 : stream.port);
-    if (node.kind == NodeKind::serialize) {
-      serialized.insert(taken);
+/// What copies have in common: what a node does, and the groups that it takes from. Which output of
+/// a split it takes does not count: that is what makes copies. Nor does how many copies a node puts
+/// in order, or which comes first.
+class Signature {
+ public:
+  Signature(const Graph& graph, const std::vector<size_t>& group_of, const Node& node)
+      : graph_(graph), group_of_(group_of), serializes_(node.kind == NodeKind::serialize) {
+    write_node(node, Differ::in_work, *this);
+    for (const auto& [group, port] : serialized_) numbers_.insert(numbers_.end(), {group, port});
+  }
+
+  void number(int64_t value) { numbers_.push_back(value); }
+  void real(float value) { number(std::bit_cast<int32_t>(value)); }
+  void tensor(TensorId tensor) { number(tensor); }
+  void stream(StreamId id) {
+    if (id < 0) return number(id);
+    const Stream& stream = graph_.streams[static_cast<size_t>(id)];
+    const auto producer = static_cast<size_t>(stream.producer);
+    const bool split = graph_.nodes[producer].kind == NodeKind::parallelize;
+    const auto group = static_cast<int64_t>(group_of_[producer]);
+    const int64_t port = split ? 0 : stream.port;
+    if (serializes_) {
+      serialized_.emplace(group, port);
     } else {
-      text += taken;
+      numbers_.insert(numbers_.end(), {group, port});
     }
   }
-  for (const std::string& taken : serialized) text += taken;
-  return text;
-}
+
+  std::vector<int64_t> take() { return std::move(numbers_); }
+
+ private:
+  const Graph& graph_;
+  const std::vector<size_t>& group_of_;
+  const bool serializes_;
+  std::vector<int64_t> numbers_;
+  std::set<std::pair<int64_t, int64_t>> serialized_;
+};
 
 }  // namespace
 
 std::vector<NodeGroup> collapse_copies(const Graph& graph) {
   std::vector<NodeGroup> groups;
-  std::map<std::string, size_t> known;
+  std::map<std::vector<int64_t>, size_t> known;
   std::vector<size_t> group_of(graph.nodes.size(), 0);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    const auto [place, added] = known.emplace(signature(graph, node, group_of), groups.size());
+    Signature signature(graph, group_of, node);
+    const auto [place, added] = known.emplace(signature.take(), groups.size());
     if (added) groups.emplace_back();
     group_of[n] = place->second;
     NodeGroup& group = groups[place->second];

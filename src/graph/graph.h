@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/node_kinds.h"
 #include "graph/tile_fields.h"
 #include "ops/op.h"
 #include "support/ceil_div.h"
@@ -20,46 +21,6 @@ namespace fuseflow {
 using TensorId = int32_t;  ///< position in Program::tensors
 using StreamId = int32_t;
 using NodeId = int32_t;
-
-/// What each takes, gives and means: ir-spec/nodes.md; of those for tiles: ir-spec/cluster.md.
-enum class NodeKind : uint8_t {
-  root,             ///< the reference 0, where a phase starts
-  scan,             ///< the fiber below each reference; without a tensor (-1) a counter
-  locate,           ///< where a coordinate is in a level
-  repeat,           ///< the token of an outer loop once for each inner element
-  intersect,        ///< coordinates that all groups have
-  intersect_words,  ///< the same, a word of bitvector levels at a time
-  gallop,           ///< coordinates that two compressed levels have, by search
-  unite,            ///< coordinates that any group has
-  leftjoin,         ///< coordinates of the first group
-  array,            ///< the stored value at a reference
-  map,              ///< an operator
-  coordinate,       ///< a coordinate as a number
-  reduce,           ///< one value for each fiber
-  accumulate,       ///< sums over a loop, keeping `order` loops inside it
-  align,            ///< fibers under other coordinates of their loop
-  drop,             ///< without outer elements whose inner fiber is empty
-  filter,           ///< without elements whose value is the fill
-  buffer,           ///< holds tokens
-  write_level,      ///< builds a level that is not dense
-  write_values,     ///< builds the values
-  parallelize,      ///< deals the elements of a loop out to copies
-  serialize,        ///< puts what copies give back in order
-  pad,              ///< a block with other dimensions
-  convert,          ///< stores a tensor as another one is stored; alone in its graph, no streams
-  // In graphs with Graph::tiles only (graph/tiles.h), one node for what every core does.
-  tile_load,        ///< tiles from global memory
-  tile_multiply,    ///< products of tiles on the matrix unit
-  exchange,         ///< partial C between the cores of a group
-  gather,           ///< the shares of a group back to all of it
-  tile_hold,        ///< keeps C for the steps of L
-  shuffle,          ///< C tiles round a ring
-  reduce_scatter,   ///< what cores have, summed: each gets a share
-  all_reduce,       ///< what cores have, reduced: each gets the whole
-  tile_store,       ///< tiles to global memory
-  tile_coordinate,  ///< a subscript at each element, as a number
-  count_,           ///< number of kinds
-};
 
 enum class StreamKind : uint8_t { crd, ref, val };
 
@@ -91,8 +52,8 @@ struct Input {
   bool is_immediate() const { return stream < 0; }
 };
 
-/// Which kinds use a field: NodeFields of their rules (nodes/rule.h). A new field does not compile
-/// until graph/fingerprint, graph/collapse, lower/graph_builder and cluster/common/key name it.
+/// A field more does not compile until it has a row in graph/node_fields.h, from which its text and
+/// what tells nodes apart are made. Which kinds use it: NodeFields of their rules (nodes/rule.h).
 struct Node {
   FUSEFLOW_VALUE_TYPE(Node);
   NodeKind kind = NodeKind::root;

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
+#include <type_traits>
 
+#include "graph/node_fields.h"
 #include "ir/foreign.h"
 #include "nodes/rule.h"
 #include "nodes/verify.h"
@@ -484,87 +488,76 @@ class GraphParser {
   }
 
   void parse_attributes(Node& node) {
-    const NodeFields& fields = node_rule(node.kind).fields;
     while (c_.peek().kind == TokenKind::identifier && c_.peek(1).is("=")) {
-      const Token token = c_.next();
+      const Token name = c_.next();
       c_.expect("=", "capacity=16");
-      if (fields.init && token.is("init")) {
-        node.init = c_.expect_float("a number", "init=0");
-      } else if (fields.offset && token.is("offset")) {
-        node.offset = c_.expect_integer("an offset", "offset=-1");
-      } else if (fields.stride && token.is("stride")) {
-        node.stride = c_.expect_integer("a stride", "stride=2");
-      } else if (fields.stride && token.is("strides")) {
-        parse_strides(node);
-      } else if (fields.capacity && token.is("capacity")) {
-        node.capacity = c_.expect_integer_in(0, INT64_MAX, "a capacity", "capacity=16");
-      } else if (fields.least && token.is("least")) {
-        node.least = c_.expect_integer_in(0, INT64_MAX, "tokens", "least=16");
-      } else if (fields.contract && token.is("contract")) {
-        node.contract = parse_index_list("contract=[k]");
-      } else if (fields.branch && token.is("branch")) {
-        node.tile.branch = static_cast<int>(c_.expect_integer_in(0, 1, "a branch", "branch=0"));
-      } else if (fields.held && token.is("held")) {
-        parse_held(node);
-      } else if (fields.element_bytes && token.is("bytes")) {
-        node.tile.element_bytes = c_.expect_integer_in(1, 8, "bytes of an element", "bytes=4");
-      } else if (token.is("from")) {
-        node.statement = resolve_tensor(c_, names_, c_.next());
-      } else if (fields.split && token.is("split")) {
-        parse_split(node);
-      } else if (fields.inner && token.is("inner")) {
-        node.order = static_cast<int>(
-            c_.expect_integer_in(0, 64, "the loops inside the split one", "inner=1"));
-      } else {
-        unknown_attribute(token, node_rule(node.kind));
+      if (!parse_attribute(node, name)) unknown_attribute(name, node_rule(node.kind));
+    }
+  }
+
+  /// Whether the kind of the node has it.
+  bool parse_attribute(Node& node, const Token& name) {
+    const NodeFields& fields = node_rule(node.kind).fields;
+    bool found = false;
+    for_each_field([&](const auto& row) {
+      if constexpr (std::remove_cvref_t<decltype(row)>::is_attribute) {
+        if (found || !row.used_by(fields) || !name.is(row.rule.name)) return;
+        found = true;
+        parse_attribute_value<std::remove_cvref_t<decltype(row)>::names>(value_of(node, row.member),
+                                                                         row.rule);
       }
+    });
+    return found;
+  }
+
+  template <Names names, typename T>
+  void parse_attribute_value(T& value, const FieldRule& rule) {
+    if constexpr (names == Names::tensor) {
+      value = resolve_tensor(c_, names_, c_.next());
+    } else if constexpr (names == Names::loop) {
+      value = parse_index_list(std::string(rule.example));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      const Token token = c_.peek();
+      const std::string word = c_.expect_name(rule.what, rule.example);
+      if (word != rule.no && word != rule.yes) {
+        c_.unknown(token, rule.name, {std::string(rule.no), std::string(rule.yes)});
+      }
+      value = word == rule.yes;
+    } else if constexpr (std::is_same_v<T, float>) {
+      value = c_.expect_float(rule.what, rule.example);
+    } else if constexpr (std::is_integral_v<T>) {
+      value = static_cast<T>(c_.expect_integer_in(
+          std::max<int64_t>(rule.least, std::numeric_limits<T>::min()),
+          std::min<int64_t>(rule.most, std::numeric_limits<T>::max()), rule.what, rule.example));
+    } else {
+      parse_numbers(value, rule);
     }
   }
 
-  /// strides=[2, 1]: one a further coordinate.
-  void parse_strides(Node& node) {
-    c_.expect("[", "strides=[2, 1]");
+  /// `[2, 1]`, of any length.
+  void parse_numbers(std::vector<int64_t>& numbers, const FieldRule& rule) {
+    c_.expect("[", rule.example);
     do {
-      node.strides.push_back(c_.expect_integer("a stride", "strides=[2, 1]"));
+      numbers.push_back(c_.expect_integer_in(rule.least, rule.most, rule.what, rule.example));
     } while (c_.accept(","));
-    c_.expect("]", "strides=[2, 1]");
+    c_.expect("]", rule.example);
   }
 
-  /// held=[1024, 0, 0, 0]: bytes in registers, scratchpad, linked scratchpads, global memory.
-  void parse_held(Node& node) {
-    const char* const example = "held=[1024, 0, 0, 0]";
-    c_.expect("[", example);
-    for (size_t level = 0; level < node.tile.held.size(); ++level) {
-      if (level > 0) c_.expect(",", example);
-      node.tile.held[level] = c_.expect_integer_in(0, int64_t{1} << 50, "bytes", example);
+  template <size_t kCount>
+  void parse_numbers(std::array<int64_t, kCount>& numbers, const FieldRule& rule) {
+    c_.expect("[", rule.example);
+    for (size_t at = 0; at < kCount; ++at) {
+      if (at > 0) c_.expect(",", rule.example);
+      numbers[at] = c_.expect_integer_in(rule.least, rule.most, rule.what, rule.example);
     }
-    c_.expect("]", example);
-  }
-
-  /// split=contiguous, or split=cyclic (the default).
-  void parse_split(Node& node) {
-    const Token token = c_.peek();
-    const std::string name = c_.expect_name("cyclic or contiguous", "split=contiguous");
-    if (name != "cyclic" && name != "contiguous")
-      c_.unknown(token, "split", {"cyclic", "contiguous"});
-    node.contiguous = name == "contiguous";
+    c_.expect("]", rule.example);
   }
 
   [[noreturn]] void unknown_attribute(const Token& token, const NodeRule& rule) {
-    const NodeFields& fields = rule.fields;
     std::vector<std::string> known;
-    if (fields.init) known.emplace_back("init");
-    if (fields.offset) known.emplace_back("offset");
-    if (fields.stride) known.insert(known.end(), {"stride", "strides"});
-    if (fields.capacity) known.emplace_back("capacity");
-    if (fields.least) known.emplace_back("least");
-    if (fields.contract) known.emplace_back("contract");
-    if (fields.split) known.emplace_back("split");
-    if (fields.inner) known.emplace_back("inner");
-    if (fields.branch) known.emplace_back("branch");
-    if (fields.held) known.emplace_back("held");
-    if (fields.element_bytes) known.emplace_back("bytes");
-    known.emplace_back("from");
+    for_each_field([&](const auto& row) {
+      if (row.is_attribute && row.used_by(rule.fields)) known.emplace_back(row.rule.name);
+    });
     c_.unknown(token, fmt::format("attribute of {}", *rule.name), known);
   }
 

@@ -6,7 +6,9 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <type_traits>
 
+#include "graph/node_fields.h"
 #include "ir/names.h"
 #include "nodes/rule.h"
 
@@ -312,6 +314,25 @@ class GraphPrinter {
     return text;
   }
 
+  template <typename Row>
+  std::string attribute(const Node& node, const Row& row) const {
+    const auto& value = value_of(node, row.member);
+    using T = std::remove_cvref_t<decltype(value)>;
+    if constexpr (Row::names == Names::tensor) {
+      return tensor_text(program_, value);
+    } else if constexpr (Row::names == Names::loop) {
+      return index_list(value);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return std::string(value ? row.rule.yes : row.rule.no);
+    } else if constexpr (std::is_same_v<T, float>) {
+      return float_text(value);
+    } else if constexpr (std::is_integral_v<T>) {
+      return std::to_string(value);
+    } else {
+      return fmt::format("[{}]", fmt::join(value, ", "));
+    }
+  }
+
   std::string node(const Node& node) const {
     const NodeRule& rule = node_rule(node.kind);
     const NodeFields& fields = rule.fields;
@@ -331,23 +352,12 @@ class GraphPrinter {
     if (fields.other_tensor) text += ", " + tensor_text(program_, node.other_tensor);
     if (fields.subscripts) text += (tensor ? "" : " ") + subscripts(node);
     if (!node.inputs.empty()) text += fmt::format(" ({})", inputs(node));
-    if (fields.init && !same_constant(node.init, 0)) text += " init=" + float_text(node.init);
-    if (fields.offset && node.offset != 0) text += fmt::format(" offset={}", node.offset);
-    if (fields.stride && node.stride != 1) text += fmt::format(" stride={}", node.stride);
-    if (!node.strides.empty()) text += fmt::format(" strides=[{}]", fmt::join(node.strides, ", "));
-    if (fields.capacity && node.capacity != 0) text += fmt::format(" capacity={}", node.capacity);
-    if (fields.least && node.least != 0) text += fmt::format(" least={}", node.least);
-    if (!node.contract.empty()) text += " contract=" + index_list(node.contract);
-    if (fields.inner && node.order != 0) text += fmt::format(" inner={}", node.order);
-    if (fields.split && node.contiguous) text += " split=contiguous";
-    if (fields.branch && node.tile.branch >= 0) text += fmt::format(" branch={}", node.tile.branch);
-    if (fields.held && node.tile.held != std::array<int64_t, 4>{}) {
-      text += fmt::format(" held=[{}]", fmt::join(node.tile.held, ", "));
-    }
-    if (fields.element_bytes && node.tile.element_bytes > 0) {
-      text += fmt::format(" bytes={}", node.tile.element_bytes);
-    }
-    if (node.statement >= 0) text += " from=" + tensor_text(program_, node.statement);
+    for_each_field([&](const auto& row) {
+      if constexpr (std::remove_cvref_t<decltype(row)>::is_attribute) {
+        if (!row.used_by(fields) || is_default(node, row)) return;
+        text += fmt::format(" {}={}", row.rule.name, attribute(node, row));
+      }
+    });
     return text;
   }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <type_traits>
+
+#include "graph/node_fields.h"
 
 namespace fuseflow {
 namespace {
@@ -25,31 +28,40 @@ void each_tensor(Region& region, const Visit& visit) {
   }
   if (!region.graph) return;
   for (auto& node : region.graph->nodes) {
-    visit(node.tensor);
-    visit(node.other_tensor);
-    visit(node.statement);
+    for_each_field([&](const auto& row) {
+      if constexpr (std::remove_cvref_t<decltype(row)>::names == Names::tensor) {
+        visit(value_of(node, row.member));
+      }
+    });
   }
   for (auto& tensor : region.graph->scratchpad) visit(tensor);
   for (auto& tensor : region.graph->resident) visit(tensor);
 }
 
+/// What a slice needs of a tensor. (By name, so that a field more does not compile.)
 Tensor without_values(const Tensor& tensor) {
-  if (tensor.source.values.empty()) return tensor;
+  const auto& [name, type, shape, format, fill, facts, assumed, role, source, placement, where,
+               model_shape, copy_of] = tensor;
+  if (source.values.empty()) return tensor;
+  const auto& [kind, path, array, params, values, nnz] = source;
   Tensor result;
-  result.name = tensor.name;
-  result.type = tensor.type;
-  result.shape = tensor.shape;
-  result.format = tensor.format;
-  result.fill = tensor.fill;
-  result.facts = tensor.facts;
-  result.assumed = tensor.assumed;
-  result.role = tensor.role;
-  result.source.kind = tensor.source.kind;
-  result.source.params = tensor.source.params;
-  result.source.nnz = tensor.source.nnz;
-  result.placement = tensor.placement;
-  result.where = tensor.where;
-  result.copy_of = tensor.copy_of;
+  result.name = name;
+  result.type = type;
+  result.shape = shape;
+  result.format = format;
+  result.fill = fill;
+  result.facts = facts;
+  result.assumed = assumed;
+  result.role = role;
+  result.source.kind = kind;
+  result.source.path = path;
+  result.source.name = array;
+  result.source.params = params;
+  result.source.nnz = nnz;
+  result.placement = placement;
+  result.where = where;
+  result.model_shape = model_shape;
+  result.copy_of = copy_of;
   return result;
 }
 

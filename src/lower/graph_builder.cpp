@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "graph/graph_key.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -20,6 +21,16 @@ uint32_t hash_of(std::span<const int64_t> values) {
   }
   return static_cast<uint32_t>(hash);
 }
+
+/// What tells a node apart (graph/graph_key.h), after other numbers.
+struct KeyNumbers {
+  std::vector<int64_t>& numbers;
+
+  void number(int64_t value) { numbers.push_back(value); }
+  void real(float value) { number(std::bit_cast<int32_t>(value)); }
+  void tensor(TensorId tensor) { number(tensor); }
+  void stream(StreamId stream) { number(stream); }
+};
 
 }  // namespace
 
@@ -38,29 +49,12 @@ int GraphBuilder::add_index(const std::string& name, int64_t extent) {
 
 /// Appends the key to key_values_.
 void GraphBuilder::append_key(const Node& node, std::span<const OutputSpec> outputs) {
-  // By name, so that a field more does not compile. Those without a use are set later (phase,
-  // statement), or by no node that is made here.
-  const auto& [kind, inputs, given, tensor, level, other_tensor, other_level, op, reduction, order,
-               contiguous, groups, init, offset, stride, strides, contract, capacity, least, phase,
-               tile, statement] = node;
-  std::vector<int64_t>& key = key_values_;
-  key.insert(key.end(), {static_cast<int64_t>(kind), phase_, tensor, level, other_tensor,
-                         other_level, static_cast<int64_t>(op), static_cast<int64_t>(reduction),
-                         order, std::bit_cast<int32_t>(init), offset, stride, capacity});
-  const auto add_list = [&](const auto& list) {
-    key.push_back(static_cast<int64_t>(list.size()));
-    key.insert(key.end(), list.begin(), list.end());
-  };
-  add_list(strides);
-  add_list(groups);
-  for (const Input& input : inputs) {
-    key.push_back(input.stream);
-    key.push_back(input.is_immediate() ? std::bit_cast<int32_t>(input.immediate) : 0);
-  }
+  KeyNumbers to{key_values_};
+  write_node(node, Differ::among_copies, to);
   // What a loop is called makes no difference (unless names count), but how far it runs does.
-  if (kind == NodeKind::scan || kind == NodeKind::gallop) {
+  if (node.kind == NodeKind::scan || node.kind == NodeKind::gallop) {
     const int loop = outputs[0].indices.back();
-    key.push_back(names_count_ ? loop : graph_.indices[loop].extent);
+    to.number(names_count_ ? loop : graph_.indices[loop].extent);
   }
 }
 
@@ -176,6 +170,7 @@ StreamId GraphBuilder::add_one(Node node, const OutputSpec& output) {
 }
 
 NodeId GraphBuilder::add_node(Node node, std::span<const OutputSpec> outputs) {
+  node.phase = phase_;
   const NodeId id = find_or_enter(node, outputs);
   if (static_cast<size_t>(id) < graph_.nodes.size()) return id;
   node.outputs.reserve(outputs.size());

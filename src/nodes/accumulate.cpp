@@ -112,6 +112,7 @@ constinit const NodeRule accumulate_rule = {
     .flops = flops::of_reduction,
     .bytes = bytes::none,
     .place = place_in_accumulate,
+    .exchange = exchanged::kExtension,
 };
 
 }  // namespace fuseflow

@@ -75,6 +75,7 @@ constinit const NodeRule align_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place_in_align,
+    .exchange = exchanged::kExtension,
 };
 
 }  // namespace fuseflow

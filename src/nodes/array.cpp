@@ -68,6 +68,7 @@ constinit const NodeRule array_rule = {
     .flops = flops::none,
     .bytes = bytes_of_array,
     .place = place::anywhere,
+    .exchange = exchanged::kOperation,
 };
 
 }  // namespace fuseflow

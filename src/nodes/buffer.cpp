@@ -33,6 +33,7 @@ constinit const NodeRule buffer_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place::anywhere,
+    .exchange = exchanged::kInSpace,
 };
 
 }  // namespace fuseflow

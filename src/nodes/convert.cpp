@@ -34,6 +34,7 @@ constinit const NodeRule convert_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place::anywhere,
+    .exchange = ExchangeForm{.refused = "a conversion has no form"},
 };
 
 }  // namespace fuseflow

@@ -42,6 +42,7 @@ constinit const NodeRule coordinate_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place::anywhere,
+    .exchange = exchanged::kInSpace,
 };
 
 }  // namespace fuseflow

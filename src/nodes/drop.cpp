@@ -93,6 +93,7 @@ constinit const NodeRule drop_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place_in_drop,
+    .exchange = exchanged::kExtension,
 };
 
 }  // namespace fuseflow

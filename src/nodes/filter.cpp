@@ -56,6 +56,7 @@ constinit const NodeRule filter_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place::all_same,
+    .exchange = exchanged::kExtension,
 };
 
 }  // namespace fuseflow

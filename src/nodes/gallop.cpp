@@ -98,6 +98,9 @@ constinit const NodeRule gallop_rule = {
     .flops = flops::none,
     .bytes = bytes_of_gallop,
     .place = place::all_same,
+    .exchange =
+        ExchangeForm{.refused = "a node that reads two levels has no form; `join j = merge` "
+                                "scans them"},
 };
 
 }  // namespace fuseflow

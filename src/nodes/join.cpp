@@ -226,6 +226,7 @@ constexpr NodeRule rule_of_join(std::string_view name, bool selects, const JoinR
       .flops = flops::none,
       .bytes = bytes::none,
       .place = place_in_join,
+      .exchange = exchanged::kExtension,
   };
 }
 
@@ -236,6 +237,7 @@ constexpr NodeRule rule_of_leftjoin() {
   rule.shaping = shaping_of_leftjoin;
   rule.fiber = fiber::not_made;
   rule.elements = elements::of_first;
+  rule.exchange = exchanged::kInSpace;
   return rule;
 }
 

@@ -66,6 +66,7 @@ constinit const NodeRule locate_rule = {
     .flops = flops::none,
     .bytes = bytes_of_locate,
     .place = place::all_same,
+    .exchange = exchanged::kInSpace,
 };
 
 }  // namespace fuseflow

@@ -90,6 +90,7 @@ constinit const NodeRule map_rule = {
     .flops = flops_of_map,
     .bytes = bytes::none,
     .place = place::all_same,
+    .exchange = exchanged::kInSpace,
 };
 
 }  // namespace fuseflow

@@ -62,6 +62,7 @@ constinit const NodeRule pad_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place_in_pad,
+    .exchange = ExchangeForm{.refused = "blocks have no form"},
 };
 
 }  // namespace fuseflow

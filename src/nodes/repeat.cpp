@@ -46,6 +46,7 @@ constinit const NodeRule repeat_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place_in_repeat,
+    .exchange = exchanged::kInSpace,  // of coordinates: Comal repeats references and values
 };
 
 }  // namespace fuseflow

@@ -40,6 +40,7 @@ constinit const NodeRule root_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place::anywhere,
+    .exchange = exchanged::kOperation,
 };
 
 }  // namespace fuseflow

@@ -1,6 +1,6 @@
 // What a node kind is: everything that passes, verifier and estimate may know of it. Each kind has
-// a rule in src/nodes/KIND.cpp, or the file of its family, and a row in nodes/kinds.h. Code that
-// needs to know what a kind does asks its rule instead of listing kinds. Meaning and timing:
+// a rule in src/nodes/KIND.cpp, or the file of its family, and a row in graph/node_kinds.h. Code
+// that needs to know what a kind does asks its rule instead of listing kinds. Meaning and timing:
 // ir-spec/nodes.md, ir-spec/timing.md.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/node_fields.h"
 #include "machine/unit_class.h"
 #include "nodes/numbers.h"
 
@@ -75,32 +76,6 @@ enum class NodeFamily : uint8_t {
   tile_link,
 };
 
-/// The fields of Node that a kind uses, in the text and in the data.
-struct NodeFields {
-  bool tensor = false;
-  bool tensor_optional = false;  ///< without one the node counts
-  bool level = false;
-  bool other_level = false;   ///< of another tensor, or the same
-  bool other_tensor = false;  ///< another tensor as a whole
-  bool op = false;
-  bool reduction = false;
-  bool order = false;
-  bool groups = false;
-  bool init = false;
-  bool offset = false;
-  bool stride = false;  ///< and strides
-  bool capacity = false;
-  bool least = false;
-  bool contract = false;
-  bool split = false;       ///< contiguous
-  bool inner = false;       ///< order, as an attribute
-  bool immediates = false;  ///< numbers as inputs
-  bool subscripts = false;
-  bool branch = false;
-  bool held = false;
-  bool element_bytes = false;
-};
-
 /// What distinguishes joins: which of the coordinates that they meet they keep.
 struct JoinRule {
   /// Of a coordinate that `having` of the groups have; `first`: the first group does.
@@ -132,6 +107,13 @@ enum class Holds : uint8_t {
   nothing,
   tokens,   ///< as they come
   entries,  ///< a value and the coordinates of its `order` loops
+};
+
+/// What a node becomes in a file of Comal or SAM (src/exchange).
+struct ExchangeForm {
+  bool extension = false;       ///< where no operation of theirs says what a node does
+  bool stays_in_space = false;  ///< gives streams of the space of its first (`repeat`: last) input
+  std::string_view refused = {};  ///< why it has no form; empty: it has one
 };
 
 /// Where the inputs of a node may lie is its `place`. Three parts describe what flows through it;
@@ -178,6 +160,8 @@ struct NodeRule {
   // What executors rely on, and the verifier checks.
   /// Where an input's space lies. Asked once the number of inputs is known to be right; of streams.
   Required<InputPlace (*)(const Node& node, size_t input)> place;
+
+  Required<ExchangeForm> exchange;
 };
 
 const NodeRule& node_rule(NodeKind kind);

@@ -1,8 +1,8 @@
-// The rules of node kinds (nodes/kinds.h), KIND_rule of each, and what they share.
+// The rules of node kinds (graph/node_kinds.h), KIND_rule of each, and what they share.
 #pragma once
 
+#include "graph/node_kinds.h"
 #include "nodes/fibers.h"
-#include "nodes/kinds.h"
 #include "nodes/rule.h"
 
 namespace fuseflow {
@@ -21,6 +21,14 @@ InputPlace all_same(const Node& node, size_t input);
 /// Those before the last are in its space or in spaces around it.
 InputPlace around_last(const Node& node, size_t input);
 }  // namespace place
+
+namespace exchanged {
+/// An operation, whatever the node is.
+inline constexpr ExchangeForm kOperation{};
+/// An extension, in a space that the node opens.
+inline constexpr ExchangeForm kExtension{.extension = true};
+inline constexpr ExchangeForm kInSpace{.extension = true, .stays_in_space = true};
+}  // namespace exchanged
 
 namespace carried {
 /// Every payload is new.

@@ -91,6 +91,7 @@ constinit const NodeRule scan_rule = {
     .flops = flops::none,
     .bytes = bytes_of_scan,
     .place = place::anywhere,
+    .exchange = exchanged::kExtension,
 };
 
 }  // namespace fuseflow

@@ -114,6 +114,7 @@ constinit const NodeRule parallelize_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place::all_same,
+    .exchange = ExchangeForm{.refused = "copies of a part of the graph have no form"},
 };
 
 constinit const NodeRule serialize_rule = {
@@ -137,6 +138,7 @@ constinit const NodeRule serialize_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place_in_serialize,
+    .exchange = ExchangeForm{.refused = "copies of a part of the graph have no form"},
 };
 
 }  // namespace fuseflow

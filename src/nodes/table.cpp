@@ -1,5 +1,6 @@
-// The rule of a node kind, by its row in FUSEFLOW_NODE_KINDS.
-#include <array>
+// The rule of a node kind, by its row in graph/node_kinds.h.
+#include <algorithm>
+#include <iterator>
 
 #include "nodes/rules.h"
 
@@ -7,33 +8,16 @@ namespace fuseflow {
 
 namespace {
 
-struct Row {
-  NodeKind kind;
-  const NodeRule* rule;
+constexpr const NodeRule* kRules[] = {
+#define FUSEFLOW_RULE(kind) &kind##_rule,
+    FUSEFLOW_NODE_KINDS(FUSEFLOW_RULE)
+#undef FUSEFLOW_RULE
 };
-
-constexpr size_t kKinds = static_cast<size_t>(NodeKind::count_);
-
-constexpr Row kRows[] = {
-#define FUSEFLOW_ROW(kind) {NodeKind::kind, &kind##_rule},
-    FUSEFLOW_NODE_KINDS(FUSEFLOW_ROW)
-#undef FUSEFLOW_ROW
-};
-
-constexpr bool in_order() {
-  size_t kind = 0;
-  for (const Row& row : kRows) {
-    if (static_cast<size_t>(row.kind) != kind++) return false;
-  }
-  return kind == kKinds;
-}
-static_assert(in_order(),
-              "every node kind has its row in FUSEFLOW_NODE_KINDS, in the order of NodeKind");
 
 }  // namespace
 
 const NodeRule& node_rule(NodeKind kind) {
-  return *kRows[static_cast<size_t>(kind)].rule;
+  return *kRules[static_cast<size_t>(kind)];
 }
 
 const char* node_kind_name(NodeKind kind) {
@@ -41,16 +25,16 @@ const char* node_kind_name(NodeKind kind) {
 }
 
 std::optional<NodeKind> find_node_kind(std::string_view name) {
-  for (const Row& row : kRows) {
-    if (*row.rule->name == name) return row.kind;
-  }
-  return std::nullopt;
+  const auto found = std::find_if(std::begin(kRules), std::end(kRules),
+                                  [&](const NodeRule* rule) { return *rule->name == name; });
+  if (found == std::end(kRules)) return std::nullopt;
+  return static_cast<NodeKind>(found - std::begin(kRules));
 }
 
 std::vector<std::string> node_kind_names() {
   std::vector<std::string> names;
-  names.reserve(kKinds);
-  for (const Row& row : kRows) names.emplace_back(*row.rule->name);
+  names.reserve(std::size(kRules));
+  for (const NodeRule* rule : kRules) names.emplace_back(*rule->name);
   return names;
 }
 

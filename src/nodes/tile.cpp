@@ -31,6 +31,7 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
       .flops = flops::none,
       .bytes = bytes::none,
       .place = place::anywhere,
+      .exchange = ExchangeForm{.refused = "tiles have no form"},
   };
 }
 

@@ -96,6 +96,7 @@ constinit const NodeRule write_level_rule = {
     .flops = flops::none,
     .bytes = bytes_of_write_level,
     .place = place::around_last,
+    .exchange = exchanged::kOperation,
 };
 
 constinit const NodeRule write_values_rule = {
@@ -119,6 +120,7 @@ constinit const NodeRule write_values_rule = {
     .flops = flops::none,
     .bytes = bytes_of_write_values,
     .place = place::around_last,
+    .exchange = exchanged::kOperation,
 };
 
 }  // namespace fuseflow

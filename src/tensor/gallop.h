@@ -2,7 +2,7 @@
 // list is searched for the head of the other one at distances 1, 2, 4, .. and then between the last
 // two. (J. Bentley, A. Yao: An almost optimal algorithm for unbounded searching, 1976; E. Demaine,
 // A. Lopez-Ortiz, J. I. Munro: Adaptive set intersections, unions, and differences, SODA 2000.)
-// One call a step of the node `gallop` (ir-spec/timing.md, "Galloping").
+// One call a step of the node `gallop` (ir-spec/nodes.md, "Galloping").
 #pragma once
 
 #include <array>

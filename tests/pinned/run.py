@@ -126,7 +126,7 @@ def estimate_graph(options, graph, machine, words):
 def assert_covered(graphs):
     """Every node kind, rows, blocks, both kinds of copies and tiles stand in some frozen graph, each kind in nodes.md."""
     text = "\n".join(graph.read_text() for graph in graphs)
-    kinds = re.findall(r"ROW\((\w+)\)", (ROOT / "src" / "nodes" / "kinds.h").read_text())
+    kinds = re.findall(r"ROW\((\w+)\)", (ROOT / "src" / "graph" / "node_kinds.h").read_text())
     described = (ROOT / "ir-spec" / "nodes.md").read_text()
     if lacking := [kind for kind in kinds if not re.search(rf"`{kind}\b", described)]:
         raise Failure(f"ir-spec/nodes.md lacks: {', '.join(lacking)}")

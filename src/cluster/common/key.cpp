@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/graph_key.h"
+
 namespace fuseflow::cluster {
 
 /// Seven bits a byte, so that no number is the beginning of another one.
@@ -94,85 +96,11 @@ void Key::add(const Machine& machine) {
 }
 
 void Key::add(const TileSubscript& subscript) {
-  const auto& [terms, offset] = subscript;
-  number(static_cast<int64_t>(terms.size()));
-  for (const auto& [digit, factor] : terms) {
-    number(digit);
-    number(factor);
-  }
-  number(offset);
-}
-
-void Key::add(const TileMapping& tiles) {
-  const auto& [loops, way, element_bytes, band, open] = tiles;
-  numbers(loops);
-  number(static_cast<int64_t>(way));
-  number(element_bytes);
-  number(band ? 1 : 0);
-  if (band) numbers(*band);
-  number(static_cast<int64_t>(open.size()));
-  for (const std::vector<TileRange>& ranges : open) {
-    number(static_cast<int64_t>(ranges.size()));
-    for (const auto& [begin, end] : ranges) {
-      number(begin);
-      number(end - begin);
-    }
-  }
-}
-
-void Key::add(const Node& node) {
-  const auto& [kind, inputs, outputs, its_tensor, level, other_tensor, other_level, op, reduction,
-               order, contiguous, groups, init, offset, stride, strides, contract, capacity, least,
-               phase, tile, statement] = node;
-  const auto& [subscripts, branch, element_bytes, held] = tile;
-  number(static_cast<int64_t>(kind));
-  number(static_cast<int64_t>(inputs.size()));
-  for (const auto& [stream, immediate] : inputs) {
-    number(stream);
-    real(immediate);
-  }
-  numbers(outputs);
-  tensor(its_tensor);
-  tensor(other_tensor);
-  numbers(std::array<int64_t, 7>{level, other_level, static_cast<int64_t>(op),
-                                 static_cast<int64_t>(reduction), order, contiguous ? 1 : 0,
-                                 phase});
-  numbers(groups);
-  real(init);
-  numbers(std::array{offset, stride, capacity, least});
-  numbers(strides);
-  numbers(contract);
-  add_all(subscripts);
-  number(branch);
-  number(element_bytes);
-  numbers(held);
+  write_value(subscript, *this);
 }
 
 void Key::add(const Graph& graph) {
-  const auto& [indices, streams, nodes, scratchpad, resident, tiles, row_phases] = graph;
-  number(static_cast<int64_t>(indices.size()));
-  for (const auto& [name, extent, block, size, tiling] : indices) {
-    const auto& [cluster, digits] = tiling;
-    numbers(std::array<int64_t, 4>{extent, block, size, cluster});
-    number(static_cast<int64_t>(digits.size()));
-    for (const TileDigit& digit : digits) number(digit.extent);
-  }
-  number(static_cast<int64_t>(streams.size()));
-  for (const auto& [name, kind, nested, producer, port, block] : streams) {
-    number(static_cast<int64_t>(kind));
-    numbers(nested);
-    number(producer);
-    number(port);
-    numbers(block);
-  }
-  add_all(nodes);
-  for (const std::vector<TensorId>* held : {&scratchpad, &resident}) {
-    number(static_cast<int64_t>(held->size()));
-    for (const TensorId each : *held) tensor(each);
-  }
-  number(tiles ? 1 : 0);
-  if (tiles) add(*tiles);
-  numbers(row_phases);
+  write_graph(graph, *this);
 }
 
 void Key::add(const TensorBytes& bytes) {

@@ -1,7 +1,8 @@
 // Keys of what planning a part of a program depends on: graphs, machines and the like as text in
 // which names are left out and tensors are numbered in the order in which they are met. Two of the
 // same key are planned and simulated alike, wherever they stand. Every field of what is written is
-// named in key.cpp, so that a new one does not compile until its place is settled.
+// named in key.cpp or graph/graph_key.h, so that a new one does not compile until its place is
+// settled.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +51,6 @@ class Key {
   const std::string& value() const { return bytes_; }
 
  private:
-  void add(const Node& node);
-  void add(const TileMapping& tiles);
   void add(const DramModel& dram);
   void add(const CoreModel& core);
   void add(const LinkModel& links);

@@ -1,4 +1,4 @@
-// Streams that go along with an inner one (ir-spec/timing.md "outer"): which of their tokens the
+// Streams that go along with an inner one (ir-spec/nodes.md, "outer"): which of their tokens the
 // steps of the inner one need and take.
 #pragma once
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "graph/node_kinds.h"
 #include "machine/machine.h"
-#include "nodes/kinds.h"
 #include "sim/common/node_access.h"
 #include "sim/common/node_timing.h"
 #include "sim/common/tensor_data.h"

@@ -1,5 +1,5 @@
 // Which steps of an accumulator take its tokens and give its entries: flushes, outer stops in steps
-// of their own, two stores (ir-spec/timing.md). What is stored is in accumulate.cpp.
+// of their own, two stores (ir-spec/nodes.md). What is stored is in accumulate.cpp.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "nodes/kinds.h"
+#include "graph/node_kinds.h"
 #include "sim/functional/node.h"
 
 namespace fuseflow::engine {
