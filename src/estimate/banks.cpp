@@ -7,11 +7,10 @@
 
 namespace fuseflow::estimate {
 
-Banks::Banks(const Machine& machine)
-    : dram_(machine.dram), cycles_per_ps_(machine.clock_gigahertz / 1000) {
+Banks::Banks(const Machine& machine) : machine_(machine) {
   const DramModel& dram = machine.dram;
   if (dram.model != "banked") return;
-  const double cycles_per_ps = cycles_per_ps_;
+  const double cycles_per_ps = machine.clock_gigahertz / 1000;
   const DramModel::Timing& t = dram.timing;
   channels_ = static_cast<double>(dram.channels);
   burst_bytes_ = static_cast<double>(dram.burst_bytes);
@@ -53,7 +52,7 @@ double Banks::met(const Port& port) const {
 double Banks::sampled(const Port& port, double under_way, double busy) const {
   if (refresh_interval_ <= 0 || met(port) <= groups_) return 0;
   const double apart = std::max(1.0, busy / std::max(1.0, port.bursts));
-  return sample_port(dram_, cycles_per_ps_, port, under_way, apart, refresh_);
+  return sample_port(machine_, port, under_way, apart, refresh_);
 }
 
 double Banks::delay(const Asked& asked, double cycles, double slack) const {

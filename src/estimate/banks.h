@@ -29,8 +29,7 @@ class Banks {
   double refresh() const { return refresh_; }
 
  private:
-  DramModel dram_;
-  double cycles_per_ps_ = 0;
+  Machine machine_;
   double channels_ = 1;
   double burst_bytes_ = 1;
   double groups_ = 1;  ///< of a channel

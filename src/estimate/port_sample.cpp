@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <random>
 #include <vector>
+
+#include "sim/memory/dram.h"
 
 namespace fuseflow::estimate {
 
@@ -13,47 +16,56 @@ constexpr size_t kSample = 4096;  // bursts: two refreshes of all banks and more
 
 class PortSample {
  public:
-  PortSample(const DramModel& dram, double cycles_per_ps, const Port& port, double apart,
-             double near)
-      : m_(dram),
-        cycles_per_ps_(cycles_per_ps),
+  PortSample(const Machine& machine, const Port& port, double apart, double near)
+      : memory_(make_memory(machine)),
+        burst_bytes_(machine.dram.burst_bytes),
         port_(port),
         apart_(apart),
         near_(near),
         all_(static_cast<uint64_t>(std::clamp(
-            std::ceil(port.array_bytes / static_cast<double>(m_.burst_bytes)), 1.0, 0x1p62))),
-        banks_(static_cast<size_t>(m_.channels * banks_of_channel())) {}
+            std::ceil(port.array_bytes / static_cast<double>(burst_bytes_)), 1.0, 0x1p62))) {}
 
   double run(size_t count, size_t under_way) {
-    std::vector<double> taken(count);
+    answered_.assign(count, -1);
     double asked = -apart_;
-    double last = 0;
     for (size_t k = 0; k < count; ++k) {
-      asked = std::max(asked + apart_, k >= under_way ? taken[k - under_way] : 0.0);
-      last = std::max(last + 1, answer(next_burst(), asked));
-      taken[k] = last;
+      const int64_t room = k >= under_way ? take(k - under_way) : 0;
+      asked = std::max(asked + apart_, static_cast<double>(room));
+      now_ = static_cast<int64_t>(std::ceil(asked));
+      memory_->submit({.time = now_,
+                       .port = 0,
+                       .number = static_cast<int64_t>(k),
+                       .address = next_burst() * static_cast<uint64_t>(burst_bytes_)});
     }
-    return last;
+    return static_cast<double>(take(count - 1));
   }
 
  private:
-  struct Bank {
-    bool open = false;
-    uint64_t row = 0;
-    double opened = 0;      ///< when
-    double ready = 0;       ///< for the next command
-    double refreshed = -1;  ///< when its last refresh began
-  };
+  /// When the answer with this number is taken: one a cycle, in their order. No request is made
+  /// before it is.
+  int64_t take(size_t number) {
+    for (; taken_ <= number; ++taken_) {
+      while (answered_[taken_] < 0) advance();
+      last_ = std::max(last_ + 1, answered_[taken_]);
+    }
+    return last_;
+  }
 
-  int64_t banks_of_channel() const { return m_.bank_groups * m_.banks_per_group; }
-  double cycles(int64_t picoseconds) const {
-    return static_cast<double>(picoseconds) * cycles_per_ps_;
+  /// The memory tells its answers so far ahead of the time up to which it knows all requests.
+  void advance() {
+    now_ = std::max(now_ + 1, horizon_ + memory_->least_latency());
+    horizon_ = now_;
+    answers_.clear();
+    memory_->advance(horizon_, answers_);
+    for (const MemoryAnswer& answer : answers_) {
+      answered_[static_cast<size_t>(answer.number)] = answer.time;
+    }
   }
 
   /// Goes through a set of pieces again and again for `near_` cycles, then through another one.
   uint64_t next_burst() {
     const auto each = static_cast<uint64_t>(
-        std::max(1.0, std::round(port_.near.bytes / static_cast<double>(m_.burst_bytes))));
+        std::max(1.0, std::round(port_.near.bytes / static_cast<double>(burst_bytes_))));
     if (at_ == set_.size() && static_cast<double>(passed_) * apart_ >= near_) {
       set_.clear();
       passed_ = 0;
@@ -70,56 +82,18 @@ class PortSample {
     return set_[at_++];
   }
 
-  /// When the answer comes to a request for a burst of the array.
-  double answer(uint64_t burst, double asked) {
-    const auto together = static_cast<uint64_t>(m_.interleave_bytes / m_.burst_bytes);
-    const auto channels = static_cast<uint64_t>(m_.channels);
-    const auto groups = static_cast<uint64_t>(m_.bank_groups);
-    const uint64_t unit = burst / together;
-    const uint64_t n = unit / channels * together + burst % together;
-    const uint64_t along = n / groups / static_cast<uint64_t>(m_.row_bytes / m_.burst_bytes);
-    const auto rows = static_cast<uint64_t>(m_.banks_per_group);
-    const uint64_t number = n % groups * rows + along % rows;
-    const double arrival = asked + static_cast<double>(m_.latency_cycles);
-    Bank& bank = banks_[unit % channels * static_cast<uint64_t>(banks_of_channel()) + number];
-    refresh(bank, static_cast<double>(number), arrival);
-    const DramModel::Timing& t = m_.timing;
-    double command = std::max(arrival, bank.ready);
-    if (!bank.open || bank.row != along / rows) {
-      if (bank.open) {
-        command = std::max({arrival, bank.opened + cycles(t.row_active_ps),
-                            bank.ready + cycles(t.read_to_precharge_ps)}) +
-                  cycles(t.precharge_ps);
-      }
-      bank.open = true;
-      bank.row = along / rows;
-      bank.opened = command;
-      command += cycles(t.row_to_column_ps);
-    }
-    bank.ready = command;
-    return command + cycles(t.read_latency_ps + t.burst_ps);
-  }
-
-  /// The banks of a channel are refreshed in turn, in equal distances.
-  void refresh(Bank& bank, double number, double now) const {
-    const auto banks = static_cast<double>(banks_of_channel());
-    const double interval = cycles(m_.timing.refresh_interval_ps);
-    const double first = interval / banks * (number + 1);
-    if (now < first) return;
-    const double begun = first + std::floor((now - first) / interval) * interval;
-    if (begun <= bank.refreshed) return;
-    bank.refreshed = begun;
-    bank.open = false;
-    bank.ready = begun + cycles(m_.timing.precharge_ps + m_.timing.refresh_ps);
-  }
-
-  const DramModel& m_;
-  const double cycles_per_ps_;
+  const std::unique_ptr<Memory> memory_;
+  const int64_t burst_bytes_;
   const Port& port_;
   const double apart_;
   const double near_;
-  const uint64_t all_;  ///< bursts of the array
-  std::vector<Bank> banks_;
+  const uint64_t all_;             ///< bursts of the array
+  std::vector<int64_t> answered_;  ///< by number: when; -1: not yet
+  std::vector<MemoryAnswer> answers_;
+  size_t taken_ = 0;
+  int64_t last_ = 0;     ///< when the last one was taken
+  int64_t now_ = 0;      ///< of the last request
+  int64_t horizon_ = 0;  ///< up to which the memory knows all requests
   std::minstd_rand random_;
   std::vector<uint64_t> set_;
   size_t at_ = 0;
@@ -128,12 +102,12 @@ class PortSample {
 
 }  // namespace
 
-double sample_port(const DramModel& dram, double cycles_per_ps, const Port& port, double under_way,
-                   double apart, double near) {
+double sample_port(const Machine& machine, const Port& port, double under_way, double apart,
+                   double near) {
   const auto count = static_cast<size_t>(std::min<double>(kSample, std::ceil(port.bursts)));
   if (count == 0) return 0;
   const auto most = static_cast<size_t>(std::max(1.0, std::floor(under_way)));
-  const double time = PortSample(dram, cycles_per_ps, port, apart, near).run(count, most);
+  const double time = PortSample(machine, port, apart, near).run(count, most);
   return time * port.bursts / static_cast<double>(count);
 }
 
