@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "passes/copies.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -90,27 +91,10 @@ class Climb {
     for (const std::vector<std::string>& loops : view.loops) {
       if (depth < loops.size()) chosen.insert(loops[depth]);
     }
-    std::vector<Parallel> factors = now_.point.parallel;
-    for (const std::string& name : chosen) {
-      const auto found = std::find_if(factors.begin(), factors.end(),
-                                      [&](const Parallel& p) { return p.index == name; });
-      const int64_t factor = found == factors.end() ? 1 : found->factor;
-      if (2 * factor > view.extents.at(name)) continue;
-      if (found == factors.end()) {
-        factors.push_back({name, 2, false});
-      } else {
-        found->factor *= 2;
-      }
-    }
-    return within(view, factors) && !equal(factors) ? factors : std::vector<Parallel>{};
-  }
-
-  bool equal(const std::vector<Parallel>& factors) const {
-    const std::vector<Parallel>& old = now_.point.parallel;
-    return std::equal(factors.begin(), factors.end(), old.begin(), old.end(),
-                      [](const Parallel& a, const Parallel& b) {
-                        return a.index == b.index && a.factor == b.factor;
-                      });
+    const std::vector<Parallel>& now = now_.point.parallel;
+    std::vector<Parallel> factors =
+        doubled_copies(now, {chosen.begin(), chosen.end()}, view.extents);
+    return within(view, factors) && factors != now ? factors : std::vector<Parallel>{};
   }
 
   bool within(const View& view, const std::vector<Parallel>& factors) const {

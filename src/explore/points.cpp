@@ -75,9 +75,7 @@ std::vector<PlacementRecipe> recipes(const Program& program, size_t region, cons
 
 /// Whether a kernel is more than statements: the search must not be worse than what it is given.
 bool is_prepared(const Region& region) {
-  const Schedule& s = region.schedule;
-  return region.graph || region.statements.size() > 1 || !s.order.empty() ||
-         !s.placements.empty() || !s.parallel.empty() || !s.joins.empty() || s.barriers;
+  return region.graph || region.statements.size() > 1 || region.schedule != Schedule();
 }
 
 /// Why the statements of a run cannot be streams, though they could be lowered; empty if they can.

@@ -123,12 +123,14 @@ struct UsePlacement {
   TensorId tensor = -1;    ///< an intermediate of the region
   TensorId consumer = -1;  ///< the statement that uses it (its result); -1: every use
   Placement placement = Placement::stream;
+  bool operator==(const UsePlacement&) const = default;
 };
 
 struct Parallel {
   std::string index;  ///< a region index
   int64_t factor = 1;
   bool contiguous = false;  ///< split by coordinate range instead of round robin
+  bool operator==(const Parallel&) const = default;
 };
 
 /// How the intersections of stored levels in a loop are found.
@@ -153,6 +155,7 @@ struct Schedule {
   std::vector<Parallel> parallel;
   std::vector<Join> joins;  ///< at most one an index; where there is none, levels are merged
   bool barriers = false;    ///< phases wait for the end of those before, also where rows would do
+  bool operator==(const Schedule&) const = default;
 };
 
 struct Region {

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <set>
 
 #include "ir/names.h"
 #include "lower/at_region.h"
 #include "lower/lower.h"
+#include "machine/load.h"
+#include "passes/choose.h"
 #include "passes/complete_schedule.h"
+#include "passes/copies.h"
 
 namespace fuseflow {
 
@@ -50,8 +54,12 @@ int64_t parse_factor(const std::string& text) {
 std::vector<CopiesRequest> parse_requests(const PassArguments& arguments) {
   const std::vector<std::string>& indices = arguments.all("index");
   const std::vector<std::string>& factors = arguments.all("factor");
+  if (indices.empty() && factors.empty() && (arguments.has("auto") || arguments.has("list"))) {
+    return {};
+  }
   if (indices.empty()) {
-    throw Error(ExitCode::usage, "no --index is given, expected --index REGION:INDEX --factor P");
+    throw Error(ExitCode::usage,
+                "no --index is given, expected --index REGION:INDEX --factor P, --auto or --list");
   }
   if (factors.size() != indices.size() && factors.size() != 1) {
     throw Error(ExitCode::usage, fmt::format("{} --index and {} --factor are given, expected a "
@@ -88,8 +96,20 @@ void set_entry(Schedule& schedule, const CopiesRequest& request, bool contiguous
   if (request.factor > 1) entries.push_back({request.index, request.factor, contiguous});
 }
 
+/// Copies that the estimate says pay.
+Program with_chosen_copies(const Program& given, const PassArguments& arguments, PassLog& log) {
+  if (!arguments.costs) return given;
+  const Machine machine =
+      load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
+  const std::unique_ptr<CostModel> costs = arguments.costs(machine);
+  Candidate copied{given, {}};
+  copied.program = choose_copies(given, *costs, arguments.has("verbose"), copied.log);
+  Program chosen = choose({{given, {}}, std::move(copied)}, 0, "copies", *costs, log);
+  return not_slower(std::move(chosen), given, *costs, log);
+}
+
 Program run_parallelize(const Program& given, const PassArguments& arguments, PassLog& log) {
-  Program program = given;
+  Program program = arguments.has("auto") ? with_chosen_copies(given, arguments, log) : given;
   std::set<size_t> touched;
   for (const CopiesRequest& request : parse_requests(arguments)) {
     const size_t r = find_region(program, request.region);
@@ -113,10 +133,12 @@ Program run_parallelize(const Program& given, const PassArguments& arguments, Pa
       log.note(fmt::format("@{}: {} nodes", quote_if_needed(region.name), graph.nodes.size()));
     }
   }
+  if (arguments.has("list")) log.list(copies_csv(program));
   return program;
 }
 
 void check_parallelize(const PassArguments& arguments) {
+  static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
   static_cast<void>(parse_requests(arguments));
 }
 
@@ -124,11 +146,16 @@ void check_parallelize(const PassArguments& arguments) {
 
 Pass parallelize_pass() {
   return {"parallelize",
-          "Run parallel copies of the body of a loop",
+          "Choose or list parallel copies of the bodies of loops",
           {{"index", "REGION:INDEX", "A loop to split over copies; repeatable, also nested", true},
            {"factor", "P", "How many copies; one for each --index, or one for all", true},
            {"contiguous", "", "Copies take ranges of coordinates (default: elements in turn)"},
-           {"verbose", "", "Print the size of each region's graph"}},
+           {"auto", "", "Choose by estimate"},
+           {"list", "",
+            "Print loops, their copies, and where none can be, as CSV instead of the program"},
+           {"machine", "NAME|FILE", "--auto: preset or TOML file (default: ideal)"},
+           {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},
+           {"verbose", "", "Print the size of each region's graph; --auto: what else was tried"}},
           run_parallelize,
           check_parallelize};
 }

@@ -1,0 +1,231 @@
+#include "passes/copies.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "ir/names.h"
+#include "lower/lower.h"
+#include "passes/choose.h"
+#include "passes/complete_schedule.h"
+#include "support/csv.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// A loop of a region's graph.
+struct CopyLoop {
+  std::string index;
+  int64_t extent = 0;
+  size_t depth = 0;  ///< loops around it, the fewest
+};
+
+const Parallel* copies_of(const Schedule& schedule, const std::string& index) {
+  const auto found = std::find_if(schedule.parallel.begin(), schedule.parallel.end(),
+                                  [&](const Parallel& entry) { return entry.index == index; });
+  return found == schedule.parallel.end() ? nullptr : &*found;
+}
+
+/// The loops of a region as lowering nests them, the outermost first; none where it cannot be
+/// lowered by itself.
+std::vector<CopyLoop> loops_of(Program program, size_t region) {
+  program.regions[region].schedule.parallel.clear();
+  program.regions[region].graph.reset();
+  LowerOptions options;
+  options.buffers = false;
+  Graph graph;
+  try {
+    graph = lower_region(program, region, options);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) throw;
+    return {};
+  }
+  std::vector<CopyLoop> loops;
+  for (const Stream& stream : graph.streams) {
+    for (size_t depth = 0; depth < stream.indices.size(); ++depth) {
+      const GraphIndex& index = graph.indices[static_cast<size_t>(stream.indices[depth])];
+      const auto known = std::find_if(loops.begin(), loops.end(), [&](const CopyLoop& loop) {
+        return loop.index == index.name;
+      });
+      if (known == loops.end()) {
+        loops.push_back({index.name, index.extent, depth});
+      } else {
+        known->depth = std::min(known->depth, depth);
+      }
+    }
+  }
+  std::stable_sort(loops.begin(), loops.end(),
+                   [](const CopyLoop& a, const CopyLoop& b) { return a.depth < b.depth; });
+  return loops;
+}
+
+/// Doubles the copies of a loop, or of all loops of a depth, whichever gains most, as long as the
+/// estimate falls.
+class CopySearch {
+ public:
+  CopySearch(Program& program, size_t region, CostModel& costs, bool verbose, PassLog& log)
+      : program_(program),
+        region_(region),
+        costs_(costs),
+        verbose_(verbose),
+        log_(log),
+        given_(program.regions[region].schedule.parallel) {}
+
+  void run(const std::vector<CopyLoop>& loops) {
+    cost_ = costs_.of_region(program_, region_);
+    if (!cost_) return;
+    const Cost before = *cost_;
+    for (const CopyLoop& loop : loops) extents_[loop.index] = loop.extent;
+    const std::set<std::vector<std::string>> moves = moves_of(loops);
+    while (advance(moves)) {
+    }
+    if (schedule().parallel == given_) return;
+    log_.note(fmt::format("@{}: {}: {}", name(), copies_text(schedule().parallel),
+                          gain_text(*cost_, before)));
+  }
+
+ private:
+  static constexpr double kLeastGain = 0.03;
+  static constexpr int64_t kMostCopies = 64;  ///< of one loop
+  static constexpr size_t kMostLoops = 6;     ///< the outermost
+  static constexpr int kMostTried = 64;
+
+  Schedule& schedule() { return program_.regions[region_].schedule; }
+  std::string name() const { return quote_if_needed(program_.regions[region_].name); }
+
+  static std::string copies_text(const std::vector<Parallel>& copies) {
+    std::vector<std::string> parts;
+    for (const Parallel& entry : copies) {
+      parts.push_back(fmt::format("{} = {}", quote_if_needed(entry.index), entry.factor));
+    }
+    return fmt::format("parallel {}", fmt::join(parts, ", "));
+  }
+
+  static std::set<std::vector<std::string>> moves_of(const std::vector<CopyLoop>& loops) {
+    std::set<std::vector<std::string>> moves;
+    std::map<size_t, std::vector<std::string>> by_depth;
+    for (size_t i = 0; i < std::min(loops.size(), kMostLoops); ++i) {
+      moves.insert({loops[i].index});
+      by_depth[loops[i].depth].push_back(loops[i].index);
+    }
+    for (const auto& [depth, names] : by_depth) moves.insert(names);
+    return moves;
+  }
+
+  /// Whether one of the moves gained enough: then the best of them is made.
+  bool advance(const std::set<std::vector<std::string>>& moves) {
+    const std::vector<Parallel> now = schedule().parallel;
+    const double most = (1 - std::max(kLeastGain, costs_.margin())) * cost_->cycles;
+    std::optional<Cost> best = cost_;
+    std::vector<Parallel> chosen = now;
+    for (const std::vector<std::string>& loops : moves) {
+      const std::vector<Parallel> more = doubled_copies(now, loops, extents_);
+      if (more == now || too_many(more) || tried_ >= kMostTried) continue;
+      ++tried_;
+      schedule().parallel = more;
+      const std::optional<Cost> cost = costs_.of_region(program_, region_);
+      if (verbose_) log_.note(fmt::format("@{}: {}: {}", name(), copies_text(more), tried(cost)));
+      if (!better(cost, best) || cost->cycles > most) continue;
+      best = cost;
+      chosen = more;
+    }
+    schedule().parallel = chosen;
+    cost_ = best;
+    return chosen != now;
+  }
+
+  static bool too_many(const std::vector<Parallel>& copies) {
+    return std::any_of(copies.begin(), copies.end(),
+                       [](const Parallel& entry) { return entry.factor > kMostCopies; });
+  }
+
+  static std::string tried(const std::optional<Cost>& cost) {
+    if (!cost) return "unknown";
+    return std::isfinite(cost->cycles) ? fmt::format("{:.0f} cycles by estimate", cost->cycles)
+                                       : "does not fit";
+  }
+
+  Program& program_;
+  const size_t region_;
+  CostModel& costs_;
+  const bool verbose_;
+  PassLog& log_;
+  const std::vector<Parallel> given_;
+  std::map<std::string, int64_t> extents_;
+  std::optional<Cost> cost_;
+  int tried_ = 0;
+};
+
+/// Why lowering refuses copies of a loop; empty: it does not.
+std::string why_no_copies(const Program& program, size_t region, const CopyLoop& loop) {
+  if (loop.extent < 2) return "it has fewer than two elements";
+  Program copied = program;
+  copied.regions[region].schedule.parallel = {{loop.index, 2, false}};
+  copied.regions[region].graph.reset();
+  try {
+    static_cast<void>(lower_region(copied, region));
+    return "";
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::internal) throw;
+    return error.diagnostics().empty() ? error.what() : error.diagnostics()[0].message;
+  }
+}
+
+}  // namespace
+
+std::vector<Parallel> doubled_copies(std::vector<Parallel> copies,
+                                     const std::vector<std::string>& loops,
+                                     const std::map<std::string, int64_t>& extents) {
+  for (const std::string& loop : loops) {
+    const auto found = std::find_if(copies.begin(), copies.end(),
+                                    [&](const Parallel& entry) { return entry.index == loop; });
+    const int64_t factor = found == copies.end() ? 1 : found->factor;
+    if (2 * factor > extents.at(loop)) continue;
+    if (found == copies.end()) {
+      copies.push_back({loop, 2, false});
+    } else {
+      found->factor *= 2;
+    }
+  }
+  return copies;
+}
+
+Program choose_copies(Program program, CostModel& costs, bool verbose, PassLog& log) {
+  bool learned = false;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    if (program.regions[r].graph || program.regions[r].statements.empty()) continue;
+    const std::vector<CopyLoop> loops = loops_of(program, r);
+    if (loops.empty()) continue;
+    if (!learned && !costs.learn(program)) return program;
+    learned = true;
+    CopySearch(program, r, costs, verbose, log).run(loops);
+  }
+  return program;
+}
+
+std::string copies_csv(const Program& given) {
+  std::string text = "region,index,extent,copies,split,refused\n";
+  for (size_t r = 0; r < given.regions.size(); ++r) {
+    if (given.regions[r].statements.empty()) continue;
+    Program program = given;
+    PassLog unused;
+    complete_schedule(program, r, unused);
+    const Region& region = program.regions[r];
+    for (const CopyLoop& loop : loops_of(program, r)) {
+      const Parallel* entry = copies_of(region.schedule, loop.index);
+      const bool contiguous = entry != nullptr && entry->contiguous;
+      text += fmt::format(
+          "{},{},{},{},{},{}\n", csv_field(quote_if_needed(region.name)),
+          csv_field(quote_if_needed(loop.index)), loop.extent, entry == nullptr ? 1 : entry->factor,
+          contiguous ? "contiguous" : "cyclic", csv_field(why_no_copies(program, r, loop)));
+    }
+  }
+  return text;
+}
+
+}  // namespace fuseflow

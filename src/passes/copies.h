@@ -1,0 +1,28 @@
+// Parallel copies of loops (the lines `parallel i = P` of schedules): which loops may have them,
+// and how many are expected to pay.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "passes/cost_model.h"
+#include "passes/pass.h"
+
+namespace fuseflow {
+
+/// Twice the copies of these loops, of each that has the elements for it (`extents`, by loop); as
+/// they are where none has.
+std::vector<Parallel> doubled_copies(std::vector<Parallel> copies,
+                                     const std::vector<std::string>& loops,
+                                     const std::map<std::string, int64_t>& extents);
+
+/// Gives the loops of regions without a graph parallel copies with which they are expected to be
+/// faster than as given, by 3% or more for each doubling. `verbose`: what else was tried.
+Program choose_copies(Program program, CostModel& costs, bool verbose, PassLog& log);
+
+/// CSV: a row for every loop of a region, the outermost first: its extent, its copies, and why it
+/// can have no copies, where that is so.
+std::string copies_csv(const Program& program);
+
+}  // namespace fuseflow
