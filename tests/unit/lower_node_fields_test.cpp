@@ -137,8 +137,8 @@ TEST(NodeFields, AttributesAreReadAsTheyArePrinted) {
         ++kinds;
         Graph graph = printable_graph(kind);
         change(value_of(graph.nodes[0], row.member));
-        EXPECT_EQ(value_of(read_again(program, graph), row.member),
-                  value_of(graph.nodes[0], row.member))
+        const Node read = read_again(program, graph);
+        EXPECT_EQ(value_of(read, row.member), value_of(graph.nodes[0], row.member))
             << row.rule.name << " of " << node_kind_name(kind);
       }
       EXPECT_GT(kinds, 0) << "no kind has " << row.rule.name;
