@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of ir-spec/parallel.md: an elementwise kernel alone, and GCN unfused and fused, each
+"""Prints tables of docs/evaluation.md, "Copies": an elementwise kernel alone, and GCN unfused and fused, each
 with copies of the rows of every region.
 
     scripts/evaluation/copies.py --tools build/bin [--kernel | --model]
