@@ -131,7 +131,7 @@ std::pair<std::string, std::string> name_and_file(const std::string& option,
   throw Error(ExitCode::usage, fmt::format("{}: `{}` is not NAME=FILE", option, text));
 }
 
-/// The same with the tensor that the name means.
+/// `NAME=FILE` as the tensor that the name means, and the file.
 std::pair<TensorId, std::string> named_file(const Program& program, const std::string& option,
                                             const std::string& text) {
   const auto [name, file] = name_and_file(option, text);

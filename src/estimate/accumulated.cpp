@@ -19,8 +19,8 @@ void Deriver::accumulate() {
   return info_.order == 0 ? accumulate_one() : give_whole();
 }
 
-/// Of the loops that an accumulate takes: 0 is the one that ends, the others are those of its
-/// result.
+/// The space of loop i of those that an accumulate takes: 0 is the loop that it sums over, the
+/// others are those of its result.
 int Deriver::ended_loop(int i) const {
   return s_.space_of(node_.inputs[static_cast<size_t>(i) + 1].stream);
 }

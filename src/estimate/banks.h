@@ -12,8 +12,8 @@ class Banks {
 
   /// Cycles from a command to a closed bank to the end of the data.
   double latency() const { return opening_ + access_; }
-  /// The same for what a port asks for, on average, so many bursts under way at a time: most finds
-  /// its row open.
+  /// The mean latency of a port's bursts with so many under way at a time: most find their row
+  /// open.
   double latency(const Port& port, double under_way) const;
   /// Banks of a channel in which what a port meets at a time lies.
   double met(const Port& port) const;

@@ -57,7 +57,7 @@ class Costing {
     return s_.program->tensors[static_cast<size_t>(node.tensor)];
   }
 
-  /// Of a look-up: whether its coordinates are inside of the level whatever they are.
+  /// Whether the coordinates of a look-up are always inside of the level.
   bool always_in_range(const Node& node) const {
     return is_always_inside(graph_, s_.spaces, node, tensor(node).level_extent(node.level));
   }

@@ -9,7 +9,7 @@
 
 namespace fuseflow::estimate {
 
-/// Of a node whose tensor is in such a memory; all 0 for the others.
+/// What a node asks of the memory that its tensor is in; all 0 for nodes without one.
 struct MemoryUse {
   bool asks = false;
   Asked asked;

@@ -23,7 +23,7 @@ Pieces PiecesMet::within(StreamId ref, double unit, double cycles) const {
   }
   Pieces met = inside(ref, unit, inner);
   const Pieces most = inside(ref, unit, outer);
-  // Of the loop that takes longer, a share.
+  // The loop that takes longer is met in part: a share of its pieces.
   const double times = cycles / std::max(1.0, passed(ref, inner));
   const double longer = std::clamp(times, 1.0, std::max(1.0, most.bytes / met.bytes));
   met.bytes *= longer;
@@ -56,7 +56,7 @@ Pieces PiecesMet::inside(StreamId ref, double unit, int around) const {
   }
 }
 
-/// Of a fiber, on average.
+/// The mean length of a fiber of the space.
 double PiecesMet::length(int space) const {
   const SpaceCount& here = counts_.space[static_cast<size_t>(space)];
   return here.elements / std::max(1.0, here.nonempty);

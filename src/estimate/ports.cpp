@@ -174,8 +174,8 @@ double Ports::by_references(StreamId ref, double present, double unit, double ar
   return by_jumps(fibers, stretch, unit, array_bytes);
 }
 
-/// The same, where references follow each other within each fiber, and maybe within fibers around
-/// it: `bytes` in rows, which are found by references of their own.
+/// Bursts that references ask for which follow each other within each fiber, and maybe within
+/// fibers around it: `bytes` in rows, which are found by references of their own.
 double Ports::by_rows(StreamId ref, double bytes, double array_bytes) const {
   double rows = std::max(1.0, in_space(ref).nonempty);
   for (ref = above(ref); in_a_row(ref); ref = above(ref)) {
@@ -190,7 +190,7 @@ double Ports::by_rows(StreamId ref, double bytes, double array_bytes) const {
   return by_jumps(rows, row, row, array_bytes);
 }
 
-/// The same, of `runs` stretches of `bytes` that begin anywhere at a multiple of `stride`.
+/// Bursts that `runs` stretches of `bytes` ask for, which begin anywhere at a multiple of `stride`.
 double Ports::by_jumps(double runs, double bytes, double stride, double array_bytes) const {
   if (runs * bytes <= 0) return 0;
   if (array_bytes <= burst_bytes_) return 1;

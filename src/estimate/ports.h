@@ -24,7 +24,7 @@ class Ports {
         burst_bytes_(burst_bytes),
         near_(near) {}
 
-  /// Of a node with a tensor.
+  /// The ports of a node with a tensor.
   std::vector<Port> of(size_t n) const;
   /// How often a gallop waits for memory.
   double waits_of_gallop(size_t n) const;

@@ -165,7 +165,7 @@ class RegionTime {
     return pace;
   }
 
-  /// Of the streams that a node gives; 0: unbounded.
+  /// The depth of the streams that a node gives; 0: unbounded.
   double depth_of(size_t i) const {
     const Node& node = graph_.nodes[i];
     const bool sized = node.kind == NodeKind::buffer && node.capacity > 0;

@@ -133,7 +133,7 @@ class StatisticalCounter {
     return stored_fiber(node.tensor, node.level, ref, loop);
   }
 
-  /// Of the first or second level that a gallop reads.
+  /// The fiber of the first (0) or second (1) level that a gallop reads.
   Fiber galloped(const Node& node, size_t which, double loop) {
     const StreamId ref = node.inputs[which].stream;
     return which == 0 ? stored_fiber(node.tensor, node.level, ref, loop)
@@ -375,7 +375,7 @@ class StatisticalCounter {
     const double heads = 1 + both;
     out.looks = both_there * (heads + probes);
     out.looked_at = both_there * (2 * heads + probes);
-    // Of runs that go on with probability q the share q is longer than one.
+    // Where a run goes on with probability q, the share q of runs is longer than one.
     const double qa = all > 0 ? alone_a / all : 0;
     const double qb = all > 0 ? alone_b / all : 0;
     out.jumps = both_there * runs * (qa + qb);

@@ -20,7 +20,7 @@ struct Spread {
   bool operator==(const Spread&) const = default;
 };
 
-/// Of one storage level that is not dense.
+/// Statistics of one storage level that is not dense.
 struct LevelStatistics {
   double fibers = 0;
   double entries = 0;
@@ -30,8 +30,8 @@ struct LevelStatistics {
   /// level's extent.
   ListedNeeds needs;
   Spread lengths;  ///< of fibers
-  /// Of fibers, each as often as an entry of the level names it by its coordinate: of a square
-  /// tensor, what is met by going on from an entry. Empty if the tensor is not square.
+  /// Lengths of fibers, each as often as an entry of the level names it by its coordinate: what is
+  /// met by going on from an entry of a square tensor. Empty if the tensor is not square.
   Spread reached;
   Spread coordinates;  ///< entries of each coordinate, over all fibers; empty: evenly spread
   bool operator==(const LevelStatistics&) const = default;

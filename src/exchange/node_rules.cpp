@@ -246,7 +246,7 @@ void reduce(NodeReader& r, const comal::Reduce& op) {
   r.give(r.graph().add(std::move(node)), StreamKind::val, space, op.output_val());
 }
 
-/// Of the streams given, or else in the space: one that is in it.
+/// A stream that is in the space: one of those given, else any.
 Input in_space(NodeReader& r, int space, const std::vector<Input>& given) {
   for (const Input& input : given) {
     if (r.graph().space_of(input.stream) == space) return input;

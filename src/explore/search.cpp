@@ -139,7 +139,7 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
 
 SearchResult search(const Program& kernels, const Machine& machine, const SearchOptions& options) {
   Program program = kernels;
-  // As whatever is lowered as a whole, so that fuseflow-sim does the same.
+  // Tuples are nested for the whole program, as fuseflow-sim does when it lowers one.
   for (std::string& note : nest_tuples(program)) report(Severity::note, std::move(note));
   return search_prepared(program, machine, options);
 }

@@ -43,7 +43,7 @@ struct Trial {
   bool possible() const { return open() || simulated(); }
   /// What is kept of its estimate; nothing where it reads copies, whose costs belong to it, too.
   std::optional<EstimatedPoint> estimated() const;
-  /// As it was estimated before.
+  /// Takes over an estimate that was made before, of this search or an earlier one.
   void take_estimate(const EstimatedPoint& known, Objective objective);
   /// Status and note are those of the result.
   void take_status() {
@@ -69,7 +69,7 @@ class Evaluator {
     TensorData data;
     size_t regions = 1;  ///< that the point is, from `region` on: more than one only if planned
     const Region& at(size_t part = 0) const { return program.regions[region + part]; }
-    /// Of its graphs; never 0.
+    /// A hash of its graphs; never 0.
     uint64_t fingerprint() const;
     /// "h", or "s; m" for several.
     std::string name() const;

@@ -105,10 +105,10 @@ struct Comparison {
   /// none of the above but max_abs_expected.
   int64_t excused = 0;
   double max_excused_error = 0;
-  /// Likewise, but next to what is expected among the numbers of expected.type: not excused,
-  /// rounding to the type explains them.
+  /// Elements that are beyond the tolerance and within the bounds, but next to what is expected
+  /// among the numbers of expected.type: not excused, rounding to the type explains them.
   int64_t neighbours = 0;
-  /// Of the excused, those of which one of the two is infinite or NaN, and the other is not.
+  /// Excused elements of which one of the two is infinite or NaN, and the other is not.
   int64_t overflowed = 0;
   int64_t first_overflowed = -1;  ///< row-major position; -1: the fill
   bool passes(double tolerance) const;

@@ -19,7 +19,7 @@ struct OperatorRow {
   const std::vector<std::vector<float>>& bounds;
   const float* results;
   int64_t n;
-  /// Of which the two operands are one element of an array: of all, or of one at most.
+  /// Results whose two operands are one element of an array: all of them, or one at most.
   bool all_as_one = false;
   int64_t as_one = -1;
   /// Whether the one operand is the other to the last bit where both are equal, by result; null: at

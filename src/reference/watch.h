@@ -45,7 +45,8 @@ class Watch {
   /// n values. Throws TooLarge, or ReferenceStopped at the limit of memory.
   std::shared_ptr<std::vector<float>> array(int64_t n, float value = 0);
 
-  /// The same for the whole of a tensor, which no smaller blocks make smaller: no TooLarge.
+  /// n values for the whole of a tensor, which smaller blocks would not make smaller: does not
+  /// throw TooLarge.
   std::shared_ptr<std::vector<float>> tensor(int64_t n, float value = 0);
   bool spells_out(int64_t n) const { return n <= options_.max_elements; }
 

@@ -8,7 +8,7 @@ namespace fuseflow {
 
 namespace {
 
-/// Of more addends, those at the end are left alone.
+/// Most addends that are looked at; those after them are left alone.
 constexpr size_t kMostAddends = 16;
 
 Term number(float value) {

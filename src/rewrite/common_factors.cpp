@@ -166,7 +166,7 @@ std::vector<CommonFactors> common_factors(const Scope& scope, const std::vector<
                                 : Pair(scope, addends[first], addends[other]).share(set, other);
         if (sharer) sharers.push_back(*sharer);
       }
-      // Else it was found from the first one.
+      // Sets whose first sharer is another addend were found from that one.
       if (sharers[0].addend == first && sharers.size() > 1) found.push_back(std::move(sharers));
     }
   }

@@ -32,9 +32,9 @@ class Flattener {
     return std::move(product_);
   }
 
-  /// Of a product of too many factors, the intermediate that is best not taken in: what holds no
-  /// sum first, since taking it in only divides a factor, then those furthest from the statement.
-  /// None where the factors are all of the statement itself.
+  /// Where a product has too many factors, the intermediate that is best not taken in: what holds
+  /// no sum first, since taking it in only divides a factor, then those furthest from the
+  /// statement. None where the factors are all of the statement itself.
   TensorId worst() const {
     for (const bool sums : {false, true}) {
       for (const TakenIn& one : taken_in_) {
@@ -87,7 +87,8 @@ class Flattener {
     return place < kMostBits ? FactorSet{1} << place : 0;
   }
 
-  /// Of the factors from `first` on. Numbers go outside of all sums: they add no order.
+  /// How many of the factors from `first` on have indices. Numbers go outside of all sums: they add
+  /// no order.
   size_t with_indices(size_t first) const {
     const auto& all = product_.factors;
     return static_cast<size_t>(std::count_if(all.begin() + static_cast<std::ptrdiff_t>(first),

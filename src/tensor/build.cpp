@@ -189,7 +189,7 @@ class LevelBuilder {
 
   std::vector<float> values(float fill) {
     const size_t n = entries_.values.size();
-    // As many positions as entries: positions grow with the entries, so they are the same.
+    // Positions grow with the entries; where there are as many of both, they are the same.
     if (parents_ == n) return std::move(entries_.values);
     require_memory(saturating_product(parents_, sizeof(float)), "the tensor");
     std::vector<float> values = filled(parents_, fill);

@@ -88,7 +88,8 @@ TEST(ExplorePromise, KernelsAloneThenSeedsThenTheRest) {
   };
   for (const size_t first : {2, 4, 5, 6, 7}) EXPECT_LT(at(first), 5) << first;
   EXPECT_EQ(order[5], 1U);
-  // Of the rest the one with the best program around it: 5, then 24 and the other kernel's 30.
+  // Then the points in the order of the best program around them: 5, then 24 and the other kernel's
+  // 30.
   EXPECT_EQ(order[6], 0U);
   EXPECT_EQ(order[7], 3U);
   EXPECT_LT(at(2), at(6));
@@ -126,7 +127,8 @@ TEST(ExplorePrograms, ACopyThatSeveralRegionsReadIsPaidOnce) {
   EXPECT_FALSE(share_copies(table, {1, 2}));  // in another format
 }
 
-// Of a seed the regions that cost the least; of tiles those that were planned for it.
+// The program of a seed has the regions that cost the least; of tiles those that were planned for
+// it.
 TEST(ExplorePrograms, ASeedIsMadeOfItsPoints) {
   TrialTable table(2, Machine{}, Objective::cycles);
   const auto add = [&](size_t kernel, int64_t cycles, const char* seed, bool planned) {

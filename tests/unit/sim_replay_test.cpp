@@ -45,7 +45,7 @@ std::vector<int64_t> random_times(Random& random, size_t count, int64_t start) {
   return times;
 }
 
-/// As a node would: regular ones as lines, some of them split.
+/// Appends times as a node would: regular ones as lines, some of them split.
 void append_some(TimeLines& lines, const std::vector<int64_t>& times, size_t first, size_t end) {
   while (first < end) {
     const size_t k = first++;
@@ -334,7 +334,7 @@ struct Drawn {
         [&](size_t k) { return types[steps[k]].need[port]; },
         [&](size_t k) { return types[steps[k]].take[port]; });
   }
-  /// As every step, as ranges, or as a list, whatever is possible.
+  /// Adds a lane's tokens as every step, as ranges, or as a list, whatever is possible.
   template <typename Need, typename Take>
   static void add_lane(Random& random, Lane& lane, size_t first, size_t end, Need&& need,
                        Take&& take) {

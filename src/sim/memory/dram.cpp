@@ -77,9 +77,9 @@ class Interleaved {
   Divisor channels_;
 };
 
-/// As FuseFlow's simulator Comal deals requests out: whatever their addresses, the i-th of a cycle
-/// goes i channels further than the one before it; those of the next cycle begin after the last
-/// one.
+/// Deals requests out to channels in turn, as FuseFlow's simulator Comal does: whatever their
+/// addresses, the i-th of a cycle goes i channels further than the one before it; those of the next
+/// cycle begin after the last one.
 class DealtInTurn {
  public:
   explicit DealtInTurn(const DramModel& model) : channels_(model.channels) {}

@@ -85,7 +85,7 @@ class NodeRun {
   void begin();
   /// The step is one of the node's other side, which has steps of its own beside those that count.
   void on_other_side() { side_ = 1; }
-  /// It is no earlier; with `blocked`, as if a credit had been missing until then.
+  /// The step is not before `time`; with `blocked`, as if a credit had been missing until then.
   void not_before(int64_t time, bool blocked = false) {
     int64_t& bound = blocked ? credit_ : arrivals_;
     bound = std::max(bound, time);

@@ -27,7 +27,7 @@ struct CheckSettings {
   double tolerance = 0;
   int threads = 0;
   int64_t max_bytes = 0;  ///< of the reference's arrays; 0: no limit
-  /// As ReferenceOptions::stop.
+  /// Called now and then; why the check is to end, else empty (ReferenceOptions::stop).
   std::function<std::string(const ReferenceProgress&)> stop = {};
 };
 
@@ -38,8 +38,8 @@ enum class Rounds : uint8_t {
   in_one_region  ///< the same, and no rounding of other regions is in them
 };
 
-/// Of the largest expected value: differences of one region that are larger than this are held
-/// against its rounding, whatever the tolerance.
+/// A share of the largest expected value: differences of one region that are larger are compared
+/// with the bounds of its rounding, whatever the tolerance.
 inline constexpr double kExamined = 1e-5;
 
 /// Compares; what is within rounding, by the bounds of `expected`, is excused. What does not round

@@ -14,7 +14,7 @@ class RegionChecker {
   /// What the region reads of others. False if the whole program's reference has seen the same, or
   /// if something of it was not stored.
   bool find_operands(const std::vector<Stored>& stored) {
-    // Of a rewritten program the whole program's reference evaluated other statements.
+    // The reference of a whole rewritten program evaluated other statements.
     const bool rewritten = !program_.reference.statements.empty();
     if (!rewritten && !reads_of_others(program_, region_, stored)) return false;
     operands_.assign(program_.tensors.size(), nullptr);
@@ -31,7 +31,8 @@ class RegionChecker {
     return true;
   }
 
-  /// Of the tensors: with bounds of its rounding where it differs.
+  /// Compares these tensors of the region; where one differs, again with the bounds of its
+  /// rounding.
   std::vector<CheckedTensor> compare(const std::vector<TensorId>& tensors) const {
     std::vector<CheckedTensor> result;
     std::vector<TensorId> failed;

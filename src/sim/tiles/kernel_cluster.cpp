@@ -132,8 +132,8 @@ class Joined {
   std::vector<Exchanged> exchanged_;  ///< by node
 };
 
-/// Of loads that come together the first stays; a send follows it, and the others take what it
-/// sends.
+/// Loads that several cores of a cluster make together, on a machine without multicast: the first
+/// stays, a send follows it, and the other cores take what it sends.
 class PassedOn {
  public:
   PassedOn(const Graph& graph, const TileOps& ops)
@@ -201,7 +201,7 @@ class PassedOn {
 
   const std::vector<int32_t>& members(int32_t group) const { return shared_.members[group]; }
 
-  /// It begins when all others have room.
+  /// Adds the send of what a load brought; it begins when all other cores have room.
   void send(size_t from, const std::vector<int32_t>& to) {
     TileOp send;
     send.kind = TileOpKind::send;

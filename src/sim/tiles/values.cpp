@@ -138,7 +138,7 @@ class TileValues : private TileNodes {
     core_ = 0;
   }
 
-  /// Of a kernel that leaves steps of k out those that it walks.
+  /// The tiles along a loop that are walked: without those that a kernel leaves out.
   std::vector<int64_t> tiles_of(const TileLoop& loop) const {
     return roles_.held() ? sums_.parts(loop.index, at_).front() : sums_.walked(loop.index);
   }
@@ -294,7 +294,7 @@ class Stored {
     return -1;
   }
 
-  /// Of all tiles, as the result is named: rows without a width have one column.
+  /// The extents of the result, over all tiles: rows without a width have one column.
   std::vector<int64_t> sizes(const Graph& graph, const TileLoops& loops) const {
     std::vector<int64_t> sizes;
     for (const int dim : loops.outer) sizes.push_back(graph.indices[dim].elements());

@@ -234,7 +234,7 @@ bool Component::sweep() {
   return any;
 }
 
-/// As far as the known steps allow.
+/// Advances all nodes as far as the known steps allow.
 void Component::advance() {
   for (;;) {
     while (sweep()) {

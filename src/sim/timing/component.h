@@ -50,7 +50,7 @@ class Component : public NodeClock {
   bool give_parts();
   bool finished() const;    ///< the phase's members have ended, and done all their steps
   int64_t reached() const;  ///< latest step or answer so far, + 1
-  /// Of the host's memory: times that are kept, about. May be asked by any thread.
+  /// Bytes of the host's memory that the kept times take, about. May be asked by any thread.
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   void fill(const EngineNode& node, NodeStats& stats) const override;
   /// What streams held at most, and for how long they held up their producers.

@@ -127,7 +127,8 @@ std::vector<Fifo*> Component::between_stores(NodeReplay& replay) {
   return {&stores};
 }
 
-/// As many tokens wait between two sides as the outstanding bursts can hold; a scan needs two.
+/// The FIFOs between two sides of a node that reads memory: as deep as the tokens of the
+/// outstanding bursts; a scan needs two.
 std::vector<Fifo*> Component::between_memory_sides(Member& member, size_t side,
                                                    NodeReplay& replay) {
   const int64_t tokens_of_burst = std::max<int64_t>(1, machine_.dram.burst_bytes / 4);
@@ -152,7 +153,7 @@ void Component::connect_last(Member& member, NodeReplay& replay) {
   if (writer || node.asking) add_feeds(member, replay);
 }
 
-/// Of outputs that share their times one is given.
+/// Connects the outputs; of several that share their times one is given.
 void Component::connect_outputs(const EngineNode& node, NodeReplay& replay) {
   for (const StreamId stream : node.node().outputs) {
     Gives* gives = gives_of(stream);

@@ -27,7 +27,7 @@ void Gives::request(int64_t time) {
 void Gives::answer(int64_t number, int64_t time) {
   pending_[number - known()].answered = time;
   while (!pending_.empty() && pending_.front().answered >= 0) {
-    // It is there when all before it are.
+    // An answer is there when all before it are.
     last_answer_ = std::max(pending_.front().answered, last_answer_);
     pending_.pop_front();
     reserve(1);
@@ -68,7 +68,7 @@ void Fifo::measured_up_to(int64_t end, int64_t released) {
 /// Judges the gives whose earlier takes are known: token k meets those not taken before its time.
 void Fifo::measure() {
   if (fed) fed->take(takes);
-  // It is not asked for, or cannot get larger.
+  // The peak is not asked for, or cannot get larger.
   if (fed || source->memory != nullptr || !peak_wanted || (depth > 0 && peak_ == depth)) {
     measured_ = source->given;
     released_ = taken();

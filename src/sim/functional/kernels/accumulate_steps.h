@@ -27,14 +27,14 @@ class AccumulateSteps {
   AccumulateSteps(std::vector<StepSource>& sides, const AccumulateRules& rules,
                   std::vector<int> depths);
 
-  /// Of the side that takes.
+  /// The lane of an input, on the side that takes.
   Lane& in(size_t input) { return gather().in[sides_->front().in_lane[input]]; }
   void start_batch();
   /// A stop that flushes nothing.
   void pass(const Stop& stop, uint32_t token);
   /// A stop (or done) that does: the first step of the flush, on the side that gives.
   uint32_t flush(const Stop& stop, uint32_t token);
-  /// It has so many steps after the first.
+  /// The flush has so many steps after the first.
   void flushed(uint32_t more);
   /// After the last stop: the batch has n inner tokens.
   void end_batch(uint32_t n);

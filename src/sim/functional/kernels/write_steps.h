@@ -27,8 +27,8 @@ class WriterSteps : public MemoryNode {
   /// Bytes written in the step of token `at`. A burst is requested when the next one begins, or at
   /// done; in batches as ir-spec/memory.md says.
   void put(size_t output, uint64_t address, uint64_t bytes, uint32_t at);
-  /// The same for elements one after the other, written by output 0 in the steps of tokens
-  /// first .. last-1.
+  /// put() for elements one after the other, written by output 0 in the steps of tokens first ..
+  /// last-1.
   void put_row(uint64_t address, uint64_t bytes, uint32_t first, uint32_t last);
   /// Requests what a stop makes complete.
   void put_stop(const Stop& stop, uint32_t at);
