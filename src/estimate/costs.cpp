@@ -14,10 +14,10 @@ namespace fuseflow::estimate {
 
 namespace {
 
-class Costing {
+class CostCalculator {
  public:
-  Costing(const Structure& s, const Counts& counts, const Machine& machine,
-          const std::vector<StoredArrays>& arrays)
+  CostCalculator(const Structure& s, const Counts& counts, const Machine& machine,
+                 const std::vector<StoredArrays>& arrays)
       : s_(s),
         graph_(*s.graph),
         counts_(counts),
@@ -196,7 +196,7 @@ NodeNumbers node_numbers(const Structure& structure, const Counts& counts, size_
 
 RegionCost region_cost(const Structure& structure, const Counts& counts, const Machine& machine,
                        const std::vector<StoredArrays>& arrays) {
-  return Costing(structure, counts, machine, arrays).run();
+  return CostCalculator(structure, counts, machine, arrays).run();
 }
 
 }  // namespace fuseflow::estimate

@@ -40,7 +40,7 @@ struct SamNode {
   int line = 0;
   std::map<std::string, int> pairs = {};  ///< of a join: names to input pairs
   /// Whether edges name the ports of a node's outer and inner loop, by direction.
-  struct Named {
+  struct NamedSides {
     bool outer = false;
     bool inner = false;
   } named_in = {}, named_out = {};

@@ -70,13 +70,13 @@ size_t find_simulated(const TrialTable& table, Interval run, const Wanted& wante
 }
 
 /// The regions that cost the least one by one; none where no program is complete.
-TrialList best_apart(const TrialTable& table, const std::vector<FrontProgram>& front) {
+TrialList best_apart(const TrialTable& table, const std::vector<ParetoProgram>& front) {
   TrialList chosen;
   if (table.objective() == Objective::edp) {
-    const FrontProgram* best = least_edp(front);
+    const ParetoProgram* best = least_edp(front);
     if (best == nullptr) return {};
     chosen.reserve(best->parts.size());
-    for (const FrontProgram::Part& part : best->parts) {
+    for (const ParetoProgram::Part& part : best->parts) {
       chosen.push_back(find_simulated(table, {part.first, part.last},
                                       [&](const Trial& t) { return t.point.id == part.point; }));
     }
@@ -94,7 +94,7 @@ TrialList best_apart(const TrialTable& table, const std::vector<FrontProgram>& f
 
 /// The program that costs the least: that of the regions that do, or a seed, whose regions may
 /// share copies.
-TrialList best_trials(const SearchState& s, const std::vector<FrontProgram>& front) {
+TrialList best_trials(const SearchState& s, const std::vector<ParetoProgram>& front) {
   const TrialTable& table = s.table;
   const auto cost = [&](const TrialList& regions) {
     return cost_of(table.objective(), amounts_together(table, regions, simulated_amounts));

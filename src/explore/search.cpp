@@ -7,7 +7,7 @@
 
 #include "explore/identity.h"
 #include "explore/journal.h"
-#include "explore/pace.h"
+#include "explore/search_clock.h"
 #include "explore/search_program.h"
 #include "explore/seeds.h"
 #include "explore/shard.h"
@@ -114,7 +114,7 @@ void take_unsimulated(SearchResult& result, const Program& kernels) {
 
 SearchResult search_prepared(const Program& kernels, const Machine& machine,
                              const SearchOptions& options) {
-  const Pace pace(options);
+  const SearchClock pace(options);
   const SearchIdentity search = identity(kernels, machine, options);
   Journal journal(options.journal, search);
   // Before anything is planned: files may be no shards.

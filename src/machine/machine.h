@@ -127,7 +127,7 @@ struct CoreModel {
   double port_bytes_per_cycle = 0;          ///< from and to memory; 0: no limit
   double vector_operations_per_cycle = 0;   ///< elementwise: sums, products; 0: free
   double comparison_rate_share = 1;         ///< of that rate, which comparisons have
-  double special_operations_per_cycle = 0;  ///< ... divisions, roots, exponentials; 0: free
+  double special_operations_per_cycle = 0;  ///< divisions, roots, exponentials; 0: free
 };
 
 /// Cluster sizes that a machine has link figures for.

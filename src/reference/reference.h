@@ -28,7 +28,7 @@ struct Value {
   /// With ReferenceOptions::bounds: how far each value, in the order of `dense` or of
   /// `sparse->values`, may move where sums are rounded otherwise; infinite: anywhere. Null: 0.
   std::shared_ptr<const std::vector<float>> bounds = nullptr;
-  float fill_bound = 0;   ///< the same of the sparse storage's fill
+  float fill_bound = 0;   ///< how far the sparse storage's fill may move
   int64_t undecided = 0;  ///< comparisons and other steps that rounding of their operands decides
   /// No order of sums gives any other value than these: what is computed right is equal to it.
   bool fixed = false;

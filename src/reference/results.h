@@ -29,7 +29,7 @@ class Results {
   Value sparse_value();
 
   const Loops& order_;  // of the result's dimensions
-  Loops loops_;         // the same, ascending
+  Loops loops_;         // of the result's dimensions, ascending
   std::vector<int64_t> shape_;
   Watch& watch_;
   std::vector<int64_t> strides_;  // of the result, by loop

@@ -37,7 +37,7 @@ struct OperatorRow {
 
 class StatementEvaluator {
  public:
-  StatementEvaluator(Shared& shared, const Statement& statement);
+  StatementEvaluator(EvaluationState& shared, const Statement& statement);
   Value run();
   /// Comparisons and other steps that rounding of their operands may decide (with bounds).
   int64_t undecided() const { return undecided_; }
@@ -81,7 +81,7 @@ class StatementEvaluator {
   bool fixed(const Table& body, const Fold& of);
   double count(const Loops& over) const;
 
-  Shared& shared_;
+  EvaluationState& shared_;
   const Program& program_;
   const Statement& statement_;
   const ReferenceOptions& options_;

@@ -11,7 +11,7 @@
 namespace fuseflow::reference {
 
 /// An array of one statement would be larger than max_elements: smaller blocks may do.
-struct TooLarge {};
+struct ArrayTooLarge {};
 
 class Watch {
  public:
@@ -30,7 +30,7 @@ class Watch {
 
   /// Throws TooLarge for more than max_elements, unless `limited` is false.
   void require(int64_t elements) const {
-    if (limited && elements > largest()) throw TooLarge{};
+    if (limited && elements > largest()) throw ArrayTooLarge{};
   }
 
   /// Whether to visit `present` points of `all`, where the rest is a fill.

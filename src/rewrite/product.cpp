@@ -37,7 +37,7 @@ class Flattener {
   /// statement. None where the factors are all of the statement itself.
   TensorId worst() const {
     for (const bool sums : {false, true}) {
-      for (const TakenIn& one : taken_in_) {
+      for (const InlinedIntermediate& one : inlined_) {
         if (one.sums == sums && one.divides) return one.tensor;
       }
     }
@@ -46,7 +46,7 @@ class Flattener {
 
  private:
   /// An intermediate whose statement is part of the product; those inside of it come before it.
-  struct TakenIn {
+  struct InlinedIntermediate {
     TensorId tensor = -1;
     bool sums = false;
     bool divides = false;  ///< into more than one factor that counts
@@ -123,8 +123,7 @@ class Flattener {
     const size_t more = product_.factors.size() > kMostBits
                             ? product_.factors.size() - factors_before
                             : with_indices(factors_before);
-    taken_in_.push_back(
-        {term.expr.tensor, is_sum || product_.given.size() > sums_before, more > 1});
+    inlined_.push_back({term.expr.tensor, is_sum || product_.given.size() > sums_before, more > 1});
     return factors;
   }
 
@@ -142,7 +141,7 @@ class Flattener {
   Product product_;
   int inside_ = 0;                   ///< statements of intermediates around
   std::vector<FactorSet> own_sums_;  ///< of the statement itself
-  std::vector<TakenIn> taken_in_;
+  std::vector<InlinedIntermediate> inlined_;
 };
 
 /// All binary trees over the factors, by merging pairs until one is left.

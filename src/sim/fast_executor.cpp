@@ -84,7 +84,7 @@ class Run {
   void until_stopped(const Work& work) {
     try {
       work();
-    } catch (const TooLate&) {
+    } catch (const TimeOverflow&) {
       result_.finish = Finish::max_cycles;
       now_ = kLatest;
     } catch (const Stopped& stopped) {

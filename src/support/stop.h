@@ -45,7 +45,7 @@ void stop_if_asked();
 void stop_if_larger(uint64_t bytes);
 
 /// Asks in one of many calls: for loops whose steps take some nanoseconds.
-class StopAmongMany {
+class PeriodicStopCheck {
  public:
   void step() {
     if (++steps_ % kSteps == 0) stop_if_asked();

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "explore/front.h"
 #include "explore/goals.h"
+#include "explore/pareto.h"
 #include "explore/programs.h"
 #include "explore/promise.h"
 #include "explore/record.h"
@@ -97,8 +97,8 @@ TEST(ExplorePromise, KernelsAloneThenSeedsThenTheRest) {
 }
 
 /// A copy of an input (of this id) that takes so many cycles.
-CopyMade copy_of(TensorId original, int64_t cycles, const Format& format = dense_format(2)) {
-  CopyMade copy{original, format, {}};
+InputCopy copy_of(TensorId original, int64_t cycles, const Format& format = dense_format(2)) {
+  InputCopy copy{original, format, {}};
   copy.takes.cycles = cycles;
   return copy;
 }
@@ -106,7 +106,7 @@ CopyMade copy_of(TensorId original, int64_t cycles, const Format& format = dense
 // Each region pays for the copies that it reads, the program once for each.
 TEST(ExplorePrograms, ACopyThatSeveralRegionsReadIsPaidOnce) {
   TrialTable table(3, machine_with_pause(), Objective::cycles);
-  const auto add = [&](size_t kernel, int64_t cycles, std::vector<CopyMade> copies) {
+  const auto add = [&](size_t kernel, int64_t cycles, std::vector<InputCopy> copies) {
     Trial trial = simulated({kernel, kernel}, cycles);
     trial.copies = std::move(copies);
     table.add(trial);
@@ -313,7 +313,7 @@ TEST(ExploreFront, WhatIsTooLongIsThinnedOutBetweenItsEnds) {
   constexpr int64_t kPoints = kMostOnFront + 1000;
   std::vector<Trial> trials;
   for (int64_t i = 1; i <= kPoints; ++i) trials.push_back(simulated({0, 0}, i, kPoints + 1 - i));
-  const std::vector<FrontProgram> front = pareto_front(trials, 1, {});
+  const std::vector<ParetoProgram> front = pareto_front(trials, 1, {});
   ASSERT_EQ(front.size(), kMostOnFront);
   EXPECT_EQ(front.front().amounts.cycles, 1);
   EXPECT_EQ(front.back().amounts.cycles, kPoints);

@@ -120,7 +120,7 @@ TEST(Replay, PeaksAreThoseOfTheDefinition) {
       takes[k] = std::max(takes[k], gives[k] + 1 + static_cast<int64_t>(seed % 4));
       if (k > 0) takes[k] = std::max(takes[k], takes[k - 1]);
     }
-    Gives source;
+    OutputTimes source;
     Fifo fifo(source, 0);
     const auto size = static_cast<int64_t>(count);
     while (fifo.taken() < size) {
@@ -176,7 +176,7 @@ TEST(Replay, PeaksOfWhatComesFromOutsideAreThoseOfTheDefinition) {
     TimeLines given;
     append_some(given, gives, 0, count);
     TimesReader reader;
-    Gives source;
+    OutputTimes source;
     Fifo fifo(source, 0);
     fifo.fed = std::make_unique<FedPeak>();
     for (size_t k = 0; k < count;) {
@@ -402,10 +402,10 @@ TEST(Replay, PiecesGiveWhatTheRecurrenceGives) {
     Random random(seed);
     Drawn node(random);
     const auto times = expected(node);
-    Gives sources[2];
+    OutputTimes sources[2];
     constexpr int64_t kDeep = 1 << 20;  // all takes are kept, for credits
     Fifo inputs[2] = {Fifo(sources[0], kDeep), Fifo(sources[1], kDeep)};
-    Gives output;
+    OutputTimes output;
     Fifo consumer(output, node.depth);
     NodeReplay replay(0);
     StepSolver solver;
@@ -420,7 +420,7 @@ TEST(Replay, PiecesGiveWhatTheRecurrenceGives) {
     int64_t horizon = 0;
     for (int idle = 0; !replay.idle() && idle < 1000; ++idle) {
       for (size_t port = 0; port < 2; ++port) {
-        Gives& source = sources[port];
+        OutputTimes& source = sources[port];
         const std::vector<int64_t>& arrivals = node.arrivals[port];
         const auto given = static_cast<size_t>(source.given);
         const size_t n = random() % (seed % 2 == 0 ? 40 : 1500);
@@ -458,7 +458,7 @@ class ToldMemory final : public Memory {
 TEST(Replay, ABurstIsThereWhenAllBeforeItAre) {
   ToldMemory memory;
   MemoryPort port{&memory, 0, false, {0, 64, 128}};
-  Gives bursts;
+  OutputTimes bursts;
   bursts.memory = &port;
   Fifo fifo(bursts, 8);
   NodeReplay takes(0);

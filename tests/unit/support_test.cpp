@@ -139,7 +139,7 @@ TEST(Stop, OnlyWithinItsScope) {
   }
   const StopScope late("nothing was done", 1e-9);
   const auto work_without_end = [] {
-    for (StopAmongMany stop;;) stop.step();
+    for (PeriodicStopCheck stop;;) stop.step();
   };
   try {
     work_without_end();

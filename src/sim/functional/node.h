@@ -106,11 +106,11 @@ class EngineNode {
   size_t clock_slot = 0;  ///< its number among those that share the clock
 
   /// Tokens that the node gives in the batch at hand.
-  struct Given {
+  struct OutputSegment {
     size_t output = 0;
     Segment segment;
   };
-  std::vector<Given>& given() { return given_; }
+  std::vector<OutputSegment>& given() { return given_; }
   /// One input more for each gate: the events that its loads wait for.
   void add_rows_lanes() {
     first_row_lane = steps().in.size();
@@ -218,7 +218,7 @@ class EngineNode {
  private:
   bool compute_or_disagree();
 
-  std::vector<Given> given_;
+  std::vector<OutputSegment> given_;
   std::vector<std::unique_ptr<float[]>> constants_;
 };
 

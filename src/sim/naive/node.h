@@ -66,10 +66,10 @@ class NodeRun {
   bool backlogged(int64_t limit) const;
 
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
-  Activity* stalls = nullptr;    ///< the same for blocked ones
+  Activity* stalls = nullptr;    ///< where to note blocked cycles, if anywhere
 
  protected:
-  struct Tap {
+  struct ChannelReader {
     Channel* channel = nullptr;
     size_t reader = 0;
   };
@@ -156,7 +156,7 @@ class NodeRun {
   void charge_credits(int64_t ready, int64_t time);
   void count_step(int64_t ready, int64_t time, int64_t cost);
 
-  std::vector<Tap> inputs_;
+  std::vector<ChannelReader> inputs_;
   std::vector<Channel*> outputs_;
   std::array<int64_t, 2> free_at_{};  ///< by side: earliest time of the next step
   size_t side_ = 0;                   ///< of the step being built

@@ -56,10 +56,10 @@ class RegionChecker {
     const auto on_result = [&](TensorId tensor, const Value& expected) {
       undecided += expected.undecided;
       if (std::find(tensors.begin(), tensors.end(), tensor) == tensors.end()) return;
-      CheckedTensor one =
-          compared(tensor, value_of(data_.storage[static_cast<size_t>(tensor)]), expected,
-                   rounds_apart(program_, region_) ? Rounds::in_one_region : Rounds::not_fixed,
-                   settings_.tolerance, "the reference on what its region read in the simulation");
+      CheckedTensor one = compared(
+          tensor, value_of(data_.storage[static_cast<size_t>(tensor)]), expected,
+          rounds_apart(program_, region_) ? RoundingScope::in_one_region : RoundingScope::not_fixed,
+          settings_.tolerance, "the reference on what its region read in the simulation");
       one.undecided = undecided;
       act(one);
     };

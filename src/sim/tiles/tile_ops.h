@@ -49,7 +49,7 @@ enum class TileOpKind : uint8_t {
   finish,    ///< a whole C tile put where it is held (mapped here when nothing was exchanged)
   fetch,     ///< held C brought back from linked scratchpads or global memory
   spill,     ///< a partial E tile put where it is held
-  refill,    ///< ... and fetched again
+  refill,    ///< what was spilled is fetched again
   reduce,    ///< reduce-scatter: this core's rows of E, summed over the group
   store,     ///< E to global memory (added there when clusters share it)
   map,       ///< an elementwise operator or a reduction of rows on one tile (kernels)

@@ -16,7 +16,7 @@ inline void check_costs(const Steps& steps) {
     const auto cost = static_cast<double>(std::max(stage.cost, stage.last_cost));
     cycles += static_cast<double>(stage.count) * cost;
   });
-  if (cycles > static_cast<double>(kLatest)) throw TooLate{};
+  if (cycles > static_cast<double>(kLatest)) throw TimeOverflow{};
 }
 
 }  // namespace fuseflow::engine

@@ -58,13 +58,13 @@ class AccumulateSteps {
   uint32_t pending_ = 0;  // steps that the stop at hand takes
   std::vector<std::pair<uint32_t, uint32_t>>
       shifts_;  // from token on: steps before it, beyond tokens
-  struct StopApart {
+  struct MultiStepStop {
     uint32_t token;
     uint32_t level;
     uint32_t lowest;  ///< boundary that has a step; each has, up to `last`
     uint32_t last;
   };
-  std::vector<StopApart> stops_apart_;  // those of several steps
+  std::vector<MultiStepStop> multi_step_stops_;  // those of several steps
 };
 
 }  // namespace fuseflow::engine

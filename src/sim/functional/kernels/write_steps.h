@@ -53,7 +53,7 @@ class WriterSteps : public MemoryNode {
     uint32_t bursts;
   };
   /// Addresses of an output that are sent after the step of a token.
-  struct Sent {
+  struct SentAddresses {
     uint32_t token;
     uint32_t output;
     uint32_t addresses;
@@ -74,7 +74,7 @@ class WriterSteps : public MemoryNode {
   // memory that is asked in batches
   std::array<uint32_t, 2> collected_{};  // by output: addresses not sent yet
   bool stop_before_ = false;             // the last token was one
-  std::vector<Sent> sent_;               // in the batch at hand
+  std::vector<SentAddresses> sent_;      // in the batch at hand
 };
 
 }  // namespace fuseflow::engine
