@@ -40,7 +40,7 @@ class Accesses {
         domain_(domain) {}
 
   /// The table of the access at `position`; the same for accesses that read the same elements.
-  /// Throws TooLarge.
+  /// Throws ArrayTooLarge.
   Table read(int32_t position);
   /// Tables are made anew: the domain has changed.
   void forget() { tables_.clear(); }

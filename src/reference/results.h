@@ -13,7 +13,7 @@ class Results {
   Results(const Statement& statement, std::vector<int64_t> shape, Watch& watch);
 
   /// The value of a table over all of the domain; `loops` are those that it depends on. Throws
-  /// TooLarge.
+  /// ArrayTooLarge.
   Value whole(const Table& table, const Loops& loops, const Domain& domain);
 
   /// Adds a block; false if the result is too large to spell out and the block is not sparse, or

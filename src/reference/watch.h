@@ -28,7 +28,7 @@ class Watch {
     if ((before >> kShift) != ((before + points) >> kShift)) look(before + points);
   }
 
-  /// Throws TooLarge for more than max_elements, unless `limited` is false.
+  /// Throws ArrayTooLarge for more than max_elements, unless `limited` is false.
   void require(int64_t elements) const {
     if (limited && elements > largest()) throw ArrayTooLarge{};
   }
@@ -42,11 +42,11 @@ class Watch {
   /// Elements that one array may have.
   int64_t largest() const;
 
-  /// n values. Throws TooLarge, or ReferenceStopped at the limit of memory.
+  /// n values. Throws ArrayTooLarge, or ReferenceStopped at the limit of memory.
   std::shared_ptr<std::vector<float>> array(int64_t n, float value = 0);
 
   /// n values for the whole of a tensor, which smaller blocks would not make smaller: does not
-  /// throw TooLarge.
+  /// throw ArrayTooLarge.
   std::shared_ptr<std::vector<float>> tensor(int64_t n, float value = 0);
   bool spells_out(int64_t n) const { return n <= options_.max_elements; }
 

@@ -24,7 +24,7 @@ class NodeReplay {
   std::vector<OutputTimes*> outputs;  ///< by output; null: not connected, or like another one
   const StepCounting* counting = &kCountWaits;  ///< outlives it
 
-  /// A step after `latest` throws TooLate.
+  /// A step after `latest` throws TimeOverflow.
   explicit NodeReplay(int64_t start, int64_t latest = kLatest) : latest_(latest) {
     progress_.free_at = start;
   }
