@@ -159,7 +159,7 @@ const Graph& graph_of(const Region& region) {
 
 namespace {
 
-struct EstimatedRegion {
+struct Counted {
   RegionEstimate estimate;
   std::vector<estimate::Written> written;
 };
@@ -175,9 +175,9 @@ std::optional<Region> with_fitted_graph(const Program& program, const Region& re
 }
 
 /// `rows_left`: the most work (count_within.h).
-EstimatedRegion count_region(const Program& program, const Region& region, const TensorData& data,
-                             const Machine& machine, const std::vector<bool>& uncertain,
-                             size_t& rows_left) {
+Counted count_region(const Program& program, const Region& region, const TensorData& data,
+                     const Machine& machine, const std::vector<bool>& uncertain,
+                     size_t& rows_left) {
   if (const auto fitted = with_fitted_graph(program, region, machine)) {
     return count_region(program, *fitted, data, machine, uncertain, rows_left);
   }
@@ -201,7 +201,7 @@ EstimatedRegion count_region(const Program& program, const Region& region, const
         estimate::stored_arrays(program.tensors[t], known.find(static_cast<TensorId>(t))));
   }
   const RegionCost cost = region_cost(exact.structure, exact.counts, machine, arrays);
-  EstimatedRegion result{region_estimate(program, region, cost), std::move(exact.written)};
+  Counted result{region_estimate(program, region, cost), std::move(exact.written)};
   std::vector<bool> unknown = uncertain;
   for (const estimate::Written& written : result.written) {
     if (!written.certain) unknown[static_cast<size_t>(written.tensor)] = true;
@@ -235,7 +235,7 @@ RegionEstimate estimate_region_into(const Program& program, const Region& region
 RegionEstimate estimate_region_within(size_t& rows_left, const Program& program,
                                       const Region& region, TensorData& data,
                                       std::vector<bool>& uncertain, const Machine& machine) {
-  EstimatedRegion counted = count_region(program, region, data, machine, uncertain, rows_left);
+  Counted counted = count_region(program, region, data, machine, uncertain, rows_left);
   for (const estimate::Written& written : counted.written) {
     data.storage[static_cast<size_t>(written.tensor)] = written.pattern;
     uncertain[static_cast<size_t>(written.tensor)] = !written.certain;
