@@ -39,7 +39,7 @@ struct DiffOptions {
 };
 
 /// One side: a run's report, and the program where it is known.
-struct Side {
+struct DiffSide {
   RunTable run;
   std::optional<Program> program;
 };
@@ -97,7 +97,7 @@ Program program_of(const std::string& path, const SourceText& source) {
   return path == "-" ? parse_program(source) : read_program(path);
 }
 
-Side read_side(const std::string& path, const Machine& machine) {
+DiffSide read_side(const std::string& path, const Machine& machine) {
   const SourceText source = read_source(path);
   if (kind_of(source.text) != InputKind::program) return {parse_run_table(source), std::nullopt};
   Program program = program_of(path, source);
@@ -108,9 +108,9 @@ Side read_side(const std::string& path, const Machine& machine) {
   return {std::move(run), std::move(program)};
 }
 
-void attach_programs(const DiffOptions& o, Side& a, Side& b) {
+void attach_programs(const DiffOptions& o, DiffSide& a, DiffSide& b) {
   if (o.programs.empty()) return;
-  Side* sides[] = {&a, &b};
+  DiffSide* sides[] = {&a, &b};
   for (size_t i = 0; i < 2; ++i) {
     if (sides[i]->program) {
       throw Error(ExitCode::usage, "--programs is for reports; programs are compared as they are");
@@ -141,7 +141,8 @@ void note_what_else_differs(const RunTable& a, const RunTable& b) {
   }
 }
 
-std::string schedule_text(const Side& a, const Side& b, const std::vector<RegionPair>& pairs) {
+std::string schedule_text(const DiffSide& a, const DiffSide& b,
+                          const std::vector<RegionPair>& pairs) {
   if (!a.program || !b.program) return "";
   std::string out;
   const auto add = [&](const char* title, const std::vector<std::string>& lines) {
@@ -179,8 +180,8 @@ ExitCode diff_main(const DiffOptions& o) {
   for (const std::string& text : o.fail_above) guards.push_back(parse_guard(text));
   check_outputs({{"-o", o.output}});
   const Machine machine = o.machine.load();
-  Side a = read_side(o.a, machine);
-  Side b = read_side(o.b, machine);
+  DiffSide a = read_side(o.a, machine);
+  DiffSide b = read_side(o.b, machine);
   attach_programs(o, a, b);
   const bool by_statements = a.program && b.program;
   const std::vector<RegionPair> pairs =

@@ -31,7 +31,7 @@ void add_options(CommandLine& app, EstimateOptions& o) {
       .excludes(app.option("--statistics"));
 }
 
-/// Of regions that fuseflow-sim refuses to run on the machine.
+/// Warns of regions that fuseflow-sim refuses to run on the machine.
 void warn_of_shortages(const Program& program, const Machine& machine) {
   for (const Region& region : program.regions) {
     const auto shortage = shortage_of(program, region, *region.graph, machine);

@@ -170,7 +170,8 @@ class Progress {
   }
 
  private:
-  /// Of the budget, or of this phase as it went so far: later points are left out more often.
+  /// The time left: of the budget, or of this phase as it went so far (later points are left out
+  /// more often).
   std::string left(const SearchProgress& at) const {
     if (budget_ > 0) {
       return fmt::format(", at most {:.0f} s left", std::max(0.0, budget_ - line_.seconds()));

@@ -131,7 +131,7 @@ std::pair<std::string, std::string> name_and_file(const std::string& option,
   throw Error(ExitCode::usage, fmt::format("{}: `{}` is not NAME=FILE", option, text));
 }
 
-/// The same with the tensor that the name means.
+/// `NAME=FILE` as the tensor that the name means, and the file.
 std::pair<TensorId, std::string> named_file(const Program& program, const std::string& option,
                                             const std::string& text) {
   const auto [name, file] = name_and_file(option, text);
@@ -407,7 +407,7 @@ ProgramRun simulate(const Program& program, const std::set<std::string>& written
 
 /// The program before it was lowered, and the machine with other settings: what changes are tried
 /// on.
-struct TriedOn {
+struct WhatIfSetup {
   Program given;
   TensorData inputs;
   MachineWith machine_with;
@@ -424,7 +424,7 @@ RunOptions trial_options(const SimOptions& options) {
 }
 
 void say_summary(const Program& program, const Machine& machine, const SimOptions& options,
-                 const ProgramRun& run, const TriedOn& tried_on) {
+                 const ProgramRun& run, const WhatIfSetup& tried_on) {
   const TrialSetup setup{tried_on.given, program, machine, tried_on.machine_with,
                          trial_options(options)};
   say(verdict_lines(setup, verdicts_of_run(setup, run)));
@@ -433,7 +433,7 @@ void say_summary(const Program& program, const Machine& machine, const SimOption
 
 /// What stands on standard output: the regions, or what-ifs.
 std::string table_text(const Program& program, const Machine& machine, const SimOptions& options,
-                       const ProgramRun& run, const Checks& checks, const TriedOn& tried_on) {
+                       const ProgramRun& run, const Checks& checks, const WhatIfSetup& tried_on) {
   if (options.what_if.empty()) {
     return region_csv(program, machine, run, checks.tensors, checks.complete());
   }
@@ -446,7 +446,7 @@ std::string table_text(const Program& program, const Machine& machine, const Sim
 }
 
 ExitCode report_run(const Program& program, const Machine& machine, const SimOptions& options,
-                    const ProgramRun& run, const TriedOn& tried_on) {
+                    const ProgramRun& run, const WhatIfSetup& tried_on) {
   assert_invariants(program, run);
   std::optional<Error> unwritten;  // the first: the others, and the regions' rows, are written
   if (run.finish != Finish::done) {
@@ -517,7 +517,7 @@ ExitCode run_sim(SimOptions& options) {
     return ExitCode::ok;
   }
   check_options(options);
-  TriedOn tried_on;
+  WhatIfSetup tried_on;
   tried_on.machine_with = [&](const std::vector<std::string>& more) {
     return options.machine.load_with(described, more);
   };

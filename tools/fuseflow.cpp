@@ -87,7 +87,8 @@ int start(const std::string& name, std::vector<std::string> arguments) {
   return fail(ExitCode::io, tool->missing.empty() ? why : why + "; " + std::string(tool->missing));
 }
 
-/// They are where an installation has them, in a build tree too (cmake/package.cmake).
+/// Prints where the examples are: where an installation has them, in a build tree too
+/// (cmake/package.cmake).
 int print_examples() {
   std::error_code none;
   const std::filesystem::path folder =

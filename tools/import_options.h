@@ -30,7 +30,7 @@ inline std::optional<std::pair<std::string, std::string>> split_name(const std::
   return std::pair{name, text.substr(equals + 1)};
 }
 
-/// The same of what was given for `option`; throws Error(usage).
+/// split_name() of what was given for `option`; throws Error(usage) where it is no NAME=VALUE.
 inline std::pair<std::string, std::string> name_and_value(const std::string& text,
                                                           const char* option) {
   if (const auto halves = split_name(text)) return *halves;

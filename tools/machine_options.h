@@ -20,7 +20,7 @@ struct MachineOptions {
 
   /// Throws what load_machine() throws.
   Machine load() const { return load_machine(name, settings); }
-  /// The same with more settings. `description`: of `name`, read once.
+  /// load() with more settings. `description`: of `name`, read once.
   Machine load_with(const MachineDescription& description,
                     const std::vector<std::string>& more = {}) const {
     std::vector<std::string> all = settings;

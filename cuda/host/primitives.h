@@ -76,7 +76,7 @@ inline void note_read(Granule& granule, const Event& event) {
   granule.reads.push_back(event);
 }
 
-/// Of threads.
+/// Threads begin to write bytes of the scratchpad.
 template <class Core>
 void write_begins(const Core& core, int at, int bytes) {
   Marks& marks = core.marks();
@@ -94,7 +94,7 @@ void write_begins(const Core& core, int at, int bytes) {
   });
 }
 
-/// Of products and copies, which pass by the threads.
+/// A product or a copy, which runs beside the threads, reads bytes of the scratchpad.
 template <class Core>
 void engine_reads(const Core& core, int at, int bytes) {
   granules(core.state(), at, bytes, [&](Granule& granule, int) {

@@ -70,7 +70,7 @@ def seconds(work, sets, least=0.003):
 
 
 def random_sets(*shapes, dtype=torch.bfloat16, warm=False):
-    """As many sets of operands of these shapes as take COLD_BYTES together (one when warm)."""
+    """Sets of operands of these shapes, as many as take COLD_BYTES together (one when warm)."""
     size = torch.tensor([], dtype=dtype).element_size()
     bytes_of_set = sum(torch.Size(shape).numel() for shape in shapes) * size
     number = 1 if warm else max(1, min(64, COLD_BYTES // bytes_of_set + 1))

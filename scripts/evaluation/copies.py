@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of ir-spec/parallel.md: an elementwise kernel alone, and GCN unfused and fused, each
+"""Prints tables of docs/evaluation.md, "Copies": an elementwise kernel alone, and GCN unfused and fused, each
 with copies of the rows of every region.
 
     scripts/evaluation/copies.py --tools build/bin [--kernel | --model]
@@ -38,7 +38,7 @@ class Tools:
         return done.stdout if done.returncode == 0 else None
 
     def cycles(self, program, copies, machine, *options):
-        """Of the checked run, with so many copies of the rows in each region; None: it does not fit."""
+        """Cycles of a checked run with so many copies of the rows in each region; None: it does not fit."""
         regions = re.findall(r'^region @("[^"]*"|\S+)', Path(program).read_text(), re.MULTILINE)
         rows = [part for r in regions for part in ("--index", r.strip('"') + ":i")]
         text = self.run("parallelize", program, *rows, "--factor", copies, *options)

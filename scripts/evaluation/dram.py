@@ -14,7 +14,7 @@ import tomllib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Of each memory: the preset that it is made of, changes of it, its clock, what it is in Ramulator. HBM3 has
+# For each memory: the preset that it is made of, changes of it, its clock, what it is in Ramulator. HBM3 has
 # no preset of ours: Ramulator's HBM3_6400Mbps, one timing for both directions and all groups as we have it.
 CLOCK = 625  # picoseconds
 MEMORIES = {
@@ -186,7 +186,7 @@ def generated(memory, accesses):
 
 
 def packed(trace, step):
-    """The same accesses as fast as the bus could bring them, where they are further apart."""
+    """The accesses of a trace, no further apart than the bus could bring them."""
     factor = min(1, step * len(trace) / max(1, trace[-1][0] - trace[0][0]))
     return [(int((cycle - trace[0][0]) * factor), kind, address) for cycle, kind, address in trace]
 

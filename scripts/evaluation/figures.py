@@ -76,7 +76,7 @@ def search(h):
 
 
 def share_of_longest(unfused):
-    """Of the cycles of a program of one region a kernel: what its longest kernel alone takes, and so
+    """The share of the cycles of a program (one region a kernel) that its longest kernel alone takes, and so
     the inverse of what kernels that only run side by side can gain."""
     return unfused and max(unfused["regions"].values()) / unfused["cycles"]
 
@@ -365,5 +365,5 @@ ALL = {"fig12": figure_12, "fig14": figure_14, "fig15": figure_15, "fig16": figu
        "fig17": figure_17, "fig18": figure_18, "table3": table_3, "table4": table_4,
        "search": search, "chains": chains.workloads, "chains_pruning": chains.pruning,
        "chains_sweep": chain_sweeps.sweeps, "chains_top": chain_sweeps.top}
-# Of the tier `fast` only where they are named: they take half as long as all the others together.
+# The tier `fast` makes these only where they are named: they take half as long as all the others together.
 NOT_FAST = ("chains_sweep", "chains_top")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the table of ir-spec/cluster.md, "Streams and tiles": a GCN, BigBird attention and a dense
+"""Prints the table of docs/evaluation.md, "Streams and tiles": a GCN, BigBird attention and a dense
 feed-forward network on `rda` and `h100`, as streams, as tiles, and as fuseflow-explore mixes them.
 
     scripts/evaluation/one_machine.py --tools build/bin [--budget SECONDS]

@@ -19,7 +19,7 @@ class Autoencoder(nn.Module):
 
 
 class MatMulAutoencoder(nn.Module):
-    """The same with weights [inputs, outputs] and plain products."""
+    """An autoencoder with weights [inputs, outputs] and plain products."""
 
     def __init__(self, inputs, hidden):
         super().__init__()

@@ -51,7 +51,7 @@ class Gin(nn.Module):
 
 
 class Gine(Gin):
-    """The same of relu(x_j + e), where every edge has features."""
+    """GIN with relu(x_j + e) as the message, where every edge has features."""
 
     def forward(self, x, src, dst, edge):
         message = torch.relu(x.index_select(0, src) + edge)

@@ -78,7 +78,7 @@ class Normalised(nn.Module):
 
 
 class Quotient(Normalised):
-    """The same as a quotient: (A + I) / sqrt(row sums * column sums)."""
+    """The normalised adjacency as a quotient: (A + I) / sqrt(row sums * column sums)."""
 
     def forward(self, adj, x):
         a = adj + self.eye

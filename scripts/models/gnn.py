@@ -84,7 +84,7 @@ class Cheb(nn.Module):
 
 
 class EinsumGcn(nn.Module):
-    """Both products of a layer by torch.einsum, the second with three operands' order reversed."""
+    """A layer whose two products are torch.einsum, the second with three operands' order reversed."""
 
     def __init__(self, counts):
         super().__init__()

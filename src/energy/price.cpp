@@ -11,13 +11,13 @@ namespace {
 constexpr double kUm2PerMm2 = 1e6;
 
 /// What a graph takes at most at a time.
-struct Taken {
+struct PeakUse {
   std::array<double, kUnitClasses> units{};
   double bytes = 0;
 };
 
-Taken taken_by(const Program& program, const Graph& graph, const Machine& machine) {
-  Taken taken;
+PeakUse taken_by(const Program& program, const Graph& graph, const Machine& machine) {
+  PeakUse taken;
   if (graph.tiles) return taken;
   const Resources needed = region_resources(program, graph, machine);
   double buffers = 0;
@@ -31,7 +31,7 @@ Taken taken_by(const Program& program, const Graph& graph, const Machine& machin
   return taken;
 }
 
-double area_of(const Machine& machine, const Taken& taken, double cores) {
+double area_of(const Machine& machine, const PeakUse& taken, double cores) {
   const AreaModel& area = machine.area;
   double um2 = taken.bytes * area.scratchpad_um2_per_byte + cores * area.core_um2;
   for (size_t u = 0; u < taken.units.size(); ++u) um2 += taken.units[u] * area.unit_um2[u];
@@ -68,7 +68,7 @@ double region_area_mm2(const Program& program, const Graph& graph, const Machine
 }
 
 double machine_area_mm2(const Machine& machine, const Program* program, const Graph* graph) {
-  Taken all = graph == nullptr ? Taken{} : taken_by(*program, *graph, machine);
+  PeakUse all = graph == nullptr ? PeakUse{} : taken_by(*program, *graph, machine);
   for (size_t u = 0; u < all.units.size(); ++u) {
     const int64_t count = machine.units[u].count;
     if (count > 0) all.units[u] = static_cast<double>(count);

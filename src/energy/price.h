@@ -21,8 +21,8 @@ double price(const Actions& actions, const Prices& prices);
 /// graph of tiles, of the machine's cores.
 double region_area_mm2(const Program& program, const Graph& graph, const Machine& machine);
 
-/// Of the machine: all of its units, scratchpads and cores. Of unit classes and scratchpads that
-/// have no limit, what the graph takes counts (null: nothing).
+/// The area of the machine: all of its units, scratchpads and cores. Of unit classes and
+/// scratchpads that have no limit, what the graph takes counts (null: nothing).
 double machine_area_mm2(const Machine& machine, const Program* program, const Graph* graph);
 
 struct NodeEnergy {

@@ -19,8 +19,8 @@ void Deriver::accumulate() {
   return info_.order == 0 ? accumulate_one() : give_whole();
 }
 
-/// Of the loops that an accumulate takes: 0 is the one that ends, the others are those of its
-/// result.
+/// The space of loop i of those that an accumulate takes: 0 is the loop that it sums over, the
+/// others are those of its result.
 int Deriver::ended_loop(int i) const {
   return s_.space_of(node_.inputs[static_cast<size_t>(i) + 1].stream);
 }
@@ -173,7 +173,7 @@ int Deriver::tuple_length() const {
 std::vector<uint64_t> Deriver::distinct_tuples(const Table& table) const {
   std::vector<uint64_t> tuples(table.rows(), 0);
   uint64_t numbers = 1;
-  for (const Digit& digit : digits_) {
+  for (const TupleLoop& digit : digits_) {
     if (digit.column < 0) continue;
     const auto extent = static_cast<uint64_t>(std::max<int64_t>(digit.extent, 1));
     if (numbers > (uint64_t{1} << 62) / extent) {
@@ -206,7 +206,7 @@ std::vector<uint64_t> Deriver::sorted_by_marks(const std::vector<uint64_t>& tupl
 /// `depth`: one for each shorter tuple, with every coordinate of free loops.
 void Deriver::add_tuples(const std::vector<uint64_t>& tuples, size_t first, size_t last,
                          size_t depth) {
-  const Digit& digit = digits_[depth];
+  const TupleLoop& digit = digits_[depth];
   const bool innermost = depth + 1 == digits_.size();
   if (digit.column < 0) {
     for (int64_t c = 0; c < digit.counted; ++c) {

@@ -55,7 +55,7 @@ double Banks::sampled(const Port& port, double under_way, double busy) const {
   return sample_port(machine_, port, under_way, apart, refresh_);
 }
 
-double Banks::delay(const Asked& asked, double cycles, double slack) const {
+double Banks::delay(const MemoryTraffic& asked, double cycles, double slack) const {
   const double late = refresh_ - std::max(0.0, slack);  // that is waited, if at once
   if (refresh_interval_ <= 0 || late <= 0 || asked.bursts <= 0 || cycles <= 0) return 0;
   // Requests come to a bank at random: the first after the time X, exponentially distributed, waits

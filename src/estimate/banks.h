@@ -12,8 +12,8 @@ class Banks {
 
   /// Cycles from a command to a closed bank to the end of the data.
   double latency() const { return opening_ + access_; }
-  /// The same for what a port asks for, on average, so many bursts under way at a time: most finds
-  /// its row open.
+  /// The mean latency of a port's bursts with so many under way at a time: most find their row
+  /// open.
   double latency(const Port& port, double under_way) const;
   /// Banks of a channel in which what a port meets at a time lies.
   double met(const Port& port) const;
@@ -21,7 +21,7 @@ class Banks {
   /// over what they reach, of which each may come `slack` cycles late: the first request to a bank
   /// since its refresh began waits for what is left of it. All channels refresh a bank at a time,
   /// and what waits in one of them waits beside what waits in the others.
-  double delay(const Asked& asked, double cycles, double slack) const;
+  double delay(const MemoryTraffic& asked, double cycles, double slack) const;
   /// Cycles that a port takes, so many requests under way, whose node's steps take `busy`; 0 where
   /// it stays in one bank of each group, so that delay() tells it as well.
   double sampled(const Port& port, double under_way, double busy) const;

@@ -14,10 +14,10 @@ namespace fuseflow::estimate {
 
 namespace {
 
-class Costing {
+class CostCalculator {
  public:
-  Costing(const Structure& s, const Counts& counts, const Machine& machine,
-          const std::vector<StoredArrays>& arrays)
+  CostCalculator(const Structure& s, const Counts& counts, const Machine& machine,
+                 const std::vector<StoredArrays>& arrays)
       : s_(s),
         graph_(*s.graph),
         counts_(counts),
@@ -57,7 +57,7 @@ class Costing {
     return s_.program->tensors[static_cast<size_t>(node.tensor)];
   }
 
-  /// Of a look-up: whether its coordinates are inside of the level whatever they are.
+  /// Whether the coordinates of a look-up are always inside of the level.
   bool always_in_range(const Node& node) const {
     return is_always_inside(graph_, s_.spaces, node, tensor(node).level_extent(node.level));
   }
@@ -196,7 +196,7 @@ NodeNumbers node_numbers(const Structure& structure, const Counts& counts, size_
 
 RegionCost region_cost(const Structure& structure, const Counts& counts, const Machine& machine,
                        const std::vector<StoredArrays>& arrays) {
-  return Costing(structure, counts, machine, arrays).run();
+  return CostCalculator(structure, counts, machine, arrays).run();
 }
 
 }  // namespace fuseflow::estimate

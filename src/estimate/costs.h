@@ -16,7 +16,7 @@ struct NodeCost {
   double steps = 0;
   double busy = 0;     ///< cycles taken by steps
   double drained = 0;  ///< of an accumulator with two stores: cycles after those, to drain the last
-  double least = 0;    ///< the same without the last step, and without what is uncertain
+  double least = 0;    ///< busy cycles without the last step, and without what is uncertain
   double flops = 0;
   double read_bytes = 0;
   double write_bytes = 0;

@@ -12,7 +12,7 @@ namespace fuseflow {
 
 namespace {
 
-/// Of patterns that are kept: a search over regions of millions of entries starts anew.
+/// Most bytes of patterns that are kept: above, they are forgotten and counted anew.
 constexpr int64_t kMostBytes = int64_t{1} << 28;
 
 class PatternHash {

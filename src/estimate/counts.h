@@ -49,8 +49,8 @@ ExactCounts count_exact(const Program& program, const Graph& graph, const Tensor
 /// The stops of all spaces, from their elements and non-empty fibers.
 void complete_stops(const Structure& structure, Counts& counts);
 
-/// Of tensors whose values several writers store, each of one part: what each stores, when the
-/// nodes have been counted as if each stored all.
+/// Where several writers store the values of one tensor in parts: divides what each stores, after
+/// the nodes were counted as if each stored all.
 void divide_parts(const Structure& structure, Counts& counts);
 
 }  // namespace fuseflow::estimate

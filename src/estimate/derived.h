@@ -76,7 +76,7 @@ class Deriver {
                  const std::function<Keep(const Expansion&)>& rule);
 
   /// One loop of the tuples of an accumulator.
-  struct Digit {
+  struct TupleLoop {
     Column column = -1;  ///< its coordinates; -1: a free loop
     int64_t extent = 0;
     int64_t counted = 0;
@@ -91,7 +91,7 @@ class Deriver {
   std::vector<Payload> payloads_;
   std::vector<uint64_t> marks_;  ///< unite_row: a bit a coordinate
   std::vector<uint32_t> touched_;
-  std::vector<Digit> digits_;  ///< accumulate_tuples: the loops down to this space's
+  std::vector<TupleLoop> digits_;  ///< accumulate_tuples: the loops down to this space's
 };
 
 }  // namespace fuseflow::estimate

@@ -12,11 +12,11 @@ double least_bytes(const Node& node, const NodeCost& cost, const std::vector<boo
   return sure ? cost.least_bytes : 0;
 }
 
-enum class Known : uint8_t { expected, least };
+enum class CountKind : uint8_t { expected, least };
 
 class Work {
  public:
-  Work(const Structure& s, const Counts& counts, const RegionCost& cost, Known known,
+  Work(const Structure& s, const Counts& counts, const RegionCost& cost, CountKind known,
        const std::vector<bool>& unknown)
       : s_(s),
         counts_(counts),
@@ -29,14 +29,14 @@ class Work {
     const Node& node = s_.graph->nodes[n];
     const NodeCost& cost = cost_.nodes[n];
     NodeWork work;
-    work.steps = known_ == Known::least ? cost.least_steps : cost.steps;
-    if (known_ == Known::expected) {
+    work.steps = known_ == CountKind::least ? cost.least_steps : cost.steps;
+    if (known_ == CountKind::expected) {
       work.read_bytes = cost.read_bytes;
       work.write_bytes = cost.write_bytes;
     } else {
       work.read_bytes = least_bytes(node, cost, unknown_);  // read or written costs the same
     }
-    if (known_ == Known::expected || cost.certain) work.flops = cost.flops;
+    if (known_ == CountKind::expected || cost.certain) work.flops = cost.flops;
     for (const Input& input : node.inputs) {
       if (!input.is_immediate()) work.words_in += words_of(input.stream);
     }
@@ -50,14 +50,14 @@ class Work {
  private:
   double words_of(StreamId stream) const {
     const auto space = static_cast<size_t>(s_.space_of(stream));
-    if (known_ == Known::least && !counts_.certain[space]) return 0;
+    if (known_ == CountKind::least && !counts_.certain[space]) return 0;
     return words_[static_cast<size_t>(stream)] * counts_.space[space].tokens();
   }
 
   const Structure& s_;
   const Counts& counts_;
   const RegionCost& cost_;
-  const Known known_;
+  const CountKind known_;
   const std::vector<bool>& unknown_;
   const std::vector<double> words_;
 };
@@ -74,7 +74,7 @@ RegionWork expected_work(const Structure& structure, const Counts& counts, const
                          const RegionCost& cost) {
   RegionWork work;
   const std::vector<bool> none;  // of what is expected nothing is left out
-  const Work nodes(structure, counts, cost, Known::expected, none);
+  const Work nodes(structure, counts, cost, CountKind::expected, none);
   for (size_t n = 0; n < cost.nodes.size(); ++n) work.nodes.push_back(nodes.of_node(n));
   work.cycles = std::ceil(cost.cycles);
   work.loaded_bytes = cost.loaded_bytes;
@@ -88,7 +88,7 @@ RegionWork expected_work(const Structure& structure, const Counts& counts, const
 RegionWork least_work(const Structure& structure, const Counts& counts, const Machine& machine,
                       const RegionCost& cost, const std::vector<bool>& unknown) {
   RegionWork work;
-  const Work nodes(structure, counts, cost, Known::least, unknown);
+  const Work nodes(structure, counts, cost, CountKind::least, unknown);
   for (size_t n = 0; n < cost.nodes.size(); ++n) work.nodes.push_back(nodes.of_node(n));
   work.cycles = std::floor(cost.bound);
   if (all_certain(cost)) work.loaded_bytes = cost.loaded_bytes;

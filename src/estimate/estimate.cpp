@@ -75,7 +75,7 @@ void add_energy(RegionEstimate& e, const Program& program, const estimate::Struc
   e.area_mm2 = region_area_mm2(program, graph, machine);
 }
 
-/// Of counts that are the simulator's own.
+/// The estimate of a graph of tiles, from the counts of the simulator.
 RegionEstimate counted_estimate(const Program& program, const Region& region, const RunResult& run,
                                 const Machine& machine) {
   const Graph& graph = *region.graph;

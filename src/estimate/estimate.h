@@ -33,8 +33,8 @@ struct ProgramEstimate {
   RegionEstimate total;  ///< with the reconfigurations between regions
 };
 
-/// Both modes: a graph of tiles is timed as the simulator times it, exactly and without values; on
-/// a machine without cores it is refused (Error(rejected)).
+/// In both modes (from data and from statistics) a graph of tiles is timed as the simulator times
+/// it, exactly and without values; on a machine without cores it is refused (Error(rejected)).
 
 /// Counts from the data: FLOPs as the simulator counts them (exactly, unless values decide what
 /// is stored). Every region has a graph. `data` holds the tensors that no region writes.
@@ -46,11 +46,11 @@ ProgramEstimate estimate_from_data(const Program& program, const TensorData& dat
 RegionEstimate estimate_region(const Program& program, const Region& region, const TensorData& data,
                                const Machine& machine, const std::vector<bool>& uncertain = {});
 
-/// The same, and puts the patterns that the region writes into `data` and `uncertain`.
+/// Estimates a region from data, and puts the patterns that it writes into `data` and `uncertain`.
 RegionEstimate estimate_region_into(const Program& program, const Region& region, TensorData& data,
                                     std::vector<bool>& uncertain, const Machine& machine);
 
-/// The same from statistics: what the region writes is put into `known` (by TensorId), too.
+/// Estimates a region from statistics, and puts those of what it writes into `known` (by TensorId).
 RegionEstimate estimate_region_from_statistics(const Program& program, const Region& region,
                                                std::vector<estimate::TensorStatistics>& known,
                                                const Machine& machine);

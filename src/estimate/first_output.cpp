@@ -10,7 +10,8 @@ namespace fuseflow::estimate {
 FirstOutputs::FirstOutputs(const Structure& structure, const Counts& counts)
     : s_(structure), counts_(counts), supplies_(structure.graph->nodes.size()) {}
 
-/// Of several for the same fibers, or for fewer, the one that ends last is kept.
+/// Adds a supply; of several for the same number of fibers, or for fewer, the one that ends last is
+/// kept.
 void FirstOutputs::add(std::vector<Supply>& all, const Supply& more) {
   for (Supply& old : all) {
     if (old.fibers != more.fibers) continue;

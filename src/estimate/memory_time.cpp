@@ -24,8 +24,8 @@ MemoryTime::MemoryTime(const Machine& machine)
   if (timed) cycles_per_burst = channels * burst_bytes / machine.dram_bytes_per_cycle();
 }
 
-Asked MemoryTime::of_array(const Port& port) const {
-  Asked asked{port.bursts, banks.met(port), port.bursts / channels};
+MemoryTraffic MemoryTime::of_array(const Port& port) const {
+  MemoryTraffic asked{port.bursts, banks.met(port), port.bursts / channels};
   if (begin_together && port.array_bytes > 0) {
     // Every `channels`-th piece of the array is in the first one, which has the most.
     const double pieces = std::ceil(port.array_bytes / (channels * interleave_bytes));

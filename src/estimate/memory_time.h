@@ -24,7 +24,7 @@ struct MemoryTime {
   Banks banks;
 
   /// What goes through a port, spread evenly over its array.
-  Asked of_array(const Port& port) const;
+  MemoryTraffic of_array(const Port& port) const;
   /// Cycles that what one port asks for takes, at the least of what the port and the channels let
   /// through. No more steps are under way than those whose bursts fit whole.
   double of_port(const Port& port) const;
@@ -33,7 +33,9 @@ struct MemoryTime {
   /// oldest.
   double refresh_delay(const Port& port, double busy, double cycles) const;
   /// Cycles that what all ports ask for takes in the channels.
-  double of_channels(const Asked& asked) const { return asked.first_channel * cycles_per_burst; }
+  double of_channels(const MemoryTraffic& asked) const {
+    return asked.first_channel * cycles_per_burst;
+  }
   /// How many answers a node waits for, one after the other, before it gives something: a scan of
   /// a compressed level for positions and then for a coordinate, a search for positions and probes.
   static double reads_in_turn(const Node& node, LevelKind level);

@@ -9,10 +9,10 @@
 
 namespace fuseflow::estimate {
 
-/// Of a node whose tensor is in such a memory; all 0 for the others.
+/// What a node asks of the memory that its tensor is in; all 0 for nodes without one.
 struct MemoryUse {
   bool asks = false;
-  Asked asked;
+  MemoryTraffic asked;
   double span = 0;          ///< cycles that its steps take, as fast as its ports let it
   double refreshed = 0;     ///< of these, what refreshes add
   double waited = 0;        ///< cycles that a result waits for what was read, one after the other

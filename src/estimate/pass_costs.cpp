@@ -256,8 +256,8 @@ Cost EstimatedCosts::from_statistics(const Program& program, const Region& regio
   return cost;
 }
 
-/// Of a region with a graph; keeps the patterns that it writes. The region is looked at alone: what
-/// that takes does not grow with the program.
+/// Estimates a region with a graph and keeps the patterns that it writes. The region is looked at
+/// alone, so that the time for it does not grow with the program.
 Cost EstimatedCosts::estimate_into(const Program& program, const Region& region, Known& known) {
   stop_if_asked();
   const std::set<TensorId> touched = tensors_touched(*region.graph);

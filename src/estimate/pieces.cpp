@@ -8,22 +8,22 @@
 namespace fuseflow::estimate {
 
 /// References within one element of a loop; of the loop -1, all.
-double PiecesMet::passed(StreamId ref, int around) const {
+double AccessedPieces::passed(StreamId ref, int around) const {
   const double all = counts_.space[static_cast<size_t>(s_.space_of(ref))].elements;
   return around < 0 ? all
                     : all / std::max(1.0, counts_.space[static_cast<size_t>(around)].elements);
 }
 
-Pieces PiecesMet::within(StreamId ref, double unit, double cycles) const {
+ArrayPieces AccessedPieces::within(StreamId ref, double unit, double cycles) const {
   int inner = s_.space_of(ref);
   int outer = inner;
   while (outer >= 0 && passed(ref, outer) < cycles) {
     inner = outer;
     outer = s_.info(outer).parent;
   }
-  Pieces met = inside(ref, unit, inner);
-  const Pieces most = inside(ref, unit, outer);
-  // Of the loop that takes longer, a share.
+  ArrayPieces met = inside(ref, unit, inner);
+  const ArrayPieces most = inside(ref, unit, outer);
+  // The loop that takes longer is met in part: a share of its pieces.
   const double times = cycles / std::max(1.0, passed(ref, inner));
   const double longer = std::clamp(times, 1.0, std::max(1.0, most.bytes / met.bytes));
   met.bytes *= longer;
@@ -32,8 +32,8 @@ Pieces PiecesMet::within(StreamId ref, double unit, double cycles) const {
 }
 
 /// What references meet inside of one element of space `around`: rows of rows.
-Pieces PiecesMet::inside(StreamId ref, double unit, int around) const {
-  Pieces met{1, unit};
+ArrayPieces AccessedPieces::inside(StreamId ref, double unit, int around) const {
+  ArrayPieces met{1, unit};
   double row = unit;  // bytes from one position of a level to the next
   while (true) {
     const Column column = s_.canonical[static_cast<size_t>(ref)];
@@ -56,14 +56,14 @@ Pieces PiecesMet::inside(StreamId ref, double unit, int around) const {
   }
 }
 
-/// Of a fiber, on average.
-double PiecesMet::length(int space) const {
+/// The mean length of a fiber of the space.
+double AccessedPieces::length(int space) const {
   const SpaceCount& here = counts_.space[static_cast<size_t>(space)];
   return here.elements / std::max(1.0, here.nonempty);
 }
 
 /// Positions of a level that a scan or locate gives inside of one element of space `around`.
-PiecesMet::Rows PiecesMet::rows_met(const Node& made, int around) const {
+AccessedPieces::Rows AccessedPieces::rows_met(const Node& made, int around) const {
   const auto inside = [&](int space) { return space != around && s_.around(around, space); };
   if (made.kind == NodeKind::scan) {
     const int space = s_.space_of(made.outputs[0]);

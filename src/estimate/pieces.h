@@ -8,14 +8,14 @@
 
 namespace fuseflow::estimate {
 
-class PiecesMet {
+class AccessedPieces {
  public:
   /// What lies closer together than `apart` bytes is one piece.
-  PiecesMet(const Structure& structure, const Counts& counts, double apart)
+  AccessedPieces(const Structure& structure, const Counts& counts, double apart)
       : s_(structure), counts_(counts), apart_(apart) {}
 
   /// By the references `ref`, to `unit` bytes each, within so many cycles, one of them a cycle.
-  Pieces within(StreamId ref, double unit, double cycles) const;
+  ArrayPieces within(StreamId ref, double unit, double cycles) const;
 
  private:
   /// Positions of a level.
@@ -24,7 +24,7 @@ class PiecesMet {
     bool together = true;  ///< one after the other
   };
 
-  Pieces inside(StreamId ref, double unit, int around) const;
+  ArrayPieces inside(StreamId ref, double unit, int around) const;
   Rows rows_met(const Node& made, int around) const;
   double passed(StreamId ref, int around) const;
   double length(int space) const;

@@ -160,7 +160,7 @@ double Ports::by_references(StreamId ref, double present, double unit, double ar
   if (in_a_row(ref)) return by_rows(ref, bytes, array_bytes);
   int space = s_.space_of(ref);
   double fibers = std::max(1.0, in_space(ref).nonempty);
-  Ascent ascent = ascent_of(ref, space);
+  AscendingReferences ascent = ascent_of(ref, space);
   if (ascent.extent <= 0) return by_jumps(present, unit, unit, array_bytes);
   double stretch = ascent.extent * ascent.step * unit;
   if (stretch > burst_bytes_) return met(fibers, present, ascent, unit);
@@ -174,15 +174,15 @@ double Ports::by_references(StreamId ref, double present, double unit, double ar
   return by_jumps(fibers, stretch, unit, array_bytes);
 }
 
-/// The same, where references follow each other within each fiber, and maybe within fibers around
-/// it: `bytes` in rows, which are found by references of their own.
+/// Bursts that references ask for which follow each other within each fiber, and maybe within
+/// fibers around it: `bytes` in rows, which are found by references of their own.
 double Ports::by_rows(StreamId ref, double bytes, double array_bytes) const {
   double rows = std::max(1.0, in_space(ref).nonempty);
   for (ref = above(ref); in_a_row(ref); ref = above(ref)) {
     rows = std::max(1.0, in_space(ref).nonempty);
   }
   const double row = bytes / rows;
-  const Ascent ascent = ascent_of(ref, s_.space_of(ref));
+  const AscendingReferences ascent = ascent_of(ref, s_.space_of(ref));
   if (ascent.extent > 0 && row < burst_bytes_) {
     const double fibers = std::max(1.0, in_space(ref).nonempty);
     return std::max(bytes / burst_bytes_, met(fibers, rows, ascent, row));
@@ -190,7 +190,7 @@ double Ports::by_rows(StreamId ref, double bytes, double array_bytes) const {
   return by_jumps(rows, row, row, array_bytes);
 }
 
-/// The same, of `runs` stretches of `bytes` that begin anywhere at a multiple of `stride`.
+/// Bursts that `runs` stretches of `bytes` ask for, which begin anywhere at a multiple of `stride`.
 double Ports::by_jumps(double runs, double bytes, double stride, double array_bytes) const {
   if (runs * bytes <= 0) return 0;
   if (array_bytes <= burst_bytes_) return 1;
@@ -201,7 +201,8 @@ double Ports::by_jumps(double runs, double bytes, double stride, double array_by
 
 /// Bursts that references meet which ascend within each fiber. Of E coordinates that lie in B
 /// bursts, E / B each, a fiber of n meets B (1 - (1 - n / E)^(E / B)).
-double Ports::met(double fibers, double references, const Ascent& ascent, double unit) const {
+double Ports::met(double fibers, double references, const AscendingReferences& ascent,
+                  double unit) const {
   const double spread = ascent.extent * ascent.step * unit / burst_bytes_;
   const double bursts = std::clamp(spread, 1.0, ascent.extent);
   const double listed = std::min(1.0, references / fibers / ascent.extent);
@@ -249,7 +250,7 @@ StreamId Ports::above(StreamId ref) const {
 /// How references ascend with the coordinates of loop `space`, all others staying: those of a level
 /// scanned there, or of a dense level looked up by its coordinates, and maybe others; or looked up
 /// in a level below such a one.
-Ports::Ascent Ports::ascent_of(StreamId ref, int space) const {
+Ports::AscendingReferences Ports::ascent_of(StreamId ref, int space) const {
   const Column column = s_.canonical[static_cast<size_t>(ref)];
   if (s_.column(column).kind != ColumnInfo::Kind::stream) return {};
   const Node& made = maker(ref);
@@ -268,7 +269,7 @@ Ports::Ascent Ports::ascent_of(StreamId ref, int space) const {
     const int64_t stride = c == 1 ? made.stride : made.strides[c - 2];
     return {static_cast<double>(s_.info(space).extent), std::fabs(static_cast<double>(stride))};
   }
-  Ascent ascent = ascent_of(made.inputs[0].stream, space);
+  AscendingReferences ascent = ascent_of(made.inputs[0].stream, space);
   ascent.step *= static_cast<double>(tensor.level_extent(level));
   return ascent;
 }
@@ -278,7 +279,7 @@ Port Ports::by_scattered(StreamId ref, double present, double unit, double array
           pieces_.within(ref, unit, near_)};
 }
 
-Pieces Ports::in_turn() const {
+ArrayPieces Ports::in_turn() const {
   return {1, std::max(1.0, near_) * kPortWord};
 }
 

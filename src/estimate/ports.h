@@ -24,7 +24,7 @@ class Ports {
         burst_bytes_(burst_bytes),
         near_(near) {}
 
-  /// Of a node with a tensor.
+  /// The ports of a node with a tensor.
   std::vector<Port> of(size_t n) const;
   /// How often a gallop waits for memory.
   double waits_of_gallop(size_t n) const;
@@ -32,7 +32,7 @@ class Ports {
  private:
   /// References of a fiber that ascend: by `step` positions for each of `extent` coordinates, of
   /// which the fiber lists some.
-  struct Ascent {
+  struct AscendingReferences {
     double extent = 0;  ///< 0: in no known order
     double step = 1;
   };
@@ -53,14 +53,15 @@ class Ports {
   double by_references(StreamId ref, double present, double unit, double array_bytes) const;
   double by_rows(StreamId ref, double bytes, double array_bytes) const;
   double by_jumps(double runs, double bytes, double stride, double array_bytes) const;
-  double met(double fibers, double references, const Ascent& ascent, double unit) const;
+  double met(double fibers, double references, const AscendingReferences& ascent,
+             double unit) const;
   double touched(double bytes, double stride) const;
   /// What references ask for that may go anywhere.
   Port by_scattered(StreamId ref, double present, double unit, double array_bytes) const;
   /// What is met near each other of an array that is read or written in order, a word a cycle.
-  Pieces in_turn() const;
+  ArrayPieces in_turn() const;
   bool in_a_row(StreamId ref) const;
-  Ascent ascent_of(StreamId ref, int space) const;
+  AscendingReferences ascent_of(StreamId ref, int space) const;
   StreamId above(StreamId ref) const;
   const Node& maker(StreamId ref) const;
   const SpaceCount& in_space(StreamId stream) const {
@@ -71,7 +72,7 @@ class Ports {
   const Counts& counts_;
   const std::vector<NodeCost>& nodes_;
   const std::vector<StoredArrays>& arrays_;
-  const PiecesMet pieces_;
+  const AccessedPieces pieces_;
   const double burst_bytes_;
   const double near_;
 };

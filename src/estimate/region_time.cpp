@@ -74,7 +74,7 @@ class RegionTime {
   /// ones.
   double together(int first, int end) {
     double cycles = 0;
-    Asked asked;  // channels serve all ports of phases that run together
+    MemoryTraffic asked;  // channels serve all ports of phases that run together
     for (int p = first; p < end; ++p) {
       const std::vector<size_t>& nodes = by_phase_[static_cast<size_t>(p)];
       for (const size_t i : nodes) time_node(i, first);
@@ -165,7 +165,7 @@ class RegionTime {
     return pace;
   }
 
-  /// Of the streams that a node gives; 0: unbounded.
+  /// The depth of the streams that a node gives; 0: unbounded.
   double depth_of(size_t i) const {
     const Node& node = graph_.nodes[i];
     const bool sized = node.kind == NodeKind::buffer && node.capacity > 0;
@@ -256,7 +256,7 @@ class RegionTime {
     if (depth <= 0 || node.outputs.empty()) return 0;
     const auto first = static_cast<size_t>(id);
     const size_t end = by_phase_[static_cast<size_t>(node.phase)].back() + 1;
-    std::vector<Way> ways(end - first);  // by node from this one on
+    std::vector<LongestPath> ways(end - first);  // by node from this one on
     ways[0].cycles = 0;
     double most = 0;
     for (size_t c = first + 1; c < end; ++c) {
@@ -267,29 +267,29 @@ class RegionTime {
   }
 
   /// What a node waits for memory, and how often at most.
-  struct Answers {
+  struct MemoryWait {
     double waited = 0;
     double bursts = 0;
   };
 
   /// The longest way from one node to another.
-  struct Way {
+  struct LongestPath {
     double cycles = -1;  ///< from giving a token to its being taken; below 0: there is no way
-    std::vector<Answers> answers;  ///< of nodes on it, waited for in these cycles
-    Asked asked;                   ///< by nodes on it
-    double refreshed = 0;          ///< by refreshes, what the span of one of them has already
+    std::vector<MemoryWait> answers;  ///< of nodes on it, waited for in these cycles
+    MemoryTraffic asked;              ///< by nodes on it
+    double refreshed = 0;             ///< by refreshes, what the span of one of them has already
   };
 
   /// The longest way from node `id` to `c`, those to the nodes before it being known. Returns the
   /// stream that `c` takes from `id` itself, or -1.
-  StreamId extend_way(std::vector<Way>& ways, size_t id, size_t c) const {
+  StreamId extend_way(std::vector<LongestPath>& ways, size_t id, size_t c) const {
     StreamId taken = -1;
-    Way& longest = ways[c - id];
+    LongestPath& longest = ways[c - id];
     for (const Input& in : graph_.nodes[c].inputs) {
       if (in.is_immediate()) continue;
       const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
       if (p < id || ways[p - id].cycles < 0) continue;
-      const Way& way = ways[p - id];
+      const LongestPath& way = ways[p - id];
       const bool given = p == id;
       if (given) taken = in.stream;
       const double filled = given ? 0 : first_[p] + memory_[p].waited;
@@ -305,7 +305,7 @@ class RegionTime {
   }
 
   /// When the tokens of stream `taken`, of bounded depth, have passed from node `id` to `c`.
-  double held_up(size_t id, size_t c, StreamId taken, const Way& way, double depth) const {
+  double held_up(size_t id, size_t c, StreamId taken, const LongestPath& way, double depth) const {
     const double tokens = in_space(taken).tokens();
     const double span = std::max(tokens, finish_[c] - head_[c]);  // if it were not bounded
     const double slack = depth * span / tokens - (way.cycles + 1);
@@ -320,7 +320,7 @@ class RegionTime {
     const double rest = std::min(way.cycles, (tokens - 1 - bunches * depth) * span / tokens);
     double passed = bunches * (way.cycles + 1);
     // A bunch that lies in a burst that is there already does not wait for it.
-    for (const Answers& answers : way.answers) {
+    for (const MemoryWait& answers : way.answers) {
       passed -= std::max(0.0, bunches - answers.bursts) * answers.waited;
     }
     return first + passed + rest + end;

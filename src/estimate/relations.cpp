@@ -33,7 +33,7 @@ void locate_dense(int64_t extent, const std::vector<int64_t>& at, std::vector<ui
   }
 }
 
-/// Of a level that lists coordinates.
+/// The position of a coordinate in a fiber of a level that lists coordinates; kAbsent: it has none.
 uint32_t look_up(const LevelLists& level, uint32_t ref, int64_t c) {
   if (ref == kAbsent || c < 0 || c >= level.extent) return kAbsent;
   const std::vector<uint32_t>& crd = *level.crd;
@@ -44,7 +44,7 @@ uint32_t look_up(const LevelLists& level, uint32_t ref, int64_t c) {
   return at != last && *at == c ? static_cast<uint32_t>(at - crd.begin()) : kAbsent;
 }
 
-/// Of every element of the fibers: its position.
+/// The position of every element of the fibers.
 std::vector<uint32_t> positions(const std::vector<Range>& fibers,
                                 const std::vector<size_t>& offsets) {
   std::vector<uint32_t> out(offsets.back());

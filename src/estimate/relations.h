@@ -123,7 +123,7 @@ class Relations {
   /// Coordinates of a storage level: of blocks, where the tensor has them.
   static int64_t extent(const Tensor& tensor, int level);
   static Table slice(const Table& table, size_t first, size_t last);
-  /// So far.
+  /// Rows of all tables that were made until now.
   size_t rows_made() const { return rows_made_; }
 
  private:

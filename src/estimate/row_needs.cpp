@@ -8,7 +8,7 @@ namespace fuseflow::estimate {
 
 namespace {
 
-/// Of a list of needs.
+/// Most needs that a list keeps.
 constexpr size_t kMostNeeds = 8;
 
 class Finder {
@@ -16,7 +16,8 @@ class Finder {
   Finder(const Structure& structure, const ListedOf& listed_of)
       : s_(structure), listed_of_(listed_of) {}
 
-  /// Of what reads stored data: through the load of the tensor's first level, which names the row.
+  /// The needs of a node that reads stored data: through the load of the tensor's first level,
+  /// which names the row.
   RowNeeds of(const Node& node) const {
     RowNeeds needs;
     needs.reads = true;

@@ -35,12 +35,12 @@ struct RowNeeds {
   ListedNeeds listed;  ///< if known, it tells more
 };
 
-/// Of a compressed level: the coordinate c names row `stride` * c + `offset` of so many `rows`.
-/// Few: of a longer list those that decide when such a load ends, whatever its pace and that of the
-/// rows.
+/// The needs of a compressed level whose coordinate c names row `stride` * c + `offset` of so many
+/// `rows`. Few: of a longer list those that decide when such a load ends, whatever its pace and
+/// that of the rows.
 ListedNeeds listed_needs(const Level& level, double rows, int64_t stride, int64_t offset);
 
-/// The same of level 1 of a tensor.
+/// Gives listed_needs() of level 1 of a tensor.
 using ListedOf =
     std::function<ListedNeeds(TensorId tensor, double rows, int64_t stride, int64_t offset)>;
 

@@ -9,8 +9,8 @@ namespace {
 
 using Holds = RowWait::Holds;
 
-/// Of a reduction that waits within a fiber: the fiber is given at its end, and all of it is left
-/// for what follows.
+/// Changes the wait of a reduction within a fiber: the fiber is given at its end, and all of it is
+/// left for what follows.
 void end_fiber(double fibers, double pace, RowWait& wait) {
   constexpr double kRounding = 1e-6;
   const double done = 1 - wait.left;

@@ -22,7 +22,7 @@ struct RowWait {
   bool of_reader = false;  ///< begun in a buffer that waits with its reader
 };
 
-/// Of one node.
+/// The waits of one node.
 class RowWaits {
  public:
   /// Keeps what decides for some pace: what ends later, or leaves more.

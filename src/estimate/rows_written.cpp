@@ -8,7 +8,7 @@ double rows_written(const Structure& structure, const Counts& counts, const Node
   const Tensor& tensor = structure.program->tensors[static_cast<size_t>(writer.tensor)];
   if (writer.inputs.empty() || writer.inputs[0].is_immediate()) return 1;
   const bool dense = tensor.format.all_dense();
-  // Of a dense tensor its outermost loop, if that is the phase's; else the fibers of values.
+  // Rows of a dense tensor are its outermost loop, if that is the phase's; else fibers of values.
   const StreamId stream = dense ? writer.inputs.front().stream : writer.inputs.back().stream;
   const int space = structure.space_of(stream);
   const SpaceCount& count = counts.space[static_cast<size_t>(space)];

@@ -9,7 +9,7 @@ namespace fuseflow::estimate {
 /// `writer`: write_values. At least 1: all at once, when the writer is done.
 double rows_written(const Structure& structure, const Counts& counts, const Node& writer);
 
-/// The same of a stored level, for what reads it: its fibers. `writer`: write_level.
+/// How many fibers of a stored level are written, for what reads it. `writer`: write_level.
 double fibers_written(const Structure& structure, const Counts& counts, const Node& writer);
 
 }  // namespace fuseflow::estimate

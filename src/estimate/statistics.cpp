@@ -133,7 +133,7 @@ class StatisticalCounter {
     return stored_fiber(node.tensor, node.level, ref, loop);
   }
 
-  /// Of the first or second level that a gallop reads.
+  /// The fiber of the first (0) or second (1) level that a gallop reads.
   Fiber galloped(const Node& node, size_t which, double loop) {
     const StreamId ref = node.inputs[which].stream;
     return which == 0 ? stored_fiber(node.tensor, node.level, ref, loop)
@@ -236,7 +236,7 @@ class StatisticalCounter {
     const auto whole = static_cast<double>(s_.info(loop).extent);
     if (ending.nonempty <= 0 || whole <= 0) return {};
     if (order > 0 && s_.info(loop).opening == Opening::counted) return inner;
-    const Spread* rows = nullptr;
+    const Histogram* rows = nullptr;
     if (s_.info(ended).opening == Opening::scanned) {
       const Node& scan = s_.node(s_.info(ended).opener);
       const bool listed = scan.tensor >= 0 && is_listed(scan);
@@ -256,7 +256,7 @@ class StatisticalCounter {
   }
 
   /// The lengths of the fibers that a scan of a listed level goes through.
-  const Spread& lengths_met(const Node& scan) {
+  const Histogram& lengths_met(const Node& scan) {
     const LevelStatistics& stats = level(scan.tensor, scan.level);
     const bool again =
         reached_by_itself(scan.inputs[0].stream, stats) && total(stats.reached.number) > 0;
@@ -280,7 +280,7 @@ class StatisticalCounter {
       const Node& scan = s_.node(info.opener);
       if (scan.tensor >= 0 && is_listed(scan)) {
         const LevelStatistics& stats = level(scan.tensor, scan.level);
-        const Spread& each = stats.coordinates;
+        const Histogram& each = stats.coordinates;
         double sum = 0;
         for (size_t b = 0; b < each.number.size() && stats.entries > 0; ++b) {
           if (each.number[b] <= 0) continue;
@@ -375,7 +375,7 @@ class StatisticalCounter {
     const double heads = 1 + both;
     out.looks = both_there * (heads + probes);
     out.looked_at = both_there * (2 * heads + probes);
-    // Of runs that go on with probability q the share q is longer than one.
+    // Where a run goes on with probability q, the share q of runs is longer than one.
     const double qa = all > 0 ? alone_a / all : 0;
     const double qb = all > 0 ? alone_b / all : 0;
     out.jumps = both_there * runs * (qa + qb);
@@ -460,7 +460,7 @@ class StatisticalCounter {
 
 }  // namespace
 
-void Spread::add(uint64_t count, double times) {
+void Histogram::add(uint64_t count, double times) {
   const size_t b = std::min(static_cast<size_t>(std::bit_width(count)), number.size() - 1);
   number[b] += times;
   sum[b] += times * static_cast<double>(count);

@@ -13,14 +13,14 @@ namespace fuseflow::estimate {
 
 /// How often what occurs: in 33 classes by powers of two (the last one also of what is larger), how
 /// many there are and their sum.
-struct Spread {
+struct Histogram {
   std::array<double, 33> number{};
   std::array<double, 33> sum{};
   void add(uint64_t count, double times = 1);
-  bool operator==(const Spread&) const = default;
+  bool operator==(const Histogram&) const = default;
 };
 
-/// Of one storage level that is not dense.
+/// Statistics of one storage level that is not dense.
 struct LevelStatistics {
   double fibers = 0;
   double entries = 0;
@@ -29,11 +29,11 @@ struct LevelStatistics {
   /// Rows that the entries name, one after the other, by their coordinates: of as many rows as the
   /// level's extent.
   ListedNeeds needs;
-  Spread lengths;  ///< of fibers
-  /// Of fibers, each as often as an entry of the level names it by its coordinate: of a square
-  /// tensor, what is met by going on from an entry. Empty if the tensor is not square.
-  Spread reached;
-  Spread coordinates;  ///< entries of each coordinate, over all fibers; empty: evenly spread
+  Histogram lengths;  ///< of fibers
+  /// Lengths of fibers, each as often as an entry of the level names it by its coordinate: what is
+  /// met by going on from an entry of a square tensor. Empty if the tensor is not square.
+  Histogram reached;
+  Histogram coordinates;  ///< entries of each coordinate, over all fibers; empty: evenly spread
   bool operator==(const LevelStatistics&) const = default;
 };
 

@@ -68,7 +68,7 @@ class Analysis final : private FiberOrigins, private ShapingInputs {
     const Node& node = s_.node(id_);
     SpaceInfo& info = space_of(node.outputs[0]);
     if (info.opening != Opening::root) {
-      // The same space as an earlier scan's: both count.
+      // The node scans a space that an earlier scan opened: both count.
       canonical(node.outputs[0]) = crd_of_[s_.space_of(node.outputs[0])];
       return;
     }

@@ -55,9 +55,9 @@ Node node_of(NodeReader& r, const Extension& extension, NodeKind kind) {
 }
 
 /// The spaces that a node opens, by their depth: outputs in as many loops are in one space.
-class Opened {
+class OpenedSpaces {
  public:
-  Opened(NodeReader& reader, int base) : r_(reader), base_(base) {}
+  OpenedSpaces(NodeReader& reader, int base) : r_(reader), base_(base) {}
 
   int space(const Extension::Port& port) {
     const int depth = port.loops_size();
@@ -114,7 +114,7 @@ void read_extension(NodeReader& r, const Extension& extension) {
   if (leading < 0) r.fail("has no input");
   const int base = r.graph().space_of(leading);
   const NodeId id = r.graph().add(std::move(node));
-  Opened opened(r, base);
+  OpenedSpaces opened(r, base);
   for (const Extension::Port& port : extension.outputs()) {
     give(r, id, port, node_rule(*kind).exchange->stays_in_space ? base : opened.space(port));
   }

@@ -14,7 +14,7 @@ class Moves {
   /// The stream in space `to`, which drops, filters and alignments have made out of its own: it is
   /// passed through them. -1: `to` was not made like that.
   StreamId into(StreamId stream, int to);
-  /// The same, but the stream itself where it cannot be moved.
+  /// The stream in space `to`, or the stream itself where it cannot be moved there.
   StreamId into_if_possible(StreamId stream, int to);
   /// What a drop leaves of a stream, which goes with its outer streams or its inner ones.
   StreamId dropped(NodeId drop, StreamId stream);

@@ -246,7 +246,7 @@ void reduce(NodeReader& r, const comal::Reduce& op) {
   r.give(r.graph().add(std::move(node)), StreamKind::val, space, op.output_val());
 }
 
-/// Of the streams given, or else in the space: one that is in it.
+/// A stream that is in the space: one of those given, else any.
 Input in_space(NodeReader& r, int space, const std::vector<Input>& given) {
   for (const Input& input : given) {
     if (r.graph().space_of(input.stream) == space) return input;
@@ -330,14 +330,14 @@ void filter_zeros(NodeReader& r, const comal::CoordDrop& op, Input crd, Input va
   r.give(node, StreamKind::val, space, op.output_inner_val());
 }
 
-struct Dropped {
+struct DroppedStreams {
   StreamId outer = -1;
   StreamId inner = -1;
 };
 
 /// Without the elements of `outer` that have an empty fiber of `inner`, which is directly below.
 /// Two drops of the same elements become one node, whose outputs are in one space.
-Dropped add_drop(NodeReader& r, StreamId outer, StreamId inner) {
+DroppedStreams add_drop(NodeReader& r, StreamId outer, StreamId inner) {
   GraphAssembler& g = r.graph();
   const NodeId like = r.foreign() ? r.moves().drop_like(outer, inner) : -1;
   if (like >= 0) return {r.moves().dropped(like, outer), r.moves().dropped(like, inner)};
@@ -347,14 +347,14 @@ Dropped add_drop(NodeReader& r, StreamId outer, StreamId inner) {
   const NodeId node = g.add(std::move(made));
   const int kept = g.open(g.parent_of(above), g.loop_of(above));
   const int moved = g.open(kept, g.loop_of(g.space_of(inner)));
-  Dropped dropped;
+  DroppedStreams dropped;
   dropped.outer = g.give(node, g.kind_of(outer), kept, "");
   dropped.inner = g.give(node, g.kind_of(inner), moved, "");
   return dropped;
 }
 
 /// Where `inner` is several loops inside, first the elements of the loops between that are empty.
-Dropped drop_empty(NodeReader& r, StreamId outer, StreamId inner) {
+DroppedStreams drop_empty(NodeReader& r, StreamId outer, StreamId inner) {
   GraphAssembler& g = r.graph();
   const int between = g.parent_of(g.space_of(inner));
   const int above = g.space_of(outer);
@@ -362,7 +362,7 @@ Dropped drop_empty(NodeReader& r, StreamId outer, StreamId inner) {
   if (!deeper) return add_drop(r, r.moves().into_if_possible(outer, between), inner);
   const StreamId middle = g.stream_in(between);
   if (middle < 0) r.fail("a loop between the outer and the inner coordinates has no stream");
-  const Dropped below = drop_empty(r, middle, inner);
+  const DroppedStreams below = drop_empty(r, middle, inner);
   return {drop_empty(r, outer, below.outer).outer, below.inner};
 }
 
@@ -378,7 +378,7 @@ void drop(NodeReader& r, const comal::CoordDrop& op) {
   if (r.graph().space_of(inner.stream) == GraphAssembler::kRootSpace) {
     r.fail("inner coordinates in no loop");
   }
-  const Dropped dropped = drop_empty(r, outer.stream, inner.stream);
+  const DroppedStreams dropped = drop_empty(r, outer.stream, inner.stream);
   r.give_as(dropped.outer, op.output_outer_crd());
   if (values) {
     r.give_as(dropped.inner, op.output_inner_val());

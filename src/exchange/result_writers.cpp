@@ -48,8 +48,8 @@ class Result {
   }
 
  private:
-  /// As it is said, or that of the loop, which is no larger. Sizes that are no extents are smaller;
-  /// coordinates of dense levels may be repeated in another loop.
+  /// The extent of a level as it is said, or else that of the loop, which is no larger. Sizes that
+  /// are no extents are smaller; coordinates of dense levels may be repeated in another loop.
   int64_t extent_of(const Write& level) const {
     const int loop = graph_.loop_of(graph_.space_of(level.stream));
     if (loop < 0) fail("coordinates in no loop");

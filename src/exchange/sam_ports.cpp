@@ -67,11 +67,11 @@ std::optional<bool> names_inner(const SamNode& node, const EdgeEnd& end) {
 }
 
 /// A comment that names neither is of the port that no other edge names.
-bool is_inner(const SamNode& node, const EdgeEnd& end, const SamNode::Named& named) {
+bool is_inner(const SamNode& node, const EdgeEnd& end, const SamNode::NamedSides& named) {
   return names_inner(node, end).value_or(named.outer && !named.inner);
 }
 
-void note(const SamNode& node, const EdgeEnd& end, SamNode::Named& named) {
+void note(const SamNode& node, const EdgeEnd& end, SamNode::NamedSides& named) {
   const std::optional<bool> inner = names_inner(node, end);
   if (inner) (*inner ? named.inner : named.outer) = true;
 }

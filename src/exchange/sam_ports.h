@@ -39,8 +39,8 @@ struct SamNode {
   DotAttributes attributes;
   int line = 0;
   std::map<std::string, int> pairs = {};  ///< of a join: names to input pairs
-  /// Of a node with an outer and an inner loop: whether an edge names the port, by direction.
-  struct Named {
+  /// Whether edges name the ports of a node's outer and inner loop, by direction.
+  struct NamedSides {
     bool outer = false;
     bool inner = false;
   } named_in = {}, named_out = {};

@@ -19,7 +19,7 @@ using comal::Operation;
 using Attributes = std::vector<std::pair<std::string, std::string>>;
 
 /// One end of an edge.
-struct End {
+struct EdgePort {
   size_t node = 0;
   PortKey key;
   std::string comment;
@@ -42,8 +42,8 @@ class SamWriter {
     for (int i = 0; i < operations_.size(); ++i) {
       if (!left_out_.contains(i)) write_node(i, operations_[i]);
     }
-    for (const End& taken : taken_) write_edge(taken, false);
-    for (const End& looked : looked_) {
+    for (const EdgePort& taken : taken_) write_edge(taken, false);
+    for (const EdgePort& looked : looked_) {
       if (!written_.contains(looked.key)) write_edge(looked, true);
     }
     return text_ + "}\n";
@@ -179,7 +179,7 @@ class SamWriter {
     return "";
   }
 
-  void write_edge(const End& taken, bool looks) {
+  void write_edge(const EdgePort& taken, bool looks) {
     const auto giver = givers_.find(taken.key);
     if (giver == givers_.end()) return;
     written_.insert(taken.key);
@@ -295,9 +295,9 @@ class SamWriter {
   const google::protobuf::RepeatedPtrField<Operation>& operations_;
   std::set<int> left_out_;   ///< the root and its broadcasts
   std::set<int> from_root_;  ///< what takes the root's reference
-  std::map<PortKey, End> givers_;
-  std::vector<End> taken_;
-  std::vector<End> looked_;
+  std::map<PortKey, EdgePort> givers_;
+  std::vector<EdgePort> taken_;
+  std::vector<EdgePort> looked_;
   std::set<PortKey> written_;
   std::string text_;
 };

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "explore/front.h"
+#include "explore/pareto.h"
 
 namespace fuseflow {
 
@@ -26,7 +26,7 @@ bool competes_alone(const Trial& trial) {
 double best_known(const TrialTable& table, const IntervalCosts& known) {
   if (table.objective() != Objective::edp) return table.partition(known).total();
   const auto front = pareto_front(table.trials(), table.kernels(), table.pause());
-  const FrontProgram* best = least_edp(front);
+  const ParetoProgram* best = least_edp(front);
   return best == nullptr ? kNone : cost_of(Objective::edp, best->amounts);
 }
 

@@ -12,7 +12,7 @@ struct Goal {
 
 class Goals {
  public:
-  /// As the table is now; to be used only as long as it is.
+  /// The costs to beat by the table's present results. Not to be used after the table has changed.
   explicit Goals(const TrialTable& table);
 
   /// What the best program takes that simulated points make; kNone: none does.

@@ -20,7 +20,7 @@ std::string hash_of(const std::string& text) {
   return fmt::format("{:016x}", fnv1a(text));
 }
 
-/// Of what tensors hold: whole words, since data may be large.
+/// A hash of the values of tensors, a whole word at a time, since data may be large.
 class ContentHash {
  public:
   void add(uint64_t number) {

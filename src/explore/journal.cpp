@@ -25,7 +25,7 @@ std::string line_of(size_t point, const PointResult& r) {
                      r.dram_bytes, r.scratchpad_bytes, csv_field(r.note), r.energy_pj);
 }
 
-/// Of a result; lines of a memo begin with a word.
+/// Whether a line has the result of a point: lines of the memo begin with a word.
 bool is_result(const std::string& line) {
   return !line.empty() && line[0] >= '0' && line[0] <= '9';
 }

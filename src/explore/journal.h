@@ -23,7 +23,7 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
 
   const std::map<size_t, PointResult>& found() const { return found_; }
-  /// As the search began.
+  /// What an earlier search had worked out when this one began.
   const Memo& memo() const { return memo_; }
   bool is_open() const { return file_ >= 0; }
   /// Any thread may.

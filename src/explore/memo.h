@@ -41,7 +41,7 @@ struct CopiedPoint {
 struct Memo {
   std::map<size_t, EstimatedPoint> estimates;           ///< by point
   std::map<Interval, std::vector<StoredSet>> sets;      ///< by run, once it was tried
-  std::map<Interval, std::vector<CopiedPoint>> copies;  ///< the same
+  std::map<Interval, std::vector<CopiedPoint>> copies;  ///< by run, once they were tried
   std::map<std::string, Amounts> wholes;                ///< what seeds take as a whole, by name
 
   /// Takes what the fields of a line say; false if they are no line of a memo. Says in `wrong` what

@@ -20,7 +20,7 @@ std::string_view name_of(Objective objective);
 std::vector<std::string> objective_names();
 std::optional<Objective> find_objective(std::string_view name);
 
-/// Of a region or of a program: simulated, estimated, or at least.
+/// What a region or a program takes: simulated, estimated, or a lower bound.
 struct Amounts {
   double cycles = 0;  ///< of a program: 0 where it is not known
   double energy_pj = 0;

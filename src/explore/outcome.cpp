@@ -29,7 +29,7 @@ Amounts simulated_amounts(const Trial& trial) {
   return amounts_of(trial.result);
 }
 
-/// Of the kernels alone; zeros where one is not known.
+/// The sum over all kernels, each alone in its best way; zeros where one of them is not known.
 Amounts sum_alone(const TrialTable& table, bool with_copies) {
   TrialList kernels;
   for (size_t k = 0; k < table.kernels(); ++k) {
@@ -40,13 +40,13 @@ Amounts sum_alone(const TrialTable& table, bool with_copies) {
   return amounts_together(table, kernels, simulated_amounts);
 }
 
-/// Of a simulated point its cost, of others what they take at least; kNone: not tried.
+/// The cost of a simulated point, a lower bound for others; kNone: the point was not tried.
 double least_of(const TrialTable& table, const Trial& t) {
   if (t.simulated() || t.status == PointStatus::cut) return table.cost(t);
   return t.status == PointStatus::pruned ? t.bound : kNone;
 }
 
-/// The same as amounts: of what was cut, its cycles are known.
+/// Lower bounds of what a point takes. Of a point whose simulation was cut its cycles are known.
 Amounts least_amounts(const Trial& t) {
   return t.status == PointStatus::pruned ? t.least : amounts_of(t.result);
 }
@@ -70,13 +70,13 @@ size_t find_simulated(const TrialTable& table, Interval run, const Wanted& wante
 }
 
 /// The regions that cost the least one by one; none where no program is complete.
-TrialList best_apart(const TrialTable& table, const std::vector<FrontProgram>& front) {
+TrialList best_apart(const TrialTable& table, const std::vector<ParetoProgram>& front) {
   TrialList chosen;
   if (table.objective() == Objective::edp) {
-    const FrontProgram* best = least_edp(front);
+    const ParetoProgram* best = least_edp(front);
     if (best == nullptr) return {};
     chosen.reserve(best->parts.size());
-    for (const FrontProgram::Part& part : best->parts) {
+    for (const ParetoProgram::Part& part : best->parts) {
       chosen.push_back(find_simulated(table, {part.first, part.last},
                                       [&](const Trial& t) { return t.point.id == part.point; }));
     }
@@ -94,7 +94,7 @@ TrialList best_apart(const TrialTable& table, const std::vector<FrontProgram>& f
 
 /// The program that costs the least: that of the regions that do, or a seed, whose regions may
 /// share copies.
-TrialList best_trials(const SearchState& s, const std::vector<FrontProgram>& front) {
+TrialList best_trials(const SearchState& s, const std::vector<ParetoProgram>& front) {
   const TrialTable& table = s.table;
   const auto cost = [&](const TrialList& regions) {
     return cost_of(table.objective(), amounts_together(table, regions, simulated_amounts));

@@ -91,8 +91,9 @@ std::string no_streams(const Program& kernels, size_t first, size_t last, const 
 }
 
 /// The points of one run of kernels.
-std::vector<Point> points_of(const Program& kernels, size_t first, size_t last, const Runs& runs,
-                             const Machine& machine, const SearchSpace& space) {
+std::vector<Point> points_of(const Program& kernels, size_t first, size_t last,
+                             const KernelRuns& runs, const Machine& machine,
+                             const SearchSpace& space) {
   std::vector<Point> result;
   if (first == last && is_prepared(kernels.regions[first])) {
     Point given;
@@ -138,7 +139,7 @@ std::vector<Point> points_of(const Program& kernels, size_t first, size_t last, 
 
 }  // namespace
 
-size_t Runs::region_of(const Program& program, size_t kernel) const {
+size_t KernelRuns::region_of(const Program& program, size_t kernel) const {
   const TensorId wanted = kernels_.regions[kernel].statements[0].result;
   const auto has = [&](const Region& region) {
     return std::any_of(region.statements.begin(), region.statements.end(),
@@ -148,7 +149,7 @@ size_t Runs::region_of(const Program& program, size_t kernel) const {
   return static_cast<size_t>(found - program.regions.begin());
 }
 
-Program Runs::partition(const std::vector<size_t>& starts) const {
+Program KernelRuns::partition(const std::vector<size_t>& starts) const {
   const std::vector<Group> kernels = present_groups(kernels_);
   std::vector<Group> groups;
   size_t next = 0;
@@ -255,7 +256,7 @@ class OfSlice {
 
 }  // namespace
 
-RunAlone Runs::apply(const Point& point) const {
+RunAlone KernelRuns::apply(const Point& point) const {
   RunAlone run = make(point.kernels());
   run.slice.program =
       apply_point(std::move(run.slice.program), run.region, OfSlice(run.slice.tensors)(point));
@@ -361,7 +362,7 @@ size_t longest_run(size_t kernels, const SearchSpace& space) {
 
 std::vector<Point> enumerate_points(const Program& kernels, const Machine& machine,
                                     const SearchSpace& space, const std::vector<Seed>& seeds) {
-  const Runs runs(kernels);
+  const KernelRuns runs(kernels);
   if (runs.size() == 0) {
     throw Error(ExitCode::rejected, "the program has no regions, so there is nothing to search");
   }

@@ -80,9 +80,9 @@ struct Point {
 
 /// Runs of kernels as regions. A run by itself is a region of a small program
 /// (passes/runs_alone.h), so that what is done for one takes no more time in a long program.
-class Runs {
+class KernelRuns {
  public:
-  explicit Runs(const Program& kernels) : kernels_(kernels), alone_(kernels) {}
+  explicit KernelRuns(const Program& kernels) : kernels_(kernels), alone_(kernels) {}
   RunAlone make(Interval run) const { return alone_.make(run.first, run.last, ""); }
   /// The point's run as a region with its placements, order and copies (apply_point).
   RunAlone apply(const Point& point) const;

@@ -7,12 +7,12 @@ namespace fuseflow {
 namespace {
 
 /// The copies that regions read though regions before them have read them, once for each region.
-std::vector<CopyMade> read_again(const TrialTable& table, const TrialList& regions) {
-  std::vector<CopyMade> made, again;
+std::vector<InputCopy> read_again(const TrialTable& table, const TrialList& regions) {
+  std::vector<InputCopy> made, again;
   for (const size_t i : regions) {
-    for (const CopyMade& copy : table[i].copies) {
+    for (const InputCopy& copy : table[i].copies) {
       const bool is_made = std::any_of(made.begin(), made.end(),
-                                       [&](const CopyMade& other) { return copy.same_as(other); });
+                                       [&](const InputCopy& other) { return copy.same_as(other); });
       (is_made ? again : made).push_back(copy);
     }
   }
@@ -45,7 +45,7 @@ Amounts amounts_together(const TrialTable& table, const TrialList& regions,
     sum += amounts(table[regions[r]]);
     if (r > 0) sum += table.pause();
   }
-  for (const CopyMade& copy : read_again(table, regions)) sum -= amounts_of(copy.takes);
+  for (const InputCopy& copy : read_again(table, regions)) sum -= amounts_of(copy.takes);
   return sum;
 }
 

@@ -68,7 +68,7 @@ std::set<size_t> first_alone(const TrialTable& table) {
   return result;
 }
 
-/// Of the kernel alone, known by now or not.
+/// The least estimate of a kernel alone as streams, simulated by now or not.
 double least_of_streams(const TrialTable& table, size_t kernel) {
   double least = kNone;
   for (const size_t i : table.of({kernel, kernel})) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "estimate/pass_costs.h"
-#include "explore/pace.h"
+#include "explore/search_clock.h"
 #include "ir/print.h"
 #include "passes/rewrite.h"
 

@@ -7,7 +7,7 @@
 
 #include "explore/identity.h"
 #include "explore/journal.h"
-#include "explore/pace.h"
+#include "explore/search_clock.h"
 #include "explore/search_program.h"
 #include "explore/seeds.h"
 #include "explore/shard.h"
@@ -114,7 +114,7 @@ void take_unsimulated(SearchResult& result, const Program& kernels) {
 
 SearchResult search_prepared(const Program& kernels, const Machine& machine,
                              const SearchOptions& options) {
-  const Pace pace(options);
+  const SearchClock pace(options);
   const SearchIdentity search = identity(kernels, machine, options);
   Journal journal(options.journal, search);
   // Before anything is planned: files may be no shards.
@@ -139,7 +139,7 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
 
 SearchResult search(const Program& kernels, const Machine& machine, const SearchOptions& options) {
   Program program = kernels;
-  // As whatever is lowered as a whole, so that fuseflow-sim does the same.
+  // Tuples are nested for the whole program, as fuseflow-sim does when it lowers one.
   for (std::string& note : nest_tuples(program)) report(Severity::note, std::move(note));
   return search_prepared(program, machine, options);
 }

@@ -97,7 +97,7 @@ SearchResult search_program(const Program& kernels, const Machine& machine,
                     std::move(streams),
                     {kernels, machine, options.objective},
                     {kernels.regions.size(), machine, options.objective},
-                    Pace(options),
+                    SearchClock(options),
                     record};
   SearchResult result;
   Candidates candidates(state, next_id);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "explore/front.h"
+#include "explore/pareto.h"
 #include "explore/search_options.h"
 #include "explore/trial.h"
 
@@ -30,7 +30,7 @@ struct SearchResult {
   Amounts unfused;                      ///< every kernel its own region, each with its best order
   Amounts unfused_copies;               ///< and each with its best parallel copies
   Amounts best;                         ///< unknown of a shard, or out of time
-  std::vector<FrontProgram> front;      ///< (cycles, energy) of simulated points
+  std::vector<ParetoProgram> front;     ///< (cycles, energy) of simulated points
   std::vector<SeedTotal> seeds;         ///< without `none`, which is `unfused`
   std::optional<Program> program;       ///< the best, not lowered
   std::string best_seed;                ///< the seed that the best program is as a whole; or empty

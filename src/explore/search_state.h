@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "explore/pace.h"
 #include "explore/record.h"
+#include "explore/search_clock.h"
 #include "explore/search_options.h"
 #include "explore/stream_kernels.h"
 #include "explore/trial_table.h"
@@ -20,7 +20,7 @@ struct SearchState {
   const StreamKernels streams;
   Evaluator evaluator;
   TrialTable table;
-  Pace pace;
+  SearchClock pace;
   Record& record;  ///< of what is known from before
 };
 

@@ -78,7 +78,7 @@ std::vector<StoredAccess> stored_accesses(const Program& kernels, const Program&
 
 /// Regions of a program that make up whole kernels together: one, or several parts of a kernel and
 /// what stands in one region with one of them.
-struct Whole {
+struct WholeKernels {
   std::vector<size_t> regions;
   std::vector<size_t> kernels;
 };
@@ -103,17 +103,17 @@ std::vector<size_t> kernels_of(const Program& kernels, const Program& program,
 }
 
 /// In the order of their first regions.
-std::vector<Whole> wholes_of(const Program& kernels, const Program& program) {
-  std::vector<Whole> wholes;
+std::vector<WholeKernels> wholes_of(const Program& kernels, const Program& program) {
+  std::vector<WholeKernels> wholes;
   for (size_t r = 0; r < program.regions.size(); ++r) {
-    Whole whole{{r}, kernels_of(kernels, program, program.regions[r])};
-    const auto shares = [&](const Whole& other) {
+    WholeKernels whole{{r}, kernels_of(kernels, program, program.regions[r])};
+    const auto shares = [&](const WholeKernels& other) {
       return std::any_of(other.kernels.begin(), other.kernels.end(), [&](size_t k) {
         return std::binary_search(whole.kernels.begin(), whole.kernels.end(), k);
       });
     };
     auto into = std::stable_partition(wholes.begin(), wholes.end(),
-                                      [&](const Whole& other) { return !shares(other); });
+                                      [&](const WholeKernels& other) { return !shares(other); });
     for (auto other = into; other != wholes.end(); ++other) {
       whole.regions.insert(whole.regions.end(), other->regions.begin(), other->regions.end());
       whole.kernels.insert(whole.kernels.end(), other->kernels.begin(), other->kernels.end());
@@ -126,7 +126,7 @@ std::vector<Whole> wholes_of(const Program& kernels, const Program& program) {
     wholes.push_back(std::move(whole));
   }
   std::sort(wholes.begin(), wholes.end(),
-            [](const Whole& a, const Whole& b) { return a.regions < b.regions; });
+            [](const WholeKernels& a, const WholeKernels& b) { return a.regions < b.regions; });
   return wholes;
 }
 
@@ -134,7 +134,7 @@ bool has_tiles(const Region& region) {
   return region.graph && region.graph->tiles;
 }
 
-Seed::Part part_of(const Program& kernels, const Program& program, const Whole& whole) {
+Seed::Part part_of(const Program& kernels, const Program& program, const WholeKernels& whole) {
   const Region& region = program.regions[whole.regions.front()];
   const std::vector<size_t>& members = whole.kernels;
   if (members.empty() || members.back() - members.front() + 1 != members.size()) {
@@ -230,7 +230,7 @@ std::vector<Seed> given_runs(const Program& kernels, const std::vector<WholeSeed
 
 Seed given_seed(const Program& kernels, const Program& program, const std::string& name) {
   Seed seed{name, {}};
-  for (const Whole& whole : wholes_of(kernels, program)) {
+  for (const WholeKernels& whole : wholes_of(kernels, program)) {
     seed.parts.push_back(part_of(kernels, program, whole));
   }
   return seed;
@@ -244,7 +244,7 @@ Seed planned_seed(const Program& kernels, Program program, const std::string& na
     });
   });
   Seed seed{name, {}};
-  for (const Whole& whole : wholes_of(kernels, program)) {
+  for (const WholeKernels& whole : wholes_of(kernels, program)) {
     if (!has_tiles(program.regions[whole.regions.front()])) continue;
     try {
       seed.parts.push_back(part_of(kernels, program, whole));

@@ -79,7 +79,7 @@ Point point_with_set(Interval run, const Machine& machine, StoredSet set) {
   return point;
 }
 
-std::vector<Point> stored_sets(const Program& kernels, const Runs& runs, Interval run,
+std::vector<Point> stored_sets(const Program& kernels, const KernelRuns& runs, Interval run,
                                const Machine& machine, const SearchSpace& space,
                                const EstimatedCosts& learned) {
   std::vector<StoreTrial> judged;

@@ -16,7 +16,7 @@ Point point_with_set(Interval run, const Machine& machine, StoredSet set);
 
 /// At most `space.max_placements` points, the fewest estimated cycles first. None where nothing can
 /// be moved. `learned`: of the kernels. Ids are not set.
-std::vector<Point> stored_sets(const Program& kernels, const Runs& runs, Interval run,
+std::vector<Point> stored_sets(const Program& kernels, const KernelRuns& runs, Interval run,
                                const Machine& machine, const SearchSpace& space,
                                const EstimatedCosts& learned);
 

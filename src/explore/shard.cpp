@@ -111,7 +111,8 @@ void check_complete(const std::map<std::string, std::string>& paths_of) {
                                               fmt::join(missing, ", ")));
 }
 
-/// Of a point that every shard runs to its end each has the same; of others there is one result.
+/// Adds the results of a shard. Of a point that several shards simulated to its end, all have the
+/// same result; a result takes the place of one that was cut.
 void add(std::map<size_t, PointResult>& all, const ShardFile& file, const std::string& path) {
   for (const auto& [point, result] : file.found) {
     const auto [known, is_new] = all.emplace(point, result);

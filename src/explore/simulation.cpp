@@ -34,7 +34,7 @@ class Simulation {
     if (std::isfinite(goals.incumbent())) {
       s_.pace.set_best(amount_text(s_.options.objective, s_.machine, goals.incumbent()));
     }
-    std::vector<Chosen> wave;
+    std::vector<QueuedTrial> wave;
     for (size_t i = begin; i < std::min(begin + kWave, list.size()); ++i) {
       Trial& trial = s_.table[list[i]];
       const Goal goal = s_.options.exhaustive ? Goal{} : goals.of(trial);
@@ -57,7 +57,7 @@ class Simulation {
   }
 
  private:
-  struct Chosen {
+  struct QueuedTrial {
     Trial* trial;
     int64_t goal;
   };

@@ -16,8 +16,8 @@ using StreamKernels = std::vector<bool>;
 StreamKernels stream_kernels(const Program& kernels, const Machine& machine,
                              const std::vector<Seed>& seeds);
 
-/// Of one run of kernels: refuses points of streams where `may` excludes one of its kernels. Called
-/// where points are made.
+/// Refuses the points of a run of kernels that run as streams where `may` excludes one of its
+/// kernels. Called where points are made.
 void refuse_streams(std::vector<Point>& points, const Program& kernels, const Machine& machine,
                     const StreamKernels& may);
 

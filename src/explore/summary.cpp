@@ -15,9 +15,9 @@ constexpr size_t kMostReasons = 3;
 constexpr size_t kMostRegions = 12;
 
 /// Compares costs with the best program's.
-class Against {
+class CostComparison {
  public:
-  Against(const SearchResult& result, const Machine& machine)
+  CostComparison(const SearchResult& result, const Machine& machine)
       : objective_(result.objective), machine_(machine), best_(cost_of(objective_, result.best)) {}
 
   std::string operator()(const std::string& name, double cost, bool at_least = false) const {
@@ -130,7 +130,7 @@ std::string search_summary(const Program& kernels, const Machine& machine,
   text += result.best.cycles > 0
               ? fmt::format("{} at best\n", amount_text(result.objective, machine, best))
               : "no complete program is known\n";
-  const Against against(result, machine);
+  const CostComparison against(result, machine);
   text += against("unfused", result.unfused);
   if (result.unfused_copies.cycles > 0) {
     text += against("unfused, with copies", result.unfused_copies);

@@ -57,10 +57,10 @@ void add(PointResult& sum, const PointResult& region, const Amounts& pause) {
       capped_sum(sum.energy_pj, capped_sum(region.energy_pj, capped_round(pause.energy_pj)));
 }
 
-PointResult sum_of(const std::vector<CopyMade>& copies) {
+PointResult sum_of(const std::vector<InputCopy>& copies) {
   PointResult sum;
   sum.status = PointStatus::simulated;
-  for (const CopyMade& copy : copies) add(sum, copy.takes, {});
+  for (const InputCopy& copy : copies) add(sum, copy.takes, {});
   return sum;
 }
 
@@ -190,8 +190,8 @@ PointResult Evaluator::simulate(Lowered& lowered, size_t part, int64_t goal, int
   return counted(lowered.program, graph, machine_, run);
 }
 
-std::vector<CopyMade> Evaluator::copies(const Lowered& lowered) const {
-  std::vector<CopyMade> made;
+std::vector<InputCopy> Evaluator::copies(const Lowered& lowered) const {
+  std::vector<InputCopy> made;
   std::set<TensorId> seen;
   for (size_t part = 0; part < lowered.regions; ++part) {
     for (const TensorId copy : copies_read(lowered.program, lowered.at(part))) {

@@ -14,11 +14,11 @@
 namespace fuseflow {
 
 /// A copy of an input that the machine makes.
-struct CopyMade {
+struct InputCopy {
   TensorId original = -1;  ///< of the kernels
   Format format;
   PointResult takes;  ///< with the pause after it
-  bool same_as(const CopyMade& other) const {
+  bool same_as(const InputCopy& other) const {
     return original == other.original && format == other.format;
   }
 };
@@ -31,8 +31,8 @@ struct Trial {
   uint64_t graph = 0;   ///< fingerprint of what it is lowered to; 0: not yet
   double estimate = 0;  ///< the objective's cost
   double bound = 0;
-  Amounts expected, least;       ///< what is estimated, and the lower bounds
-  std::vector<CopyMade> copies;  ///< that its regions read; all amounts contain what they take
+  Amounts expected, least;        ///< what is estimated, and the lower bounds
+  std::vector<InputCopy> copies;  ///< that its regions read; all amounts contain what they take
   PointResult result;
   std::string note;
   bool best = false;
@@ -43,7 +43,7 @@ struct Trial {
   bool possible() const { return open() || simulated(); }
   /// What is kept of its estimate; nothing where it reads copies, whose costs belong to it, too.
   std::optional<EstimatedPoint> estimated() const;
-  /// As it was estimated before.
+  /// Takes over an estimate that was made before, of this search or an earlier one.
   void take_estimate(const EstimatedPoint& known, Objective objective);
   /// Status and note are those of the result.
   void take_status() {
@@ -57,7 +57,7 @@ class Evaluator {
   Evaluator(const Program& kernels, const Machine& machine, Objective objective)
       : machine_(machine), objective_(objective), runs_(kernels) {}
 
-  const Runs& runs() const { return runs_; }
+  const KernelRuns& runs() const { return runs_; }
   const Machine& machine() const { return machine_; }
   /// What every region reads: inputs, and the intermediates that are known so far.
   TensorData data;
@@ -69,7 +69,7 @@ class Evaluator {
     TensorData data;
     size_t regions = 1;  ///< that the point is, from `region` on: more than one only if planned
     const Region& at(size_t part = 0) const { return program.regions[region + part]; }
-    /// Of its graphs; never 0.
+    /// A hash of its graphs; never 0.
     uint64_t fingerprint() const;
     /// "h", or "s; m" for several.
     std::string name() const;
@@ -91,7 +91,7 @@ class Evaluator {
  private:
   /// The copies that the point reads, each once. Where another region of a program reads the same
   /// copy, the program pays once: it takes less than its regions do alone (explore/programs.h).
-  std::vector<CopyMade> copies(const Lowered& lowered) const;
+  std::vector<InputCopy> copies(const Lowered& lowered) const;
 
   /// One region of the point, `taken` cycles after the first of them began; its results become
   /// data of the next ones.
@@ -100,7 +100,7 @@ class Evaluator {
 
   const Machine& machine_;
   const Objective objective_;
-  const Runs runs_;
+  const KernelRuns runs_;
 };
 
 }  // namespace fuseflow

@@ -51,10 +51,10 @@ class TrialTable {
     return result;
   }
   IntervalCosts known() const;  ///< of simulated trials
-  /// Of simulated trials that run as streams: tiles do not count.
+  /// Costs of the simulated trials that run as streams; those of tiles do not count.
   IntervalCosts known_streams(bool with_copies) const;
   IntervalCosts estimates() const;  ///< estimates of the trials that are possible
-  /// Of everything in the best way, with the pauses.
+  /// The best partition of all kernels into runs by these costs, pauses between regions included.
   Partition partition(const IntervalCosts& costs) const { return {costs, pause_cost()}; }
 
  private:

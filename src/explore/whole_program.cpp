@@ -121,7 +121,8 @@ bool has_streams(const Program& program) {
                      [](const Region& region) { return !region.graph || !region.graph->tiles; });
 }
 
-/// As journals call it: seeds of the same name may be of several searches.
+/// The name of a seed in a journal: with a hash of its text, since seeds of one name may belong to
+/// several searches.
 std::string key_of(const WholeSeed& seed) {
   return fmt::format("{} {:016x}", seed.name, fnv1a(print_program(seed.program)));
 }

@@ -52,8 +52,8 @@ class Cursor {
   [[noreturn]] void fail(const Token& token, std::string message);
   /// "unexpected X, expected `expected`, e.g. `example`"
   [[noreturn]] void unexpected(std::string_view expected, std::string_view example);
-  /// The same of what does not stand after the token taken last, where a line ends there: its end
-  /// is the place, not the next line.
+  /// unexpected() for what is missing after the token taken last, where a line ends there: the end
+  /// of that line is the place, not the next line.
   [[noreturn]] void missing(std::string_view expected, std::string_view example);
   /// "unknown WHAT 'NAME', did you mean ...; expected one of ..."
   [[noreturn]] void unknown(const Token& token, std::string_view what,

@@ -142,7 +142,7 @@ class Finder {
     }
   }
 
-  /// Of the facts proved those that are needed. The range is seldom tight, and named only where
+  /// Those of the proved facts that are needed. The range is seldom tight, and named only where
   /// what is needed is one: where values without bounds could overflow.
   static Facts named(const Facts& proved, const Facts& needed) {
     Facts facts;

@@ -25,7 +25,7 @@ struct DotOptions {
   bool legend = true;
   bool tensors = true;           ///< draw tensors beside the nodes of graphs, which name them
   std::optional<size_t> region;  ///< draw this one alone
-  /// Of its graph draw only these nodes (of parallel copies the first), and what is between them.
+  /// Draws only these nodes of its graph (of parallel copies the first), and what is between them.
   std::optional<std::set<size_t>> nodes = std::nullopt;
   /// Looks of the nodes of a region's graph that are drawn as one; null: by class.
   std::function<NodeLook(size_t region, const std::vector<size_t>& nodes)> look = nullptr;

@@ -11,9 +11,10 @@
 
 namespace fuseflow {
 
-/// As the content of a DOT string in double quotes, long texts with their middle cut out.
+/// The text as the content of a DOT string in double quotes; long texts have their middle cut out.
 std::string dot_label(const std::string& text);
-/// The same in full; control characters become blanks, bytes that are not UTF-8 `?`.
+/// The whole text as the content of a DOT string; control characters become blanks, bytes that are
+/// not UTF-8 `?`.
 std::string dot_escaped(const std::string& text);
 
 struct DotStyle {

@@ -16,8 +16,8 @@ namespace fuseflow {
 
 class FiberBounds {
  public:
-  /// Of the data of an input or constant: the least, over all fibers along these dimensions, of a
-  /// fiber's largest value, what is absent included. Nothing if the data are not known.
+  /// The least, over all fibers of an input or constant along these dimensions, of a fiber's
+  /// largest value, what is absent included. Nothing if the data are not known.
   using Data = std::function<std::optional<float>(TensorId, const std::vector<bool>& along)>;
   /// The statement that defines a tensor; null if there is none.
   using Definition = std::function<const Statement*(TensorId)>;
@@ -27,7 +27,7 @@ class FiberBounds {
   FiberBounds(const Program& program, Definition definition, Data data)
       : p_(program), definition_(std::move(definition)), data_(std::move(data)) {}
 
-  /// As a ReductionBound.
+  /// A lower bound of a reduction: to be used as a ReductionBound.
   float operator()(const Statement& statement, const Expr& reduction,
                    const std::vector<NodeSparsity>& below);
 

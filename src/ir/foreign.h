@@ -9,9 +9,9 @@
 
 namespace fuseflow::ir {
 
-/// Of operators and reductions: `ln` is `log`.
+/// What other languages call operators and reductions: `ln` is `log`.
 std::span<const Foreign> foreign_operators();
-/// Of the words that begin a declaration: `output` is `result`.
+/// What other languages begin a declaration with: `output` is `result`.
 std::span<const Foreign> foreign_declarations();
 
 /// What to write for a sign that no text of the language has (`^`, `**`, `:=`), which `text` begins

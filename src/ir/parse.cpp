@@ -241,7 +241,8 @@ class ProgramParser {
     });
   }
 
-  /// Of a tensor or a region, also one whose keyword is misspelled.
+  /// Whether a declaration of a tensor or a region begins here, also one whose keyword is
+  /// misspelled.
   bool at_declaration() const {
     const Token& next = c_.token_at(c_.mark() + 1);
     const bool named = next.kind == TokenKind::tensor || next.kind == TokenKind::region;

@@ -46,7 +46,7 @@ void check_residents(const Program& program,
 /// says so; empty if nothing was.
 std::string drop_residents(Program& program);
 
-/// The same note, of what stays before and does not after.
+/// A note on what stays on chip in `before` and does not in `after`; empty if nothing does.
 std::string note_returned(const Program& before, const Program& after);
 
 }  // namespace fuseflow

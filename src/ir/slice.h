@@ -13,7 +13,8 @@ namespace fuseflow {
 /// The last region whose statements read each tensor; -1: none.
 std::vector<int> last_readers(const Program& program);
 
-/// The same for one tensor: whether a region after `region` reads it. Readers mostly come soon.
+/// Whether a region after `region` reads the tensor. Looks at regions one by one, since readers
+/// mostly come soon.
 bool is_read_later(const Program& program, size_t region, TensorId tensor);
 
 struct RegionSlice {

@@ -123,8 +123,8 @@ class StatementParser {
     return c_.peek(at).is("=");
   }
 
-  /// Of a name that nothing declares it gives -1, once it is reported: parsing goes on, so that the
-  /// next one is reported, too.
+  /// The tensor of a name. A name that nothing declares is reported and gives -1: parsing goes on,
+  /// so that the next one is reported, too.
   TensorId tensor_of(const Token& token) {
     if (token.kind == TokenKind::tensor && names_.find(token.text) == names_.end() &&
         !unknown_.insert("%" + token.text).second) {

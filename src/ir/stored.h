@@ -8,7 +8,7 @@
 
 namespace fuseflow {
 
-/// Of a tensor that a region computes.
+/// How a tensor that a region computes is stored.
 struct Stored {
   int region = -1;         ///< that defines it; -1: none
   bool written = false;    ///< the region stores it

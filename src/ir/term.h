@@ -34,7 +34,7 @@ std::vector<IndexId> add_indices(const Program& program, const Statement& statem
 /// The expression at a node of the statement; `places`: of its indices in the scope.
 Term term_at(const Statement& statement, int32_t node, const std::vector<IndexId>& places);
 
-/// The same term with its indices replaced: `places[i]` instead of i.
+/// The term with its indices replaced: `places[i]` instead of i.
 Term renamed(Term term, const std::vector<IndexId>& places);
 
 Term apply_term(Op op, std::vector<Term> operands);

@@ -6,9 +6,10 @@
 namespace fuseflow {
 namespace {
 
-// Of memory: sums of its times are picoseconds, a thousand times as many.
+// The largest value of a time of memory: sums of these are picoseconds, a thousand times as many.
 constexpr int64_t kMostOfMemory = 1'000'000'000;
-// Of parts of memory of which each takes room while it is simulated.
+// The largest number of parts of memory (channels, banks), each of which takes room while it is
+// simulated.
 constexpr int64_t kMostMade = 65'536;
 
 std::vector<MachineKey> common_keys(Machine& m) {

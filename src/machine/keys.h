@@ -19,7 +19,8 @@ struct MachineKey {
   std::string_view meaning;               ///< one line; the unit ends the name
   double least = 0;                       ///< of a number
   std::vector<std::string> choices = {};  ///< of a string; empty: anything
-  /// Of a number. No machine has a constant near this; it keeps sums of times far from overflow.
+  /// The largest value of a number. No machine has a constant near this; it keeps sums of times far
+  /// from overflow.
   int64_t most = int64_t{1} << 50;
 };
 

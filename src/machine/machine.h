@@ -27,8 +27,8 @@ struct UnitTiming {
 struct DramModel {
   std::string model = "none";
   int64_t channels = 16;
-  /// Of all channels together; 0: what `model` gives. For machines of cores alone, whose tiles ask
-  /// for whole transfers.
+  /// The rate of all channels together; 0: what `model` gives. For machines of cores alone, whose
+  /// tiles ask for whole transfers.
   double bandwidth_gigabytes_per_second = 0;
   int64_t burst_bytes = 64;
   int64_t interleave_bytes = 256;  ///< consecutive bytes in one channel; a multiple of burst_bytes
@@ -111,7 +111,8 @@ inline constexpr std::array<int64_t, 3> kOtherElementBytes{1, 4, 8};
 struct CoreModel {
   int64_t count = 0;
   double matrix_flops_per_cycle = 0;  ///< of a core, on elements of 2 bytes
-  /// ... of kOtherElementBytes; 0: by their size, half as many where they are twice as large.
+  /// The rate on elements of kOtherElementBytes; 0: by their size, half as many where they are
+  /// twice as large.
   std::array<double, 3> matrix_flops_per_cycle_of_bytes{};
   /// The type of fewer digits in which products of f32 are multiplied, as "tf32"; empty: in f32.
   std::string matrix_type_of_f32;
@@ -126,7 +127,7 @@ struct CoreModel {
   double port_bytes_per_cycle = 0;          ///< from and to memory; 0: no limit
   double vector_operations_per_cycle = 0;   ///< elementwise: sums, products; 0: free
   double comparison_rate_share = 1;         ///< of that rate, which comparisons have
-  double special_operations_per_cycle = 0;  ///< ... divisions, roots, exponentials; 0: free
+  double special_operations_per_cycle = 0;  ///< divisions, roots, exponentials; 0: free
 };
 
 /// Cluster sizes that a machine has link figures for.
@@ -196,7 +197,7 @@ struct Machine {
   double global_bytes_per_cycle() const {
     return global.bandwidth_gigabytes_per_second / clock_gigahertz;
   }
-  /// Of the memory model, all channels together; 0: memory takes no time.
+  /// The rate of the memory model, all channels together; 0: memory takes no time.
   double dram_bytes_per_cycle() const;
   /// What one core can send over the links of a cluster of `cores` (one of kClusterSizes).
   double link_bytes_per_cycle(int cores) const;

@@ -116,7 +116,7 @@ std::optional<float> constant_result(Op op, std::span<const Operand> operands);
 /// Facts of the result, from those of the operands.
 Facts result_facts(Op op, std::span<const Operand> operands);
 Facts facts_of_constant(float value);
-/// Of an operand: those of its value where it is constant.
+/// Facts of an operand: those of its value where it is constant.
 Facts known(const Operand& operand);
 Facts both(const Facts& a, const Facts& b);    ///< what holds if either may occur (intersection)
 Facts joined(const Facts& a, const Facts& b);  ///< what holds of a value of which both are known

@@ -27,7 +27,7 @@ bool is_bounded(const Range& r) {
   return r.least > -kInf && r.largest < kInf && r.least <= r.largest;
 }
 
-/// As facts. A bound beyond f32 is none: the value may round to an infinity.
+/// The range as facts. A bound beyond f32 is none: the value may round to an infinity.
 Facts outward(const Range& r) {
   constexpr double kMost = std::numeric_limits<float>::max();
   constexpr float kFloatInf = std::numeric_limits<float>::infinity();
@@ -55,7 +55,7 @@ Range hull(const Range& x, const Range& y) {
   return {std::min(x.least, y.least), std::max(x.largest, y.largest)};
 }
 
-/// Of a product of which no more is known than the signs.
+/// The range of a product of which no more is known than the signs.
 Range by_signs(const Range& x, const Range& y) {
   const bool x_known = x.least >= 0 || x.largest <= 0, y_known = y.least >= 0 || y.largest <= 0;
   if (!x_known || !y_known) return {};
@@ -210,7 +210,7 @@ Facts result_range(Op op, std::span<const Facts> operands) {
 
 namespace {
 
-/// Of a sum or a product of any number of values of one sign.
+/// The range of a sum or a product of any number of values of one sign.
 Range by_sign(Reduction reduction, const Range& x) {
   if (x.least >= 0) return {0, kInf};
   return reduction != Reduction::prod && x.largest <= 0 ? Range{-kInf, 0} : Range{};

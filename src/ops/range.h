@@ -12,8 +12,9 @@ namespace fuseflow {
 /// within the ranges of `operands`.
 Facts result_range(Op op, std::span<const Facts> operands);
 
-/// The same for a reduction of `count` values with the facts `body`, in any order and grouping,
-/// each partial result rounded to f32. A negative count: unknown, of no more than the sign.
+/// Facts that hold only the range of a reduction of `count` values with the facts `body`, in any
+/// order and grouping, each partial result rounded to f32. A negative count: unknown, so that no
+/// more than the sign is known.
 Facts reduced_range(Reduction reduction, const Facts& body, double count);
 
 }  // namespace fuseflow

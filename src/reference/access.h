@@ -15,13 +15,13 @@
 namespace fuseflow::reference {
 
 /// What statements of a program share.
-struct Shared {
+struct EvaluationState {
   const Program& program;
   const ReferenceOptions& options;
   Watch& watch;
   std::vector<Value> values;                                       ///< by TensorId
   std::vector<std::optional<Facts>> facts;                         ///< of all values of a tensor
-  std::vector<std::optional<Grid>> grids;                          ///< the same
+  std::vector<std::optional<Grid>> grids;                          ///< of all values of a tensor
   std::vector<std::shared_ptr<const std::vector<float>>> spelled;  ///< sparse tensors, all elements
 };
 
@@ -32,7 +32,7 @@ struct Shared {
 class Accesses {
  public:
   /// `domain`, which must outlive this, may change between two calls of forget().
-  Accesses(Shared& shared, const Statement& statement, const Domain& domain)
+  Accesses(EvaluationState& shared, const Statement& statement, const Domain& domain)
       : shared_(shared),
         program_(shared.program),
         statement_(statement),
@@ -40,7 +40,7 @@ class Accesses {
         domain_(domain) {}
 
   /// The table of the access at `position`; the same for accesses that read the same elements.
-  /// Throws TooLarge.
+  /// Throws ArrayTooLarge.
   Table read(int32_t position);
   /// Tables are made anew: the domain has changed.
   void forget() { tables_.clear(); }
@@ -54,7 +54,7 @@ class Accesses {
   std::shared_ptr<const std::vector<float>> elements(TensorId tensor);
   std::shared_ptr<const std::vector<float>> element_bounds(TensorId tensor);
 
-  Shared& shared_;
+  EvaluationState& shared_;
   const Program& program_;
   const Statement& statement_;
   Watch& watch_;

@@ -16,11 +16,11 @@ struct Contraction {
   int threads = 0;
 };
 
-/// In f64, visiting every point.
+/// Computes the contraction in f64, visiting every point.
 Table contract(const Contraction& of, const std::vector<View>& factors, Watch& watch);
 
-/// The same where one factor has the fill 0 and the others are finite: visits the points at which
-/// it is present.
+/// Computes the contraction where one factor (`driver`) has the fill 0 and the others are finite:
+/// visits the points at which it is present.
 Table contract_present(const Contraction& of, const Table& driver, const std::vector<View>& factors,
                        Watch& watch);
 

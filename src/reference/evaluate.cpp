@@ -86,13 +86,13 @@ std::vector<Value> evaluate(const Program& program,
   const auto last = last_uses(statements, tensors);
   Watch watch(options, statements.size());
   Versions versions(program, options.bounds, watch);
-  Shared shared{program,
-                options,
-                watch,
-                std::vector<Value>(tensors),
-                std::vector<std::optional<Facts>>(tensors),
-                std::vector<std::optional<Grid>>(tensors),
-                {}};
+  EvaluationState shared{program,
+                         options,
+                         watch,
+                         std::vector<Value>(tensors),
+                         std::vector<std::optional<Facts>>(tensors),
+                         std::vector<std::optional<Grid>>(tensors),
+                         {}};
   const auto give = [&](TensorId tensor) {
     const auto t = static_cast<size_t>(tensor);
     if (t >= inputs.size() || inputs[t] == nullptr) return;

@@ -28,7 +28,7 @@ struct Value {
   /// With ReferenceOptions::bounds: how far each value, in the order of `dense` or of
   /// `sparse->values`, may move where sums are rounded otherwise; infinite: anywhere. Null: 0.
   std::shared_ptr<const std::vector<float>> bounds = nullptr;
-  float fill_bound = 0;   ///< the same of the sparse storage's fill
+  float fill_bound = 0;   ///< how far the sparse storage's fill may move
   int64_t undecided = 0;  ///< comparisons and other steps that rounding of their operands decides
   /// No order of sums gives any other value than these: what is computed right is equal to it.
   bool fixed = false;
@@ -105,10 +105,10 @@ struct Comparison {
   /// none of the above but max_abs_expected.
   int64_t excused = 0;
   double max_excused_error = 0;
-  /// Likewise, but next to what is expected among the numbers of expected.type: not excused,
-  /// rounding to the type explains them.
+  /// Elements that are beyond the tolerance and within the bounds, but next to what is expected
+  /// among the numbers of expected.type: not excused, rounding to the type explains them.
   int64_t neighbours = 0;
-  /// Of the excused, those of which one of the two is infinite or NaN, and the other is not.
+  /// Excused elements of which one of the two is infinite or NaN, and the other is not.
   int64_t overflowed = 0;
   int64_t first_overflowed = -1;  ///< row-major position; -1: the fill
   bool passes(double tolerance) const;

@@ -26,7 +26,7 @@ Value Results::whole(const Table& table, const Loops& loops, const Domain& domai
     add_entries(settled, domain);
     return sparse_value();
   }
-  if (!watch_.spells_out(element_count(shape_))) throw TooLarge{};
+  if (!watch_.spells_out(element_count(shape_))) throw ArrayTooLarge{};
   const bool as_it_is = settled.strides == strides_ && settled.base == 0 &&
                         static_cast<int64_t>(settled.values->size()) == element_count(shape_);
   if (as_it_is) return {shape_, settled.values, nullptr, settled.bounds, 0, 0, fixed_};

@@ -13,7 +13,7 @@ class Results {
   Results(const Statement& statement, std::vector<int64_t> shape, Watch& watch);
 
   /// The value of a table over all of the domain; `loops` are those that it depends on. Throws
-  /// TooLarge.
+  /// ArrayTooLarge.
   Value whole(const Table& table, const Loops& loops, const Domain& domain);
 
   /// Adds a block; false if the result is too large to spell out and the block is not sparse, or
@@ -29,7 +29,7 @@ class Results {
   Value sparse_value();
 
   const Loops& order_;  // of the result's dimensions
-  Loops loops_;         // the same, ascending
+  Loops loops_;         // of the result's dimensions, ascending
   std::vector<int64_t> shape_;
   Watch& watch_;
   std::vector<int64_t> strides_;  // of the result, by loop

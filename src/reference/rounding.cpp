@@ -216,7 +216,7 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, double 
     const bool moves = r != 0 && !(alone && std::isfinite(v) && std::isfinite(r));
     return v != 0 && !moves ? 1.0F : 0.0F;
   });
-  // Of finite terms: no partial sum or product exceeds `partial`, whatever the order. (A mean is
+  // No partial sum or product of finite terms exceeds `partial`, whatever the order. (A mean is
   // divided at the end.) The other two are small enough not to overflow themselves.
   const Table partial = sum(1, [=](float v, float r) {
     return alone ? std::fabs(v) + r : std::max(std::fabs(v) + r, 1.0F);

@@ -43,7 +43,7 @@ bool order_is_free(std::span<const Grid> factors, double terms, double scale);
 /// Whether the operator jumps: a small change of an operand may change the result by 1 or more.
 bool has_steps(Op op);
 
-/// The same reduction of other factors, times a scale; tables of the same layout.
+/// Computes the statement's reduction of other factors, times a scale; tables of the same layout.
 using SumOf = std::function<Table(const std::vector<Table>&, double scale)>;
 
 /// Bounds of a sum of products, as a table of the result's layout (its fill bounds the fill).
@@ -54,7 +54,7 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, double 
 Table fold_bounds(Reduction reduction, const Table& result, const Table& body, double terms,
                   Watch& watch, const std::function<Table(const Table&)>& fold_of);
 
-/// The same table with every value, and the fill, replaced by f(value, bound); exact.
+/// The table with every value, and the fill, replaced by f(value, bound); exact.
 Table mapped(const Table& table, Watch& watch, const std::function<float(float, float)>& f);
 
 }  // namespace fuseflow::reference

@@ -11,7 +11,7 @@
 
 namespace fuseflow {
 
-/// Of a tensor whose statement is a maximum or minimum of elements of another.
+/// What a tensor selects whose statement is a maximum or minimum of elements of another.
 struct SelectedElements {
   TensorId source = -1;
   std::vector<int> dimensions;  ///< of the source, one for each of the tensor's
@@ -27,8 +27,8 @@ std::shared_ptr<const SelectedElements> selection_of(const Statement& statement,
                                                      const std::vector<Value>& values,
                                                      const Value& result);
 
-/// Of two accesses of a statement, the selection by which one of them is what the other selects
-/// from at the same place, and which of the two that one is. Null: none.
+/// Where one of a statement's two accesses reads what the other one selects from, at the same
+/// place: that selection, and which of the two it is. Null: none.
 struct Selected {
   const SelectedElements* selection = nullptr;
   size_t operand = 0;

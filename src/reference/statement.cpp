@@ -12,7 +12,7 @@
 
 namespace fuseflow::reference {
 
-StatementEvaluator::StatementEvaluator(Shared& shared, const Statement& statement)
+StatementEvaluator::StatementEvaluator(EvaluationState& shared, const Statement& statement)
     : shared_(shared),
       program_(shared.program),
       statement_(statement),
@@ -31,7 +31,7 @@ Value StatementEvaluator::run() {
   const int32_t root = static_cast<int32_t>(statement_.nodes.size()) - 1;
   try {
     return results.whole(eval(root), free_indices(root), domain_);
-  } catch (const TooLarge&) {
+  } catch (const ArrayTooLarge&) {
     accesses_.forget();
   }
   block(results);
@@ -48,7 +48,7 @@ void StatementEvaluator::block(Results& results) {
   };
   try {
     return evaluate_block();
-  } catch (const TooLarge&) {
+  } catch (const ArrayTooLarge&) {
     accesses_.forget();
   }
   const auto& loops = statement_.result_indices;

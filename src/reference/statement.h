@@ -19,7 +19,7 @@ struct OperatorRow {
   const std::vector<std::vector<float>>& bounds;
   const float* results;
   int64_t n;
-  /// Of which the two operands are one element of an array: of all, or of one at most.
+  /// Results whose two operands are one element of an array: all of them, or one at most.
   bool all_as_one = false;
   int64_t as_one = -1;
   /// Whether the one operand is the other to the last bit where both are equal, by result; null: at
@@ -37,7 +37,7 @@ struct OperatorRow {
 
 class StatementEvaluator {
  public:
-  StatementEvaluator(Shared& shared, const Statement& statement);
+  StatementEvaluator(EvaluationState& shared, const Statement& statement);
   Value run();
   /// Comparisons and other steps that rounding of their operands may decide (with bounds).
   int64_t undecided() const { return undecided_; }
@@ -81,7 +81,7 @@ class StatementEvaluator {
   bool fixed(const Table& body, const Fold& of);
   double count(const Loops& over) const;
 
-  Shared& shared_;
+  EvaluationState& shared_;
   const Program& program_;
   const Statement& statement_;
   const ReferenceOptions& options_;

@@ -73,10 +73,10 @@ Table dense_table(const Domain& domain, const Loops& loops,
 Table sparse_table(const Domain& domain, PatternPtr pattern, const Loops& dense,
                    std::shared_ptr<const std::vector<float>> values, float fill);
 
-/// The same with everything present; `loops` are all that the table depends on.
+/// The table with everything present; `loops` are all that it depends on.
 Table spell_out(const Table& table, const Loops& loops, const Domain& domain, Watch& watch);
 
-/// Spelled out where walking it does not pay.
+/// The table, spelled out where walking its pattern does not pay.
 Table settle(Table table, const Loops& loops, const Domain& domain, Watch& watch);
 
 /// Reads a table at the points of a pattern, and at each of these over the loops `dense`.

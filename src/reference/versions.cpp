@@ -89,7 +89,7 @@ Value Versions::as_stored(const Value& value, const Tensor& tensor, bool either)
   Value result = value;
   result.selection = nullptr;  // rounded, two may be one
   result.type = type;
-  // Of what may also be as it was computed, only what storing does not change is known.
+  // Where the value may also be as it was computed, only what storing does not change is known.
   if (either) result.fixed = value.fixed && std::equal(given.begin(), given.end(), values->begin());
   const bool rounds = bounds_ && !holds_f32(type);
   if (rounds && (value.bounds || either)) {

@@ -57,7 +57,8 @@ std::optional<Walk> choose_walk(Op op, std::span<const Table> operands, const Fa
     const auto dense = static_cast<double>(domain.size(without(loops, pattern.loops)));
     return static_cast<double>(pattern.size()) * dense;
   };
-  // Of the operands of each minimal set that makes a difference, one covers all its points.
+  // For each minimal set of operands that makes a difference, one of its operands covers all
+  // points.
   std::vector<unsigned> minimal;
   std::vector<PatternPtr> covers;
   for (unsigned set = 0; set < 1U << operands.size(); ++set) {

@@ -11,7 +11,7 @@
 namespace fuseflow::reference {
 
 /// An array of one statement would be larger than max_elements: smaller blocks may do.
-struct TooLarge {};
+struct ArrayTooLarge {};
 
 class Watch {
  public:
@@ -28,9 +28,9 @@ class Watch {
     if ((before >> kShift) != ((before + points) >> kShift)) look(before + points);
   }
 
-  /// Throws TooLarge for more than max_elements, unless `limited` is false.
+  /// Throws ArrayTooLarge for more than max_elements, unless `limited` is false.
   void require(int64_t elements) const {
-    if (limited && elements > largest()) throw TooLarge{};
+    if (limited && elements > largest()) throw ArrayTooLarge{};
   }
 
   /// Whether to visit `present` points of `all`, where the rest is a fill.
@@ -42,10 +42,11 @@ class Watch {
   /// Elements that one array may have.
   int64_t largest() const;
 
-  /// n values. Throws TooLarge, or ReferenceStopped at the limit of memory.
+  /// n values. Throws ArrayTooLarge, or ReferenceStopped at the limit of memory.
   std::shared_ptr<std::vector<float>> array(int64_t n, float value = 0);
 
-  /// The same for the whole of a tensor, which no smaller blocks make smaller: no TooLarge.
+  /// n values for the whole of a tensor, which smaller blocks would not make smaller: does not
+  /// throw ArrayTooLarge.
   std::shared_ptr<std::vector<float>> tensor(int64_t n, float value = 0);
   bool spells_out(int64_t n) const { return n <= options_.max_elements; }
 

@@ -13,7 +13,7 @@ namespace fuseflow {
 namespace {
 
 /// Where a plot has its axes, in pixels.
-struct Frame {
+struct PlotFrame {
   const char* shown;  ///< class: on pages of which width
   double left, top, width, height;
   double right;  ///< room beside the axes
@@ -21,14 +21,14 @@ struct Frame {
   double full_height() const { return top + height + 44; }
 };
 
-constexpr Frame kWide = {"wide", 80, 10, 620, 300, 180};
-constexpr Frame kNarrow = {"narrow", 62, 22, 290, 250, 20};
+constexpr PlotFrame kWide = {"wide", 80, 10, 620, 300, 180};
+constexpr PlotFrame kNarrow = {"narrow", 62, 22, 290, 250, 20};
 
 /// `draw(frame)` for pages that are wide, and for those that are not.
 template <typename Draw>
 std::string in_both_widths(const Draw& draw) {
   std::string out;
-  for (const Frame& frame : {kWide, kNarrow}) {
+  for (const PlotFrame& frame : {kWide, kNarrow}) {
     out += fmt::format(
         "<div class=\"{0}\"><svg class=\"chart\" role=\"img\" width=\"{1:.0f}\" "
         "height=\"{2:.0f}\" viewBox=\"0 0 {1:.0f} {2:.0f}\">\n{3}</svg></div>\n",
@@ -72,7 +72,7 @@ struct LogAxis {
   }
 };
 
-std::string axes(const Frame& f, const std::string& x_label, const std::string& y_label) {
+std::string axes(const PlotFrame& f, const std::string& x_label, const std::string& y_label) {
   std::string out =
       fmt::format("<rect class=\"grid\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", f.left,
                   f.top, f.width, f.height);
@@ -84,7 +84,7 @@ std::string axes(const Frame& f, const std::string& x_label, const std::string& 
   return out;
 }
 
-std::string point_at(const Frame& f, double x, double y, const PlotPoint& point) {
+std::string point_at(const PlotFrame& f, double x, double y, const PlotPoint& point) {
   const bool at_right = x > f.left + 0.7 * f.width && f.right < 100;
   std::string label;
   if (!point.label.empty()) {
@@ -97,7 +97,7 @@ std::string point_at(const Frame& f, double x, double y, const PlotPoint& point)
          label;
 }
 
-std::string log_ticks(const Frame& f, const LogAxis& x, const LogAxis& y) {
+std::string log_ticks(const PlotFrame& f, const LogAxis& x, const LogAxis& y) {
   std::string out;
   for (const double e : x.ticks()) {
     const double at = f.left + f.width * (e - x.low) / (x.high - x.low);
@@ -162,30 +162,30 @@ class RooflinePlot {
     if (r_.bytes_per_cycle > 0) x_.cover(r_.flops_per_cycle / r_.bytes_per_cycle);
   }
 
-  std::string draw(const Frame& f) const {
+  std::string draw(const PlotFrame& f) const {
     std::string out = axes(f, "FLOP per byte of memory", "FLOP per cycle") + log_ticks(f, x_, y_);
     if (r_.bytes_per_cycle > 0) out += memory_roof(f);
     if (r_.flops_per_cycle > 0) out += compute_roof(f);
-    std::vector<Placed> placed;
+    std::vector<PlacedPoint> placed;
     for (const PlotPoint& point : r_.points) {
       if (!LogAxis::can_show(point.x) || !LogAxis::can_show(point.y)) continue;
       const auto [x, y] = place(f, point.x, point.y);
       place_label(placed, {x, y, point});
     }
-    for (const Placed& one : placed) out += point_at(f, one.x, one.y, one.point);
+    for (const PlacedPoint& one : placed) out += point_at(f, one.x, one.y, one.point);
     return out;
   }
 
  private:
-  struct Placed {
+  struct PlacedPoint {
     double x = 0, y = 0;
     PlotPoint point;
   };
 
   /// Points that touch have one label for all of them.
-  static void place_label(std::vector<Placed>& placed, Placed next) {
+  static void place_label(std::vector<PlacedPoint>& placed, PlacedPoint next) {
     constexpr double kTouchX = 16, kTouchY = 11;
-    for (Placed& other : placed) {
+    for (PlacedPoint& other : placed) {
       const bool touch =
           std::abs(other.x - next.x) < kTouchX && std::abs(other.y - next.y) < kTouchY;
       if (!touch || other.point.label.empty() || next.point.label.empty()) continue;
@@ -195,13 +195,13 @@ class RooflinePlot {
     placed.push_back(std::move(next));
   }
 
-  std::pair<double, double> place(const Frame& f, double x, double y) const {
+  std::pair<double, double> place(const PlotFrame& f, double x, double y) const {
     return {f.left + f.width * x_.share(x), f.top + f.height * (1 - y_.share(y))};
   }
 
   double top() const { return r_.flops_per_cycle > 0 ? r_.flops_per_cycle : std::pow(10, y_.high); }
 
-  std::string memory_roof(const Frame& f) const {
+  std::string memory_roof(const PlotFrame& f) const {
     const double from = std::max(std::pow(10, x_.low), std::pow(10, y_.low) / r_.bytes_per_cycle);
     const double to = std::min(std::pow(10, x_.high), top() / r_.bytes_per_cycle);
     if (from >= to) return "";
@@ -213,7 +213,7 @@ class RooflinePlot {
                    fmt::format("memory: {:.4g} bytes/cycle", r_.bytes_per_cycle), "soft");
   }
 
-  std::string compute_roof(const Frame& f) const {
+  std::string compute_roof(const PlotFrame& f) const {
     const double least = std::pow(10, x_.low);
     const double from = r_.bytes_per_cycle > 0 ? top() / r_.bytes_per_cycle : least;
     const auto [x, y] = place(f, std::clamp(from, least, std::pow(10, x_.high)), top());
@@ -227,7 +227,7 @@ class RooflinePlot {
   LogAxis x_{0, 1}, y_{0, 1};
 };
 
-std::string steps(const StepChart& chart, const Frame& f) {
+std::string steps(const StepChart& chart, const PlotFrame& f) {
   double most_x = std::max(1.0, chart.end);
   double most_y = 1;
   for (const PlotPoint& point : chart.points) most_x = std::max(most_x, point.x);
@@ -261,12 +261,12 @@ std::string steps(const StepChart& chart, const Frame& f) {
 std::string roofline_chart(const Roofline& roofline) {
   if (roofline.points.empty()) return "";
   const RooflinePlot plot(roofline);
-  return in_both_widths([&](const Frame& frame) { return plot.draw(frame); });
+  return in_both_widths([&](const PlotFrame& frame) { return plot.draw(frame); });
 }
 
 std::string step_chart(const StepChart& chart) {
   if (chart.points.empty()) return "";
-  return in_both_widths([&](const Frame& frame) { return steps(chart, frame); });
+  return in_both_widths([&](const PlotFrame& frame) { return steps(chart, frame); });
 }
 
 }  // namespace fuseflow

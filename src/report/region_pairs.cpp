@@ -41,7 +41,7 @@ Keys statements_of(const Program& program) {
   return keys;
 }
 
-/// Of a region without any layer: the empty one.
+/// The layers of each region; one without any has the empty layer.
 Keys layers_of(const Program& program) {
   const Attribution attribution(program);
   Keys keys(program.regions.size());

@@ -10,7 +10,7 @@ class TextTable {
  public:
   /// The first column is aligned to the left, all others to the right.
   explicit TextTable(std::vector<std::string> header) { add(std::move(header)); }
-  /// As many cells as the header has. Control characters are shown.
+  /// A row with as many cells as the header has. Control characters are shown.
   void add(std::vector<std::string> cells);
   std::string text() const;
 

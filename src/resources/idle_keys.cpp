@@ -21,7 +21,7 @@ bool is_one_of(const std::string& key, std::initializer_list<std::string_view> k
 }
 
 /// What of a machine the graphs of a program use.
-struct Used {
+struct UsedResources {
   std::set<std::string> units;      ///< classes
   std::set<std::string> operators;  ///< classes
   bool streams = false;
@@ -33,7 +33,7 @@ struct Used {
   bool phases = false;  ///< that follow each other
 };
 
-void add_node(const Graph& graph, const Node& node, Used& used) {
+void add_node(const Graph& graph, const Node& node, UsedResources& used) {
   used.units.insert(std::string(unit_class_name(unit_class(node.kind))));
   if (node.kind == NodeKind::map) {
     if (const auto which = operator_class(node.op)) {
@@ -44,8 +44,8 @@ void add_node(const Graph& graph, const Node& node, Used& used) {
   used.held = used.held || node.kind == NodeKind::buffer || node.kind == NodeKind::accumulate;
 }
 
-Used used_by(const Program& program) {
-  Used used;
+UsedResources used_by(const Program& program) {
+  UsedResources used;
   for (const Region& region : program.regions) {
     const Graph& graph = *region.graph;
     used.on_chip = used.on_chip || !graph.scratchpad.empty();
@@ -93,7 +93,8 @@ std::string middle_of(const std::string& key) {
   return first == last ? "" : key.substr(first + 1, last - first - 1);
 }
 
-std::string why_not_scratchpad(const Machine& machine, const Used& used, const std::string& key) {
+std::string why_not_scratchpad(const Machine& machine, const UsedResources& used,
+                               const std::string& key) {
   if (used.tiles) return "";
   if (key == "scratchpad.bytes") {
     return used.on_chip || used.held ? "" : "no region keeps anything on chip";
@@ -103,7 +104,8 @@ std::string why_not_scratchpad(const Machine& machine, const Used& used, const s
   return alone ? "`scratchpad.tiles` is 1" : "";
 }
 
-std::string why_not_streams(const Program& program, const Used& used, const std::string& key) {
+std::string why_not_streams(const Program& program, const UsedResources& used,
+                            const std::string& key) {
   const auto lacks = [](bool there, const char* what) { return there ? "" : what; };
   if (key == "fifo_depth") return lacks(used.streams, "no region is a graph of streams");
   if (key == "reconfiguration_cycles") {
@@ -128,7 +130,7 @@ std::string why_not_streams(const Program& program, const Used& used, const std:
   return "";
 }
 
-std::string why_idle(const Program& program, const Machine& machine, const Used& used,
+std::string why_idle(const Program& program, const Machine& machine, const UsedResources& used,
                      const std::string& key) {
   if (in_section(key, "core.") || in_section(key, "links.") || in_section(key, "l2.")) {
     return used.tiles ? "" : "no region is a graph of tiles (fuseflow-cluster makes them)";
@@ -157,7 +159,7 @@ std::vector<IdleKey> with_reasons(const std::vector<std::string>& keys, const Wh
 
 std::vector<IdleKey> idle_keys(const Program& program, const Machine& machine,
                                const std::vector<std::string>& keys) {
-  const Used used = used_by(program);
+  const UsedResources used = used_by(program);
   return with_reasons(
       keys, [&](const std::string& key) { return why_idle(program, machine, used, key); });
 }

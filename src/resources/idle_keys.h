@@ -14,11 +14,11 @@ struct IdleKey {
   std::string why;  ///< "`dram.model` is fixed"
 };
 
-/// Of `keys` those that can change no count of the program, all of whose regions have graphs.
+/// Those of `keys` that can change no count of the program, all of whose regions have graphs.
 std::vector<IdleKey> idle_keys(const Program& program, const Machine& machine,
                                const std::vector<std::string>& keys);
 
-/// Of `keys` those that can change no count of any program, as the machine's other keys are.
+/// Those of `keys` that can change no count of any program, as the machine's other keys are.
 std::vector<IdleKey> contradicted_keys(const Machine& machine,
                                        const std::vector<std::string>& keys);
 

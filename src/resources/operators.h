@@ -14,7 +14,7 @@ namespace fuseflow {
 /// Operations of each kind, by Arithmetic.
 using Parts = std::array<int, kArithmetics>;
 
-/// Of one evaluation. They add up to op_info(op).flops.
+/// The parts of one evaluation of an operator. They add up to op_info(op).flops.
 Parts parts_of(Op op);
 
 /// The class of an operator that is slower than an addition on most machines, by its slowest part;

@@ -18,7 +18,7 @@ namespace fuseflow {
 std::optional<Graph> with_shallower_buffers(const Program& program, const Graph& graph,
                                             const Machine& machine);
 
-/// The same of every region that is lowered.
+/// Makes the buffers of every lowered region as shallow as the machine needs.
 void fit_buffers(Program& program, const Machine& machine);
 
 /// What is to be said of a region whose buffers are not as deep as lowered; empty if they are, or

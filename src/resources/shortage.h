@@ -14,7 +14,7 @@ struct Shortage {
   std::string message;  ///< how much is needed, and what to do
 };
 
-/// Of a graph of streams; nothing if it fits.
+/// What a graph of streams needs more than the machine has; nothing if it fits.
 std::optional<Shortage> shortage_of(const Program& program, const Region& region,
                                     const Graph& graph, const Machine& machine);
 

@@ -8,7 +8,7 @@ namespace fuseflow {
 
 namespace {
 
-/// Of more addends, those at the end are left alone.
+/// Most addends that are looked at; those after them are left alone.
 constexpr size_t kMostAddends = 16;
 
 Term number(float value) {
@@ -18,13 +18,13 @@ Term number(float value) {
 }
 
 /// What is left of an addition when some of its addends become one product.
-class Collection {
+class CollectedAddition {
  public:
   /// The addends point into the addition.
-  Collection(const AdditionPart& addition, const std::vector<Addend>& addends,
-             const CommonFactors& sharers)
+  CollectedAddition(const AdditionPart& addition, const std::vector<Addend>& addends,
+                    const CommonFactors& sharers)
       : addition_(addition), addends_(addends), sharers_(sharers) {
-    for (const Sharer& sharer : sharers) {
+    for (const SharingAddend& sharer : sharers) {
       const Addend& addend = addends[sharer.addend];
       members_.insert(addend.part);
       for (const size_t f : sharer.factors) common_.insert(addend.factors[f].part);
@@ -51,7 +51,7 @@ class Collection {
   std::optional<Term> rest(const Scope& scope, std::vector<TensorId>& removed) const {
     std::optional<Term> sum;
     bool any = false;
-    for (const Sharer& sharer : sharers_) {
+    for (const SharingAddend& sharer : sharers_) {
       const Addend& addend = addends_[sharer.addend];
       std::set<IndexId> outside = own_;
       for (const auto& [from, to] : sharer.renamed) outside.insert(from);
@@ -108,7 +108,7 @@ class Collection {
   /// All factors of the members.
   std::vector<Factor> factors() const {
     std::vector<Factor> all;
-    for (const Sharer& sharer : sharers_) {
+    for (const SharingAddend& sharer : sharers_) {
       for (const AddendFactor& f : addends_[sharer.addend].factors) all.push_back(f.factor);
     }
     return all;
@@ -203,7 +203,7 @@ class CollectFinder {
     std::vector<Addend> addends = addends_of(addition);
     if (addends.size() > kMostAddends) addends.resize(kMostAddends);
     for (const CommonFactors& sharers : common_factors(scope, addends)) {
-      const Collection collection(addition, addends, sharers);
+      const CollectedAddition collection(addition, addends, sharers);
       if (!collection.is_elsewhere()) add_rewrites(at, scope, collection);
     }
   }
@@ -221,7 +221,7 @@ class CollectFinder {
   }
 
   /// One for each way to sum the product of the common factors and the rest.
-  void add_rewrites(Term& at, const Scope& scope, const Collection& collection) {
+  void add_rewrites(Term& at, const Scope& scope, const CollectedAddition& collection) {
     std::vector<TensorId> removed;
     const std::optional<Term> rest = collection.rest(scope, removed);
     if (!rest) return;

@@ -109,13 +109,13 @@ class Pair {
   }
 
   /// Whether the other one has all of these factors of the first.
-  std::optional<Sharer> share(const std::vector<size_t>& factors, size_t addend) {
+  std::optional<SharingAddend> share(const std::vector<size_t>& factors, size_t addend) {
     for (const size_t f : factors) {
       const size_t before = of_first_.size();
       for (size_t o = 0; o < other_.factors.size() && of_first_.size() == before; ++o) add(f, o);
       if (of_first_.size() == before) return std::nullopt;
     }
-    return Sharer{addend, of_other_, renaming_.places()};
+    return SharingAddend{addend, of_other_, renaming_.places()};
   }
 
  private:
@@ -162,11 +162,11 @@ std::vector<CommonFactors> common_factors(const Scope& scope, const std::vector<
       CommonFactors sharers;
       for (size_t other = 0; other < addends.size(); ++other) {
         const auto sharer = other == first
-                                ? Sharer{first, set, {}}
+                                ? SharingAddend{first, set, {}}
                                 : Pair(scope, addends[first], addends[other]).share(set, other);
         if (sharer) sharers.push_back(*sharer);
       }
-      // Else it was found from the first one.
+      // Sets whose first sharer is another addend were found from that one.
       if (sharers[0].addend == first && sharers.size() > 1) found.push_back(std::move(sharers));
     }
   }

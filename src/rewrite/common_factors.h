@@ -10,7 +10,7 @@
 namespace fuseflow {
 
 /// An addend that has the common factors.
-struct Sharer {
+struct SharingAddend {
   size_t addend = 0;            ///< position in the addends
   std::vector<size_t> factors;  ///< of its factors, those that are common, in the order of the
                                 ///< first sharer's
@@ -19,7 +19,7 @@ struct Sharer {
 };
 
 /// Two or more addends, in their order. At least one of the factors has an index.
-using CommonFactors = std::vector<Sharer>;
+using CommonFactors = std::vector<SharingAddend>;
 
 /// The largest sets of factors that two addends have in common, each with all addends that have
 /// them. Of factors that are the same, operands are in the same order.

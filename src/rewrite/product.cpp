@@ -32,12 +32,12 @@ class Flattener {
     return std::move(product_);
   }
 
-  /// Of a product of too many factors, the intermediate that is best not taken in: what holds no
-  /// sum first, since taking it in only divides a factor, then those furthest from the statement.
-  /// None where the factors are all of the statement itself.
+  /// Where a product has too many factors, the intermediate that is best not taken in: what holds
+  /// no sum first, since taking it in only divides a factor, then those furthest from the
+  /// statement. None where the factors are all of the statement itself.
   TensorId worst() const {
     for (const bool sums : {false, true}) {
-      for (const TakenIn& one : taken_in_) {
+      for (const InlinedIntermediate& one : inlined_) {
         if (one.sums == sums && one.divides) return one.tensor;
       }
     }
@@ -46,7 +46,7 @@ class Flattener {
 
  private:
   /// An intermediate whose statement is part of the product; those inside of it come before it.
-  struct TakenIn {
+  struct InlinedIntermediate {
     TensorId tensor = -1;
     bool sums = false;
     bool divides = false;  ///< into more than one factor that counts
@@ -87,7 +87,8 @@ class Flattener {
     return place < kMostBits ? FactorSet{1} << place : 0;
   }
 
-  /// Of the factors from `first` on. Numbers go outside of all sums: they add no order.
+  /// How many of the factors from `first` on have indices. Numbers go outside of all sums: they add
+  /// no order.
   size_t with_indices(size_t first) const {
     const auto& all = product_.factors;
     return static_cast<size_t>(std::count_if(all.begin() + static_cast<std::ptrdiff_t>(first),
@@ -122,8 +123,7 @@ class Flattener {
     const size_t more = product_.factors.size() > kMostBits
                             ? product_.factors.size() - factors_before
                             : with_indices(factors_before);
-    taken_in_.push_back(
-        {term.expr.tensor, is_sum || product_.given.size() > sums_before, more > 1});
+    inlined_.push_back({term.expr.tensor, is_sum || product_.given.size() > sums_before, more > 1});
     return factors;
   }
 
@@ -141,7 +141,7 @@ class Flattener {
   Product product_;
   int inside_ = 0;                   ///< statements of intermediates around
   std::vector<FactorSet> own_sums_;  ///< of the statement itself
-  std::vector<TakenIn> taken_in_;
+  std::vector<InlinedIntermediate> inlined_;
 };
 
 /// All binary trees over the factors, by merging pairs until one is left.

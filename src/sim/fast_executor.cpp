@@ -84,7 +84,7 @@ class Run {
   void until_stopped(const Work& work) {
     try {
       work();
-    } catch (const TooLate&) {
+    } catch (const TimeOverflow&) {
       result_.finish = Finish::max_cycles;
       now_ = kLatest;
     } catch (const Stopped& stopped) {
@@ -236,12 +236,12 @@ void Run::run_in_turn(int first, int last) {
     keep_rows();
   }
   context_.collects_rows = false;
-  // As of phases that end together: by tensor.
+  // Results are sorted by tensor, as where phases end together.
   std::sort(result_.results.begin() + before, result_.results.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
-/// Of the scratchpad tensors that the phase has written.
+/// Keeps the rows of the scratchpad tensors that the phase has written.
 void Run::keep_rows() {
   for (const auto& node : nodes_) {
     const TensorId tensor = node->node().tensor;

@@ -9,7 +9,7 @@
 
 namespace fuseflow {
 
-/// Of one list of diagnostics no more errors than these are shown.
+/// Most errors of one list of diagnostics that are shown.
 inline constexpr size_t kMaxErrors = 50;
 
 /// Colours of a terminal: of the place, of what kind it is, of the caret.

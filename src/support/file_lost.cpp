@@ -15,7 +15,7 @@
 namespace fuseflow {
 namespace {
 
-struct Watched {
+struct WatchedMapping {
   const char* begin;
   size_t size;
   std::string path;
@@ -24,7 +24,7 @@ struct Watched {
 // A signal handler may take no lock: it reads the slots, which are written under the mutex. What
 // finds no slot is not watched.
 constexpr size_t kMostFiles = 4096;
-std::array<std::atomic<const Watched*>, kMostFiles> slots{};
+std::array<std::atomic<const WatchedMapping*>, kMostFiles> slots{};
 std::mutex list_mutex;
 
 void say(const char* text, size_t size) {
@@ -35,7 +35,7 @@ void say(const char* text, size_t size) {
 void on_bus_error(int number, siginfo_t* info, void*) {
   const auto at = reinterpret_cast<uintptr_t>(info->si_addr);
   for (const auto& slot : slots) {
-    const Watched* file = slot.load();
+    const WatchedMapping* file = slot.load();
     if (file == nullptr) continue;
     const auto begin = reinterpret_cast<uintptr_t>(file->begin);
     if (at < begin || at - begin >= file->size) continue;
@@ -62,7 +62,7 @@ void catch_bus_errors() {
 void watch_file(const char* begin, size_t size, const std::string& path) {
   static std::once_flag once;
   std::call_once(once, catch_bus_errors);
-  auto file = std::make_unique<const Watched>(Watched{begin, size, path});
+  auto file = std::make_unique<const WatchedMapping>(WatchedMapping{begin, size, path});
   const std::lock_guard lock(list_mutex);
   for (auto& slot : slots) {
     if (slot.load() != nullptr) continue;
@@ -74,7 +74,7 @@ void watch_file(const char* begin, size_t size, const std::string& path) {
 void forget_file(const char* begin) {
   const std::lock_guard lock(list_mutex);
   for (auto& slot : slots) {
-    const Watched* file = slot.load();
+    const WatchedMapping* file = slot.load();
     if (file == nullptr || file->begin != begin) continue;
     slot.store(nullptr);
     delete file;

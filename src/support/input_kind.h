@@ -27,17 +27,17 @@ enum class InputKind {
 
 InputKind kind_of(std::string_view bytes);
 
-/// Of a text that some editors save with a mark of its encoding in front.
+/// The text without the mark of its encoding that some editors put in front.
 std::string_view without_byte_order_mark(std::string_view text);
 
 /// Why `source` is no program, in one message: "this is an ONNX model, .." Empty if it begins like
 /// a program, or is some text that the parser is to complain about.
 std::string why_no_program(const SourceText& source);
 
-/// The same for bytes that are no ONNX model; empty if it can only be said that they are none.
+/// Why bytes are no ONNX model, in one message; empty if it can only be said that they are none.
 std::string why_no_model(std::string_view bytes);
 
-/// The same for bytes that are no TOML, so no machine description; empty if it can only be said
+/// Why bytes are no TOML, so no machine description, in one message; empty if it can only be said
 /// where they are not.
 std::string why_no_machine(std::string_view bytes);
 

@@ -32,7 +32,7 @@ Files& noted_files() {
   return instance;
 }
 
-/// Of a regular file.
+/// The identity of a regular file; nothing for anything else.
 std::optional<FileId> id_of(const struct stat& info) {
   if (!S_ISREG(info.st_mode)) return std::nullopt;
   return FileId{info.st_dev, info.st_ino};
@@ -43,7 +43,7 @@ std::optional<FileId> id_of(int descriptor) {
   return ::fstat(descriptor, &info) == 0 ? id_of(info) : std::nullopt;
 }
 
-/// Of what is at `path`, through links; "-" is standard output.
+/// The identity of the file at `path`, through links; "-" is standard output.
 std::optional<FileId> id_of(const std::string& path) {
   if (path.empty() || path == "-") return id_of(STDOUT_FILENO);
   struct stat info {};

@@ -18,17 +18,18 @@ namespace fuseflow {
 
 /// From now on, for the rest of the process.
 void keep_inputs();
-/// As if the process had just started: for tests.
+/// Forgets all inputs and outputs that were declared: for tests.
 void forget_inputs();
 
 /// `descriptor` was opened, as `name`, to be read. Throws Error(usage) if a declared output is the
 /// same file. May be called from any thread.
 void note_input(int descriptor, const std::string& name);
 
-/// The same for what standard input reads.
+/// Standard input is read. Throws Error(usage) if it is a declared output.
 void note_standard_input();
 
-/// The same for a file that is named, read or not; nothing where no file is.
+/// A file is named as an input, read or not. Throws Error(usage) if it is a declared output. Does
+/// nothing where no file is.
 void note_input(const std::string& path);
 
 /// `option` writes `path` ("-": standard output). Throws Error(usage) if that is an input so far.

@@ -21,7 +21,8 @@ class InterruptScope {
 /// Whether a signal has arrived within a scope. May be asked from any thread, at any time.
 bool interrupted();
 
-/// The same as a flag, for what takes one (RunOptions::cancel). Lives as long as the process.
+/// A flag that is set when a signal came, for what takes one (RunOptions::cancel). Lives as long as
+/// the process.
 const std::atomic<bool>& interrupt_flag();
 
 }  // namespace fuseflow

@@ -22,8 +22,8 @@ SourceText read_source(const std::string& path);
 /// would wait for a writer, a device need not end. `expected`: "a data file".
 void require_regular(const std::string& path, std::string_view expected);
 
-/// The same, but takes "-" and names of what this process has open, a pipe or not: /dev/stdin, a
-/// shell's `<(command)`.
+/// As require_regular(), but "-" and names of what this process has open, a pipe or not, are
+/// accepted: /dev/stdin, a shell's `<(command)`.
 void require_regular_or_open(const std::string& path, std::string_view expected);
 
 /// Writes everything or nothing (support/write_file.h): to standard output when `path` is empty or

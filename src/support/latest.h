@@ -15,7 +15,7 @@ inline constexpr int64_t kLatest = int64_t{1} << 61;
 inline constexpr int64_t kLongest = kLatest / 2;
 
 /// What computes times throws when they are later than kLatest.
-struct TooLate {};
+struct TimeOverflow {};
 
 /// Where sums end that are asked for beyond kLatest: what is there never comes.
 inline constexpr int64_t kBeyondLatest = 2 * kLatest;

@@ -10,12 +10,12 @@ namespace fuseflow {
 /// must be able to do everything alone, and nothing when everything is done. It must not throw.
 void on_threads(int count, const std::function<void()>& work);
 
-/// Of `count` threads, the calling one included, how many the host lets this process have. If these
-/// are fewer (`ulimit -u`), oneTBB, which would end the process, starts no more from now on.
-/// For what uses oneTBB otherwise than by on_threads().
+/// How many of `count` threads, the calling one included, the host lets this process have. If these
+/// are fewer (`ulimit -u`), oneTBB, which would end the process, starts no more from now on. For
+/// code that uses oneTBB otherwise than by on_threads().
 int allowed_threads(int count);
 
-/// The same of as many as oneTBB would use now.
+/// allowed_threads() of as many threads as oneTBB would use now.
 int allowed_threads();
 
 /// How many threads can run side by side: the processors that the host lets this process use.

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The same for all names of a file, whether it is there or not; empty for what is no file.
+/// One name for all names of a file, whether it is there or not; empty for what is no file.
 std::string file_of(const std::string& path) {
   if (path.empty()) return "";
   const Destination destination = destination_of(path);

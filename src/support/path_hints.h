@@ -5,7 +5,8 @@
 
 namespace fuseflow {
 
-/// Of this path, where it is not there. To be called before other threads read files.
+/// Adds a hint to the error of this path when there is no such file. To be called before other
+/// threads read files.
 void add_path_hint(const std::string& path, std::string hint);
 
 }  // namespace fuseflow

@@ -41,11 +41,11 @@ bool may_be_stopped();
 /// clock: for every some ten thousand steps of a loop, on any thread.
 void stop_if_asked();
 
-/// The same if `bytes` are more than the scope allows for one array.
+/// Throws Stopped if `bytes` are more than the scope allows for one array.
 void stop_if_larger(uint64_t bytes);
 
 /// Asks in one of many calls: for loops whose steps take some nanoseconds.
-class StopAmongMany {
+class PeriodicStopCheck {
  public:
   void step() {
     if (++steps_ % kSteps == 0) stop_if_asked();

@@ -16,7 +16,7 @@ struct StrongComponents {
 /// Numbered so that every edge goes to the same component or
 /// to one with a smaller number. (Tarjan's algorithm, without recursion.)
 StrongComponents strong_components(const Edges& edges);
-/// The same; `next[v]`: where an edge goes from v.
+/// The strong components of a graph given by `next[v]`: the nodes that edges from v go to.
 StrongComponents strong_components(const std::vector<std::vector<size_t>>& next);
 
 }  // namespace fuseflow

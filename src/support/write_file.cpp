@@ -56,7 +56,7 @@ uint64_t unforeseeable(const std::string& name) {
   return bits;
 }
 
-/// Of a hidden file that says what it becomes; cut to what file systems take.
+/// The name of a hidden file, which says what it becomes; cut to what file systems take.
 std::string name_for(const std::string& beside, const std::string& name) {
   constexpr size_t kMostKept = 200;
   const std::string file = fs::path(beside).filename().string().substr(0, kMostKept);

@@ -21,7 +21,7 @@ using Column = std::vector<uint32_t>;
 
 /// Entries as sorted by storage order: keys[l] is the coordinate at level l; with blocks one more
 /// key, the offset inside the block.
-struct Keyed {
+struct SortedEntries {
   std::vector<Column> keys;
   std::vector<int64_t> extents;
   std::vector<float> values;
@@ -30,7 +30,7 @@ struct Keyed {
 constexpr int kDigitBits = 11;
 
 /// One stable counting pass by bits [shift, shift + kDigitBits) of key `k`.
-void counting_pass(Keyed& entries, size_t k, int shift) {
+void counting_pass(SortedEntries& entries, size_t k, int shift) {
   stop_if_asked();
   const size_t n = entries.values.size();
   constexpr uint32_t kMask = (1U << kDigitBits) - 1;
@@ -55,14 +55,14 @@ void counting_pass(Keyed& entries, size_t k, int shift) {
   entries.values.swap(values);
 }
 
-bool same_as_previous(const Keyed& entries, size_t e) {
+bool same_as_previous(const SortedEntries& entries, size_t e) {
   return std::all_of(entries.keys.begin(), entries.keys.end(),
                      [e](const Column& column) { return column[e - 1] == column[e]; });
 }
 
 /// Whether every entry is greater than the one before it. One column after the other, without
 /// branches on single entries.
-bool ascending(const Keyed& entries) {
+bool ascending(const SortedEntries& entries) {
   constexpr size_t kMost = 1024;      // entries at a time
   std::array<uint32_t, kMost> less;   // 1: the columns so far tell an entry from the one before
   std::array<uint32_t, kMost> equal;  // 1: they do not differ
@@ -84,7 +84,7 @@ bool ascending(const Keyed& entries) {
   return true;
 }
 
-void sort(Keyed& entries) {
+void sort(SortedEntries& entries) {
   for (size_t k = entries.keys.size(); k-- > 0;) {
     const int64_t last = std::max<int64_t>(entries.extents[k], 1) - 1;
     const int bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(last)));
@@ -93,8 +93,8 @@ void sort(Keyed& entries) {
 }
 
 /// Moves the entries' columns into storage order and checks every coordinate.
-Keyed keyed(Coo entries, const Format& format) {
-  Keyed result;
+SortedEntries keyed(Coo entries, const Format& format) {
+  SortedEntries result;
   const size_t n = entries.values.size();
   const std::vector<int64_t>& block = format.block;
   for (size_t d = 0; d < entries.shape.size(); ++d) {
@@ -131,7 +131,7 @@ Keyed keyed(Coo entries, const Format& format) {
   return result;
 }
 
-[[noreturn]] void report_duplicate(const Keyed& entries, const Format& format, size_t e) {
+[[noreturn]] void report_duplicate(const SortedEntries& entries, const Format& format, size_t e) {
   std::vector<uint64_t> coords(format.mode_order.size());
   for (size_t l = 0; l < coords.size(); ++l) {
     coords[static_cast<size_t>(format.mode_order[l])] = entries.keys[l][e];
@@ -148,7 +148,7 @@ Keyed keyed(Coo entries, const Format& format) {
 }
 
 /// Puts the entries in order; none may occur twice.
-void order(Keyed& entries, const Format& format) {
+void order(SortedEntries& entries, const Format& format) {
   if (ascending(entries)) return;
   sort(entries);
   if (ascending(entries)) return;
@@ -161,7 +161,7 @@ void order(Keyed& entries, const Format& format) {
 /// it is left empty while there is one parent only.
 class LevelBuilder {
  public:
-  LevelBuilder(Keyed& entries, const Format& format) : entries_(entries), format_(format) {}
+  LevelBuilder(SortedEntries& entries, const Format& format) : entries_(entries), format_(format) {}
 
   std::vector<Level> build() {
     std::vector<Level> levels;
@@ -189,7 +189,7 @@ class LevelBuilder {
 
   std::vector<float> values(float fill) {
     const size_t n = entries_.values.size();
-    // As many positions as entries: positions grow with the entries, so they are the same.
+    // Positions grow with the entries; where there are as many of both, they are the same.
     if (parents_ == n) return std::move(entries_.values);
     require_memory(saturating_product(parents_, sizeof(float)), "the tensor");
     std::vector<float> values = filled(parents_, fill);
@@ -307,7 +307,7 @@ class LevelBuilder {
     parents_ = children;
   }
 
-  Keyed& entries_;
+  SortedEntries& entries_;
   const Format& format_;
   uint64_t parents_ = 1;
   Column position_;
@@ -337,7 +337,7 @@ Storage from_coo(Coo entries, const Format& format, float fill) {
   storage.shape = entries.shape;
   storage.format = format;
   storage.fill = fill;
-  Keyed sorted = keyed(std::move(entries), format);
+  SortedEntries sorted = keyed(std::move(entries), format);
   order(sorted, format);
   LevelBuilder builder(sorted, format);
   storage.levels = builder.build();

@@ -27,7 +27,7 @@ bool is_row_major(const Format& format) {
 }
 
 /// Whether an element may be absent: within the threshold of the fill.
-struct Droppable {
+struct NearFill {
   float fill;
   float threshold;
   bool operator()(float v) const { return same_value(v, fill) || std::fabs(v - fill) <= threshold; }
@@ -51,7 +51,7 @@ Storage from_dense(Buffer<float> values, std::vector<int64_t> shape, const Forma
     storage.values = std::move(values);
     return storage;
   }
-  const Droppable droppable{fill, threshold};
+  const NearFill droppable{fill, threshold};
   size_t kept = 0;
   for (const float v : values) kept += droppable(v) ? 0 : 1;
   Coo entries{std::move(shape), {}, {}};
@@ -59,7 +59,7 @@ Storage from_dense(Buffer<float> values, std::vector<int64_t> shape, const Forma
   for (auto& column : entries.coords) column.reserve(kept);
   entries.values.reserve(kept);
   std::vector<uint32_t> index(entries.shape.size(), 0);
-  StopAmongMany stop;
+  PeriodicStopCheck stop;
   for (const float v : values) {
     stop.step();
     if (!droppable(v)) {
@@ -80,7 +80,7 @@ std::vector<float> to_dense(const Storage& storage) {
   require_memory(saturating_product(elements, sizeof(float)), "the dense tensor");
   std::vector<float> result(elements, storage.fill);
   const std::vector<int64_t> strides = row_major_strides(storage.shape);
-  StopAmongMany stop;
+  PeriodicStopCheck stop;
   for_each_stored(storage, [&](std::span<const int64_t> coords, float v) {
     stop.step();
     int64_t offset = 0;
@@ -98,7 +98,7 @@ Coo to_coo(const Storage& storage) {
     for (auto& column : entries.coords) column.reserve(storage.values.size());
     entries.values.reserve(storage.values.size());
   }
-  StopAmongMany stop;
+  PeriodicStopCheck stop;
   for_each_stored(storage, [&](std::span<const int64_t> coords, float v) {
     stop.step();
     if (padded && same_value(v, storage.fill)) return;

@@ -41,13 +41,13 @@ void for_each_line(const std::string& path, const Take& take) {
 }
 
 /// The arrays of a compressed level, as the file has them.
-struct Stored {
+struct CompressedArrays {
   std::vector<int64_t> seg;
   std::vector<uint32_t> crd;
 };
 
-Stored read_level(const std::string& path, int dimension, int64_t extent) {
-  Stored stored;
+CompressedArrays read_level(const std::string& path, int dimension, int64_t extent) {
+  CompressedArrays stored;
   for_each_line(level_file(path, dimension, "crd"), [&](TextCursor& cursor) {
     stored.crd.push_back(cursor.coordinate(extent, 0, "coordinate"));
   });
@@ -138,7 +138,7 @@ class CsfReader {
   }
 
   void check_fibers(size_t l) const {
-    const Stored& level = levels_[l];
+    const CompressedArrays& level = levels_[l];
     const std::string seg = file_of(l, "seg");
     if (static_cast<int64_t>(level.seg.size()) != positions_ + 1) {
       fail(seg, fmt::format("{} positions, expected {}: one for each of the {} elements above, and "
@@ -155,7 +155,7 @@ class CsfReader {
   }
 
   void check_fiber(size_t l, size_t p, bool stored_above) const {
-    const Stored& level = levels_[l];
+    const CompressedArrays& level = levels_[l];
     if (stored_above && level.seg[p] == level.seg[p + 1]) {
       fail(file_of(l, "seg"),
            fmt::format("element {} of the level above has an empty fiber, expected no element "
@@ -201,7 +201,7 @@ class CsfReader {
 
   void open_fiber(size_t l, size_t p, std::vector<size_t>& parents,
                   std::vector<uint32_t>& own) const {
-    const Stored& level = levels_[l];
+    const CompressedArrays& level = levels_[l];
     const bool dense = level.seg.empty();
     const int64_t begin = dense ? 0 : level.seg[p];
     const int64_t end = dense ? extents_[l] : level.seg[p + 1];
@@ -213,9 +213,9 @@ class CsfReader {
 
   std::string path_;
   std::vector<int64_t> shape_;
-  std::vector<int> dimension_of_;  ///< by level
-  std::vector<int64_t> extents_;   ///< by level
-  std::vector<Stored> levels_;     ///< empty where a level is dense
+  std::vector<int> dimension_of_;         ///< by level
+  std::vector<int64_t> extents_;          ///< by level
+  std::vector<CompressedArrays> levels_;  ///< empty where a level is dense
   std::vector<float> values_;
   int64_t positions_ = 1;  ///< of the innermost level read
   bool all_dense_ = true;

@@ -28,7 +28,7 @@ enum class ElementType : uint8_t {
   u16,
 };
 
-/// As in the text of a program: "f32", "bool", ..
+/// The name of a type in the text of a program: "f32", "bool", ..
 std::string_view element_name(ElementType type);
 /// The inverse; throws Error(rejected) with the nearest name and the list.
 ElementType parse_element_type(std::string_view name);

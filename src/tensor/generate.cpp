@@ -44,7 +44,7 @@ std::vector<float> dense_values(const Source& source, const Params& params, size
     const double start = params.real("start", 0, -1e18, 1e18);
     const double step = params.real("step", 1, -1e18, 1e18);
     std::vector<float> values = filled(count, 0.0F);
-    StopAmongMany stop;
+    PeriodicStopCheck stop;
     for (size_t e = 0; e < count; ++e) {
       stop.step();
       values[e] = static_cast<float>(start + step * static_cast<double>(e));

@@ -245,13 +245,13 @@ Storage load(const Source& source, const DeclaredShape& shape, const Format& for
 namespace {
 
 /// What was loaded and is still held by somebody, by its source.
-struct Held {
+struct LoadedStorages {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<const Storage>> storages;
 };
 
-Held& held() {
-  static Held instance;
+LoadedStorages& held() {
+  static LoadedStorages instance;
   return instance;
 }
 

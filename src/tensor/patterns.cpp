@@ -73,7 +73,7 @@ class Matrix {
   const std::vector<uint32_t>& leading_;
   int64_t rows_;
   int64_t columns_;
-  StopAmongMany stop_;
+  PeriodicStopCheck stop_;
 };
 
 void block_diagonal(const Params& params, Random& random, Matrix& matrix) {
@@ -82,7 +82,7 @@ void block_diagonal(const Params& params, Random& random, Matrix& matrix) {
   const double density = params.real("density", 1, 0, 1);
   const int64_t diagonal = std::min(matrix.rows(), matrix.columns());
   uint64_t area = 0;
-  StopAmongMany stop;
+  PeriodicStopCheck stop;
   for (int64_t at = 0; at < diagonal; at += block) {
     stop.step();
     area += static_cast<uint64_t>(std::min(block, matrix.rows() - at) *
@@ -123,7 +123,7 @@ void bigbird(const Params& params, Random& random, Matrix& matrix) {
     require_entries(elements > UINT64_MAX - matrix.size() ? elements : matrix.size() + elements,
                     "bigbird");
   };
-  StopAmongMany stop;
+  PeriodicStopCheck stop;
   for (int64_t bi = 0; bi < block_rows; ++bi) {
     stop.step();
     std::vector<int64_t> kept = {0, 1, bi - 1, bi, bi + 1};
@@ -151,7 +151,7 @@ void band(int64_t below, int64_t above, std::string_view name, Matrix& matrix) {
   const int64_t width = std::min(matrix.columns(), below + above + 1);
   require_entries(
       saturating_product(static_cast<uint64_t>(matrix.rows()), static_cast<uint64_t>(width)), name);
-  StopAmongMany stop;
+  PeriodicStopCheck stop;
   for (int64_t i = 0; i < matrix.rows(); ++i) {
     stop.step();  // a row may have no columns
     matrix.add_range(i, i - below, i + above + 1);
@@ -183,7 +183,7 @@ void rmat(const Params& params, Random& random, Matrix& matrix) {
   const auto columns = static_cast<uint64_t>(matrix.columns());
   const int levels = static_cast<int>(std::bit_width(std::max(rows, columns) - 1));
   std::vector<uint64_t> picked;
-  StopAmongMany stop;
+  PeriodicStopCheck stop;
   for (int round = 0; picked.size() < wanted; ++round) {
     if (round == kMaxRounds) {
       params.fail("edges",

@@ -14,7 +14,7 @@ namespace {
 /// Weights rank^(-1 / (alpha - 1)), ranks from 1.
 std::vector<double> weights_by_rank(size_t count, double alpha) {
   std::vector<double> weights(count);
-  StopAmongMany stop;
+  PeriodicStopCheck stop;
   for (size_t r = 0; r < count; ++r) {
     stop.step();
     weights[r] = portable_exp(-portable_log(static_cast<double>(r + 1)) / (alpha - 1));
@@ -26,7 +26,7 @@ std::vector<double> weights_by_rank(size_t count, double alpha) {
 std::vector<uint32_t> shuffled(Random& random, size_t count) {
   std::vector<uint32_t> vertices(count);
   std::iota(vertices.begin(), vertices.end(), 0U);
-  StopAmongMany stop;
+  PeriodicStopCheck stop;
   for (size_t k = count; k > 1; --k) {
     stop.step();
     std::swap(vertices[k - 1], vertices[random.below(k)]);
@@ -144,7 +144,7 @@ class ColumnSampler {
   AliasTable table_;
   std::vector<uint64_t> drawn_in_row_;  ///< the last row that drew a rank, counted from 1
   uint64_t row_ = 0;
-  StopAmongMany stop_;
+  PeriodicStopCheck stop_;
 };
 
 }  // namespace
@@ -162,7 +162,7 @@ void power_law_edges(Random& random, int64_t rows, int64_t columns, uint64_t edg
   for (size_t r = 0; r < row_count; ++r) degrees[row_order[r]] = by_rank[r];
   ColumnSampler sampler(weights_by_rank(column_count, alpha));
   std::vector<uint32_t> picked;
-  StopAmongMany stop;
+  PeriodicStopCheck stop;
   for (size_t i = 0; i < row_count; ++i) {
     stop.step();
     sampler.draw(random, degrees[i], picked);

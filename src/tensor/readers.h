@@ -17,7 +17,7 @@ namespace fuseflow {
 /// a dense tensor, the coordinate form a sparse one with explicit zeros kept.
 RawTensor read_mtx(const std::string& path);
 
-/// The same, compressed by gzip.
+/// A Matrix Market file that is compressed by gzip.
 RawTensor read_mtx_gz(const std::string& path);
 
 /// An archive of numpy.savez: the array `member` (without .npy), or its only one if that is empty.

@@ -24,7 +24,7 @@ class RepeatedCoordinate : public Error {
 /// lines, and what may have been meant.
 [[noreturn]] void refuse_repeated(const std::string& file, const RepeatedCoordinate& repeated);
 
-/// Of a Matrix Market file (perhaps compressed) and of a FROSTT file: throws at the line that gives
+/// Throws at the line of a Matrix Market file (perhaps compressed), or of a FROSTT file, that gives
 /// the coordinate for the second time; returns if there is none.
 void find_repeated_in_mtx(const std::string& path, const std::vector<uint64_t>& coordinate);
 void find_repeated_in_tns(const std::string& path, const std::vector<uint64_t>& coordinate);

@@ -36,9 +36,9 @@ constexpr auto kToFront = [] {
 
 /// Elements are taken if their number is below `left` less what is taken before them in the group:
 /// plain if it is below left - (kGroup - 1) or not below left.
-FUSEFLOW_AVX2 Passed pass_avx2(std::span<const uint64_t> random, uint64_t range, uint64_t first,
-                               uint64_t left, uint64_t* taken) {
-  Passed passed;
+FUSEFLOW_AVX2 SampleProgress pass_avx2(std::span<const uint64_t> random, uint64_t range,
+                                       uint64_t first, uint64_t left, uint64_t* taken) {
+  SampleProgress passed;
   const __m256i steps = _mm256_setr_epi64x(0, 1, 2, 3);
   const __m256i four = _mm256_set1_epi64x(kVector);
   __m256i element = _mm256_add_epi64(_mm256_set1_epi64x(static_cast<int64_t>(first)), steps);
@@ -80,8 +80,8 @@ FUSEFLOW_AVX2 Passed pass_avx2(std::span<const uint64_t> random, uint64_t range,
 
 }  // namespace
 
-Passed pass(std::span<const uint64_t> random, uint64_t range, uint64_t first, uint64_t left,
-            uint64_t* taken) {
+SampleProgress pass(std::span<const uint64_t> random, uint64_t range, uint64_t first, uint64_t left,
+                    uint64_t* taken) {
 #ifdef FUSEFLOW_AVX2
   if (have_avx2() && range - first <= INT32_MAX) {
     return pass_avx2(random, range, first, left, taken);
@@ -108,7 +108,7 @@ void scan(Random& random, uint64_t range, uint64_t wanted, const Take& take) {
     const std::span<const uint64_t> ahead = numbers.ahead();
     const size_t most = ahead.size() + sampling::kGroup + sampling::kRoom;
     if (taken.size() < most) taken.resize(most);
-    const sampling::Passed passed = sampling::pass(ahead, range, i, left, taken.data());
+    const sampling::SampleProgress passed = sampling::pass(ahead, range, i, left, taken.data());
     numbers.take(passed.elements);
     i += passed.elements;
     left -= passed.taken;
@@ -131,7 +131,7 @@ void sample(Random& random, uint64_t range, uint64_t wanted, const Take& take) {
   if (wanted > range / kScanRatio) return scan(random, range, wanted, take);
   std::vector<uint64_t> picked;
   picked.reserve(wanted);
-  StopAmongMany stop;
+  PeriodicStopCheck stop;
   while (picked.size() < wanted) {
     const size_t missing = wanted - picked.size();
     for (size_t k = 0; k < missing; ++k) {

@@ -51,7 +51,7 @@ bool tuples_ascend(const Storage& s, size_t begin, size_t end, uint32_t first, u
   return true;
 }
 
-/// The same for the coordinates of one level.
+/// Whether the coordinates of one level ascend from position `first` to `last` - 1.
 bool ascends(std::span<const uint32_t> crd, uint32_t first, uint32_t last) {
   uint32_t wrong = 0;  // no branch an element
   for (uint32_t p = first; p + 1 < last; ++p) wrong |= crd[p] >= crd[p + 1] ? 1U : 0U;

@@ -32,7 +32,7 @@ struct Level {
   std::vector<uint64_t> words = {};
 
   int64_t words_per_fiber() const { return ceil_div(extent, kLevelWordBits); }
-  /// Of a bitvector: the position of coordinate `c` below `parent`, -1 if its bit is not set.
+  /// The position of coordinate `c` of a bitvector below `parent`; -1 if its bit is not set.
   int64_t position_of_bit(int64_t parent, int64_t c) const;
 };
 
@@ -99,11 +99,11 @@ Coo to_coo(const Storage& storage);
 /// The entries at the same row-major positions of another shape, of as many elements.
 void reshape(Coo& entries, const std::vector<int64_t>& shape);
 
-/// The same elements in row-major order as a tensor of another shape: dense, or all levels
+/// The tensor's elements in row-major order as a tensor of another shape: dense, or all levels
 /// compressed. Throws Error(internal) for another number of elements.
 Storage reshaped(const Storage& storage, const std::vector<int64_t>& shape);
 
-/// The same tensor in another format.
+/// The tensor in another format.
 Storage convert(const Storage& storage, const Format& format);
 
 /// The tensor with dimension d of the result being dimension dims[d] of the argument (a transposed

@@ -30,14 +30,14 @@ struct Holder {
 /// writes waits for the writer, too.
 class Waits {
  public:
-  /// Both outlive it.
+  /// The graph and the figures must outlive this object.
   Waits(const Graph& graph, const RegionFigures& figures);
 
-  /// Of all nodes that the tokens of a mostly starved node come from, or that a mostly blocked one
-  /// has to be taken from, the one that works most; and so on from there, until a node that works
-  /// for at least half of the time. Where none on the way does, a stream that was full
-  /// (holding_stream), if there is one. Nothing where the node itself works, or where all on
-  /// the way do less.
+  /// What holds up a node. From a node that is mostly starved, the way leads to the node that works
+  /// most of all that its tokens come from; from one that is mostly blocked, to the one that works
+  /// most of all that take them; until a node works for at least half of the time. Where none on
+  /// the way does, a stream that was full (holding_stream), if there is one. Nothing where the node
+  /// itself works, or where all on the way do less.
   std::optional<Holder> of(size_t node) const;
 
  private:
@@ -51,9 +51,10 @@ class Waits {
   Neighbours producers_, consumers_;
 };
 
-/// Of the streams that blocked their producers for nearly the longest time, that of the producer
-/// with the most steps: those of outer loops are full whatever holds up the inner ones. Only
-/// producers of phases first .. last count. -1: none was blocked, or it is not known.
+/// The stream that holds up its region: of those that blocked their producers for nearly the
+/// longest time, the one whose producer has the most steps, since streams of outer loops are full
+/// whatever holds up the inner ones. Only producers of phases first .. last count. -1: none was
+/// blocked, or it is not known.
 StreamId holding_stream(const Graph& graph, const RegionFigures& figures, int first, int last);
 
 /// The stream that blocks the nearest of the nodes from which a node's tokens come that is blocked

@@ -49,7 +49,8 @@ void limit_passes(std::vector<One>& all, size_t most) {
   });
 }
 
-/// Of changes with one name the first that is nearly as good as the best of them; the best first.
+/// For each name, the first of its changes that is nearly as good as the best of them; the best
+/// name first.
 std::vector<Estimated> best_of_each(const std::vector<Estimated>& all) {
   std::vector<Estimated> kept;
   for (const Estimated& one : all) {

@@ -37,11 +37,11 @@ struct TrialSetup {
   RunOptions run;  ///< its threads and limits count for each trial
 };
 
-/// Of a simulated program. Changes are estimated first; those that may help are simulated, as far
-/// as all trials together simulate no more tokens than take some seconds.
+/// The verdicts on a simulated program. Changes are estimated first; those that may help are
+/// simulated, as far as all trials together simulate no more tokens than take some seconds.
 std::vector<RegionVerdict> verdicts_of_run(const TrialSetup& setup, const ProgramRun& run);
 
-/// Of an estimate from data, by estimates alone. `data`: everything that regions read.
+/// The verdicts on an estimate from data, by estimates alone. `data`: everything that regions read.
 std::vector<RegionVerdict> verdicts_of_estimate(const TrialSetup& setup,
                                                 const ProgramEstimate& estimate,
                                                 const TensorData& data);

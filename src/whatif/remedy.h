@@ -9,14 +9,15 @@
 namespace fuseflow {
 
 struct Remedy {
-  /// Of several with one name the least that is nearly as good as the best is kept.
+  /// Of several changes with one name the smallest that is nearly as good as the best is kept.
   std::string name;
   std::vector<std::string> settings;  ///< KEY=VALUE
   std::string pass;                   ///< empty: none
   std::vector<std::pair<std::string, std::string>> arguments;
 };
 
-/// As it is typed: `--machine-set fifo_depth=128`, `fuseflow-parallelize --index y:i --factor 2`.
+/// The change as it is typed: `--machine-set fifo_depth=128`, `fuseflow-parallelize --index y:i
+/// --factor 2`.
 std::string command_of(const Remedy& change);
 
 /// Quoted for a shell where it must be.

@@ -149,7 +149,7 @@ def check_sums(planned):
 
 
 def check_rows(planned, program):
-    """... of a kernel of rows."""
+    """Checks the plan of a kernel of rows."""
     if planned["plan"] is None:
         assert not planned["chosen"]
         return
@@ -169,7 +169,7 @@ def check_rows(planned, program):
 
 
 def check_kernel(kernel, program):
-    """... of a kernel in the program."""
+    """Checks the plan of a kernel in the program."""
     axes = {axis["name"]: axis for axis in kernel["dimensions"]}
     for axis in axes.values():
         assert axis["size"] <= axis["tile"] * axis["tiles"] < axis["size"] + axis["tile"], axis

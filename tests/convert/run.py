@@ -33,7 +33,7 @@ def csr(entries, shape):
 
 
 def pickled_matrix(entries, shape):
-    """As scipy writes it, without scipy: an object of scipy.sparse.csr.csr_matrix and its fields."""
+    """A matrix as scipy pickles it, without scipy: an object of scipy.sparse.csr.csr_matrix and its fields."""
     module = types.ModuleType("scipy.sparse.csr")
     kind = type("csr_matrix", (), {"__module__": "scipy.sparse.csr", "__qualname__": "csr_matrix"})
     module.csr_matrix = kind

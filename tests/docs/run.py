@@ -38,7 +38,7 @@ class Block:
         return "".join(line + "\n" for line in self.lines)
 
     def value(self, key):
-        """Of a word KEY=VALUE after the kind."""
+        """VALUE of a word KEY=VALUE after the kind; None where there is none."""
         return next((word[len(key) + 1:] for word in self.words if word.startswith(key + "=")), None)
 
 

@@ -84,7 +84,7 @@ class Case(run.Case):
         expect([read(self.path("merged." + kind)) for kind in ("csv", "ff", "p")] == one, "merged shards differ")
 
     def check_front(self, objective, found, slack):
-        """Of the points of the exhaustive search, every one simulated."""
+        """Checks the Pareto front of the exhaustive search, whose points are all simulated."""
         front = rows(read(self.path("every.p")))
         numbers = [(int(r["cycles"]), int(r["energy_pj"])) for r in front]
         expect(numbers == sorted(numbers) and all(a[1] > b[1] for a, b in zip(numbers, numbers[1:])),

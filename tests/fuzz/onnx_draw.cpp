@@ -127,7 +127,7 @@ class Drawing {
     return e == 0 && choices_.below(3) != 0 ? 2 : e;
   }
 
-  /// Of so many dimensions, often all alike, so that operators find what they expect.
+  /// A shape of so many dimensions, often all alike, so that operators find what they expect.
   Shape drawn_shape(size_t rank) {
     Shape shape(rank, drawn_extent());
     if (choices_.below(2) == 0) return shape;

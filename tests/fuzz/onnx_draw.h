@@ -21,7 +21,7 @@ struct DrawnModel {
 /// Deterministic; bytes that are missing count as 0.
 DrawnModel draw_model(std::string_view bytes);
 
-/// The same model with the inputs as initializers of these values, by name.
+/// The model with its inputs as initializers of these values, by name.
 onnx::ModelProto with_constants(const onnx::ModelProto& model,
                                 const std::map<std::string, onnx::TensorProto>& values);
 

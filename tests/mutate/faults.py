@@ -59,7 +59,7 @@ def closing(text, position):
 
 
 def escaped(text):
-    """As str.format() takes it."""
+    """The text with braces doubled, as str.format() takes it."""
     return text.replace("{", "{{").replace("}", "}}")
 
 

@@ -19,7 +19,7 @@ class Scratch:
                              f"or one of an earlier run")
         names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, check=True, capture_output=True)
         self.names = [name for name in names.stdout.decode().split("\n") if name and (root / name).is_file()]
-        # As it is now: the tree may be edited while faults are shown.
+        # A copy of the tree as it is now: it may be edited while faults are shown.
         self.original = {name: (root / name).read_bytes() for name in self.names}
 
     def source(self, name):

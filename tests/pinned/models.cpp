@@ -44,7 +44,7 @@ namespace {
 
 constexpr const char* kStrategies[] = {"none", "layer", "full", "auto"};
 
-/// Of these families estimates are pinned too.
+/// Families of which estimates are pinned, too.
 constexpr const char* kEstimated[] = {"attention_", "autoencoder_", "gat_",
                                       "gcn_",       "gnn_",         "sage_"};
 

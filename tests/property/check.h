@@ -153,7 +153,7 @@ class Check {
     return true;
   }
 
-  /// Both executors agree, whatever the number of threads, and the run ends.
+  /// Whether both executors agree, whatever the number of threads, and the run ends.
   bool runs(const Region& region) {
     RunResult& run = run_.regions.emplace_back();
     try {

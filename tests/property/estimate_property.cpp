@@ -36,7 +36,7 @@ Machine tight_machine() {
   return machine;
 }
 
-/// The same with the prices and sizes of a preset.
+/// The machine with the prices and sizes of a preset.
 Machine priced(Machine machine) {
   static const Machine rda = load_machine("rda");
   machine.energy = rda.energy;

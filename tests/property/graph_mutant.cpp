@@ -110,7 +110,8 @@ class Mutation {
                        program_.tensors[static_cast<size_t>(node_.tensor)].name);
   }
 
-  /// Of the same kind and loops, from an earlier node.
+  /// Replaces an input by another stream of the same kind and loops, from an earlier node; says
+  /// what it did.
   std::string other_stream(size_t input) {
     const StreamId now = node_.inputs[input].stream;
     const Stream& before = graph_.streams[static_cast<size_t>(now)];

@@ -20,7 +20,7 @@ Machine draw_machine(uint64_t seed);
 /// that is not there without. Results are the reference's. A depth advised against a deadlock frees
 /// it. Returns what is wrong, or nothing.
 std::string check_on_machine(uint64_t program_seed, uint64_t machine_seed);
-/// The same of a program.
+/// Checks a program in the same way on the machine of a seed.
 std::string check_on_machine(const Program& program, uint64_t machine_seed);
 
 }  // namespace fuseflow::testing

@@ -32,7 +32,7 @@ class Meeting {
   }
 
  private:
-  /// Of a tensor's format; a program has blocks in all its dimensions or in none.
+  /// The blocks in a tensor's format; a program has blocks in all its dimensions or in none.
   std::string blocks(int dimensions) const {
     if (block_ == 0) return "";
     return dimensions == 1 ? fmt::format("[{}]", block_) : fmt::format("[{0}x{0}]", block_);

@@ -22,10 +22,10 @@ namespace fuseflow::testing {
 namespace {
 
 constexpr double kTolerance = 1e-4;  // as fuseflow-sim has it
-/// Of the largest value: what differs by less may be rounding.
+/// A share of the largest value: what differs by less may be rounding.
 constexpr double kChanged = 1e-5;
 constexpr uint64_t kMutants = 8;  // a program
-/// Of the mutants that change a result, the share that may pass.
+/// The share of the mutants that change a result which may pass.
 constexpr double kMayPass = 0.005;
 
 enum class Verdict : uint8_t { ok, undecided, wrong };

@@ -76,7 +76,7 @@ class Chain {
     regions_ += fmt::format("region @{} {{\n  %{}[i, j] = {}\n}}\n", name, name, value);
   }
 
-  /// The same product once more, with its factors the other way round.
+  /// Adds a product of `left` and `right` once more, with its factors the other way round.
   void repeat(const Part& left, const Part& right) {
     const std::string name = fmt::format("r{}", repeated_++);
     tensors_ +=

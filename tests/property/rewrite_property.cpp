@@ -36,7 +36,8 @@ std::vector<float> spelled(const Value& value) {
   return value.dense ? *value.dense : to_dense(*value.sparse);
 }
 
-/// Both the same number, or NaN. (Whether a zero is negative depends on what is absent.)
+/// Whether both are the same number, or NaN. (Whether a zero is negative depends on what is
+/// absent.)
 bool are_equal(const Value& a, const Value& b) {
   const std::vector<float> x = spelled(a), y = spelled(b);
   for (size_t i = 0; i < x.size(); ++i) {

@@ -249,7 +249,7 @@ int property_main(int argc, char** argv) {
   }
   std::printf("%d kernels (%d gather, %d keep weights), %d refused\n", seen.kernels, seen.gathered,
               seen.kept, seen.refused);
-  // Of a test that refuses what it makes nothing follows.
+  // A test that refuses most of what it makes shows nothing.
   return seen.kernels > static_cast<int>(count * 3 / 4) || count < 10 ? 0 : 1;
 }
 

@@ -12,7 +12,7 @@
 
 namespace fuseflow::testing {
 
-/// As ElementType::f32 where the type does not have what absent entries mean.
+/// A random element type; f32 where the type does not have the value that absent entries mean.
 inline ElementType draw_type(Random& random, const Tensor& tensor) {
   constexpr std::array kTypes = {ElementType::f16,    ElementType::bf16,   ElementType::f8e4m3,
                                  ElementType::f8e5m2, ElementType::i8,     ElementType::u8,

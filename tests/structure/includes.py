@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares what the folders of src include with the table of folders in ARCHITECTURE.md.
+"""Compares what the folders of src include with the table of folders in src/README.md.
 
 A row is `| FOLDER | what it holds | the folders that it uses |`, lowest first. It is an error where
   - a folder has no row, or a row no folder;
@@ -26,14 +26,6 @@ def read_table(text):
         if line.startswith("|") and name and len(cells) == 3:
             table[name[1]] = re.findall(r"`([a-z_/]+)`", cells[2])
     return table
-
-
-def section(text, heading):
-    """What stands below a heading, up to the next of the same depth."""
-    found = re.search(rf"^{re.escape(heading)}$(.*?)(?=^## |\Z)", text, re.M | re.S)
-    if found is None:
-        raise SystemExit(f"ARCHITECTURE.md has no heading '{heading}'")
-    return found[1]
 
 
 def folder_of(path, folders):
@@ -88,14 +80,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--print", action="store_true", help="print what is used, as rows")
     arguments = parser.parse_args()
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    table = read_table(section(text, "## Folders"))
+    table = read_table((ROOT / "src" / "README.md").read_text(encoding="utf-8"))
     if arguments.print:
         used, _ = used_folders(ROOT / "src", table)
         for folder in table:
             print(f"| `{folder}` | {', '.join(f'`{o}`' for o in table if (folder, o) in used)} |")
         return 0
-    errors = compare(table, ROOT / "src") if table else ["ARCHITECTURE.md has no table of folders"]
+    errors = compare(table, ROOT / "src") if table else ["src/README.md has no table of folders"]
     for error in errors:
         print(f"includes: {error}")
     print(f"includes: {len(table)} folders, {len(errors)} errors")

@@ -1,5 +1,5 @@
-// Coordinates as numbers in kernels of tiles: the worked case of ir-spec/cluster.md, concatenations
-// and masks of random shapes and tiles against the reference, the verifier.
+// Coordinates in kernels of tiles: the worked case of ir-spec/tile_cases.md, concatenations and
+// masks of random shapes and tiles against the reference, the verifier.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -52,7 +52,7 @@ struct Folded {
   int64_t apart = 0;
 };
 
-/// ... on `h100`, of a layer.
+/// The kernels of a layer on `h100`, folded.
 Folded fold(const std::vector<std::string>& statements, int m = 64, int k = 64, int n = 64) {
   const Machine machine = load_machine("h100");
   Folded folded{parse(layer(m, k, n, statements)), {}, 0};
@@ -86,7 +86,7 @@ TEST(FoldKernels, WhatOthersReadIsNotFolded) {
   EXPECT_EQ(folded.program.regions.size(), 3U);
 }
 
-/// So many statements become one kernel, and so many regions are left.
+/// Expects that so many statements become one kernel, and that so many regions are left.
 void expect_folded(const Folded& folded, size_t statements, size_t regions) {
   ASSERT_EQ(folded.outcomes.size(), 1U);
   EXPECT_EQ(folded.outcomes[0].members.size(), statements);
@@ -160,7 +160,8 @@ TEST(FoldKernels, AChainGoesWhereTheRestIsFasterWithoutIt) {
   EXPECT_EQ(went, (std::set<size_t>{0, 1}));
 }
 
-/// So many layers one after the other, each with a statement between its products that others read.
+/// A program of layers one after the other, each with a statement between its products that others
+/// read.
 std::string layers_of_chains(int layers, int width) {
   const std::string w = std::to_string(width);
   const std::string of_rows = "f32[64, " + w + "] dense,dense";

@@ -292,7 +292,8 @@ TEST(GatheredKernels, WhatTheCopyOfAnInputCostsIsCompared) {
   expect_right(program, machine);
 }
 
-/// As kernels, in the order that they read; each result is right.
+/// The program as kernels, its tensors in the order that these read; expects that each result is
+/// right.
 Program made_and_right(const std::string& text) {
   Program program = parse(text);
   const Machine machine = load_machine("h100", {});
@@ -339,7 +340,8 @@ TEST(GatheredKernels, ATensorIsStoredInOneOrder) {
   EXPECT_FALSE(gathers(planned, 1));
 }
 
-/// ... or the one with which all kernels, folded and combined, take the fewest cycles.
+/// Of several orders of a tensor that kernels want, the one with which all kernels, folded and
+/// combined, take the fewest cycles.
 TEST(GatheredKernels, TheOrderIsThatOfTheFastestProgram) {
   const Machine machine = load_machine("h100", {});
   const Program given = parse(

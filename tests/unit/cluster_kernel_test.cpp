@@ -1,4 +1,4 @@
-// Kernels of tiles: the form of statements, the verifier, the worked case of ir-spec/cluster.md,
+// Kernels of tiles: the form of statements, the verifier, the worked case of ir-spec/tile_cases.md,
 // bytes against those that nothing can avoid, values against the reference.
 #include <gtest/gtest.h>
 

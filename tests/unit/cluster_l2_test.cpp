@@ -95,7 +95,8 @@ TEST(TileMemory, StoresAndSumsHaveRatesOfTheirOwn) {
     const int64_t stored = memory.store(ask(0, 50)).end - 50 * kTicks;
     return std::pair(stored, memory.store(sum).end - 100 * kTicks);
   };
-  // As loads, 32 bytes a cycle: the port's 4 cycles are longer. Then the L2's latency.
+  // Stores pass as loads do, 32 bytes a cycle: the port's 4 cycles are longer. Then the L2's
+  // latency.
   EXPECT_EQ(ends(), std::pair((4 + 20) * kTicks, (4 + 20) * kTicks));
   machine.l2.store_bytes_per_cycle = 8;
   EXPECT_EQ(ends(), std::pair((8 + 20) * kTicks, (8 + 20) * kTicks));

@@ -27,7 +27,7 @@ Machine slow_lanes(double vector, double special) {
   return machine;
 }
 
-/// Of one cluster that computes all in one step: what its lanes take is added to the time, because
+/// One cluster computes all in one step: what its lanes take is added to the time, because
 /// everything else waits for it.
 TEST(Lanes, OneTileOnPaper) {
   const Chain chain = gemm_chain(16, 32, 16, 16, Activation::gelu);

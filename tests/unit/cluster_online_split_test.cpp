@@ -120,8 +120,8 @@ TEST(SplitOnline, WithoutAMaximum) {
   EXPECT_EQ(time_tiles(graph, load_machine("h100")).bytes.link, link_bytes_of(graph, false));
 }
 
-/// Of rows that see no key at all every core holds nothing: 0 / 0, as in the reference. Of others
-/// the cores of the last keys have a part that is wholly masked.
+/// Some rows see no key at all: every core holds nothing of them, 0 / 0, as in the reference. Of
+/// other rows the cores of the last keys have a part that is wholly masked.
 TEST(SplitOnline, PartsThatAreWhollyMasked) {
   const std::string text =
       attention(2, 32, 36, 8, 8, "where(%kj[j] < %qi[i], %s[h, i, j], -inf)", positions(32, 36));
@@ -164,7 +164,7 @@ TEST(SplitOnline, Counts) {
   };
   const RunResult one = run_of(1), four = run_of(4);
   const int64_t tiles = 3 * 5, rows = 4, result = 4 * 12, parts = 4;
-  // Of the sum and the product: three first steps more do not rescale.
+  // Rescaled are the sum and the product: three first steps more do not rescale.
   const int64_t rescaled = tiles * (parts - 1) * (rows + result);
   const int64_t scaled = tiles * parts * (3 * rows + result);  // less, scale, both parts
   const int64_t joined = tiles * (parts * (parts - 1) * 2 * rows + (parts - 1) * result);
@@ -219,7 +219,7 @@ TEST(SplitOnline, RefusesHostileText) {
   const std::string odd =
       print_program(planned(attention(2, 20, 36, 8, 9), {{16, 9, 8, 1}, 2, 1, 1, 2}));
   expect_refused(odd, "m: 2 block=16 size=20", "m: 2 block=15 size=20", "share evenly");
-  // Of one reduction, and beside a product by itself, there is no all_reduce.
+  // A kernel of one reduction has no all_reduce, nor has a product by itself.
   const std::string one = print_program(planned(attention(2, 20, 36, 8, 8), {{16, 8, 8, 1}, 2}));
   expect_refused(one, "$y: val<m,n>[m,n] = map div ($o, $sum)",
                  "$all: val<m>[m] = all_reduce sum ($sum)\n"

@@ -1,4 +1,4 @@
-// Online softmax: what statements are one, the worked case of ir-spec/cluster.md, bytes against
+// Online softmax: what statements are one, the worked case of ir-spec/tile_cases.md, bytes against
 // those that nothing can avoid, the verifier, values against the reference over random programs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -111,14 +111,15 @@ inline void expect_right(const Program& program, const Machine& machine) {
   EXPECT_TRUE(checked.tensors.at(0).passes) << print_program(program);
 }
 
-/// ... and the text of the program is read as it is written.
+/// The result y is that of the reference, and the text of the program is read as it is written.
 inline void expect_right_and_read_again(const Program& program, const Machine& machine) {
   expect_right(program, machine);
   const std::string printed = print_program(program);
   EXPECT_EQ(print_program(parse_program({"printed", printed})), printed);
 }
 
-/// ... its last region, a kernel of tiles, loads no less than it must and stores each element once.
+/// expect_right_and_read_again(), and the last region, a kernel of tiles, loads no less than it
+/// must and stores each element once.
 inline Measured expect_sound(const Program& program, const Machine& machine) {
   expect_right_and_read_again(program, machine);
   const Graph& graph = *program.regions.back().graph;
@@ -149,7 +150,7 @@ inline Machine one_channel_machine(int cores, const std::vector<std::string>& mo
   return load_machine("h100", settings);
 }
 
-/// ... with slow lanes, free scratchpads and 1,024 FLOPs a cycle in f32.
+/// one_channel_machine() with slow lanes, free scratchpads and 1,024 FLOPs a cycle in f32.
 inline Machine slow_lanes_machine(int cores) {
   return one_channel_machine(
       cores, {"core.scratchpad_bytes_per_cycle=0", "core.scratchpad_latency_cycles=0",
@@ -157,8 +158,8 @@ inline Machine slow_lanes_machine(int cores) {
               "core.special_operations_per_cycle=2", "core.comparison_rate_share=1"});
 }
 
-/// ... with free scratchpads, 1,024 FLOPs a cycle in f32 and links of 64 bytes a cycle, latency 10
-/// for clusters of two.
+/// one_channel_machine() with free scratchpads, 1,024 FLOPs a cycle in f32 and links of 64 bytes a
+/// cycle, latency 10 for clusters of two.
 inline Machine paper_machine(int cores) {
   Machine machine = one_channel_machine(
       cores,

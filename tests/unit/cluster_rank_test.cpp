@@ -127,7 +127,7 @@ std::string sparse_text(int m, int n, int k, int part, const char* role) {
       m, n, k, sparse_values(m * k, part, m + n + k), role);
 }
 
-/// Of a sparse product by itself the same tiles with k in parts.
+/// Measures a sparse product by itself with k in parts.
 void look_at_parts(const KernelForm& form, const KernelSizes& block, int64_t packed,
                    const Machine& machine, Fewest& fewest) {
   for (const int cores : {1, 2, 4, 8, 16}) {
@@ -142,7 +142,7 @@ void look_at_parts(const KernelForm& form, const KernelSizes& block, int64_t pac
   }
 }
 
-/// Of a sparse product, perhaps with one after it: tiles left out and rows gathered.
+/// Measures a sparse product, perhaps with one after it: tiles left out and rows gathered.
 void look_at_sparse(const KernelForm& form, const Machine& machine, Fewest& fewest) {
   const KernelSizes size = sizes_of(form);
   const bool second = form.second_product >= 0;
@@ -325,7 +325,7 @@ TEST(Rank, ElementwiseKernelsAndReductions) {
   }
 }
 
-/// As many copies of loads as fit.
+/// Measures a kernel of rows with as many copies of loads as fit.
 void look_at_rows(const RowsForm& form, const RowsTiles& shape, const Machine& machine,
                   Fewest& fewest) {
   for (const int64_t copies : {8, 4, 2}) {

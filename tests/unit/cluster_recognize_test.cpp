@@ -80,7 +80,8 @@ region @y { %y[i, j] = %o[i, j] + %r[i, j] }
   EXPECT_EQ(print_program(parse_program({"again", text})), text);
 }
 
-// Of one row a residual is no longer than a bias: what is added second counts as of E's size.
+// Where there is one row, a residual is no longer than a bias: what is added second counts as of
+// E's size.
 TEST(Recognize, AnFfnOfOneRowWithBiasAndResidual) {
   const auto found = [](const std::string& added) {
     return find_chains(parse_program({"test", R"(fuseflow 1

@@ -1,4 +1,4 @@
-// Kernels of rows: what statements are one, the worked case of ir-spec/cluster.md, what is held,
+// Kernels of rows: what statements are one, the worked case of ir-spec/tile_cases.md, what is held,
 // what crosses links, the verifier. Values over random programs: tests/property/rows_property.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

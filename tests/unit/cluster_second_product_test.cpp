@@ -236,7 +236,7 @@ TEST(SecondProduct, RandomLayersAgainstTheReference) {
   EXPECT_GT(empty_rows, 5);
 }
 
-/// The same where the cores of a cluster share the columns.
+/// Random layers whose columns the cores of a cluster share, against the reference.
 TEST(SecondProduct, RandomLayersOnClustersAgainstTheReference) {
   const std::vector<std::string> after{
       "relu(%d[i, l] + %v[l])", "%d[i, l]", "exp(%d[i, l] * 0.01) - %v[l]",
@@ -311,7 +311,7 @@ TEST(SecondProduct, ALoopThatTheSecondTensorLacks) {
   EXPECT_EQ(why, "its second product sums a loop that its tensor lacks");
 }
 
-/// Of A A W either A may be the one that leaves tiles out: the rows have to be those of the kernel.
+/// In A A W either A may be the one that leaves tiles out: the rows have to be those of the kernel.
 TEST(SecondProducts, BothOperandsAreOneTensor) {
   const Machine machine = load_machine("h100", {});
   int taken = 0;

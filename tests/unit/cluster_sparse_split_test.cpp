@@ -181,7 +181,7 @@ TEST(SparseSplit, IsChosenWhereItIsFaster) {
   }
 }
 
-/// ... and of rows that are gathered.
+/// The search also takes parts of rows that are gathered, where that is faster.
 TEST(SparseSplit, GathersPartsWhereThatIsFaster) {
   const Blocks a{1, 64, 2048, 1, 8, 5};
   const Machine machine = load_machine("h100");

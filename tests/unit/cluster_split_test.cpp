@@ -113,7 +113,7 @@ const std::vector<std::string> kSums{
     "sum(k) %a[g, i, k] * %b[g, k, j]", "%v[j] + (sum(k) %a[g, i, k] * %b[g, k, j])",
     "(sum(k) %a[g, i, k] * %b[g, k, j]) + %r[g, i, j] * %s[i] + sqrt(%v[j] + 2) + 1"};
 
-/// Of clusters that add in memory the first one adds what follows, too.
+/// Several clusters add to a tile in memory; the first one adds what follows, too.
 TEST(AddedProduct, RandomProductsAgainstTheReference) {
   for (int seed = 1; seed <= 60; ++seed) {
     Draw draw(seed);

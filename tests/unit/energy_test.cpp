@@ -6,7 +6,7 @@
 #include <string>
 
 #include "energy/price.h"
-#include "explore/front.h"
+#include "explore/pareto.h"
 #include "machine/load.h"
 #include "resources/operators.h"
 #include "support/error.h"

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "explore/front.h"
 #include "explore/goals.h"
+#include "explore/pareto.h"
 #include "explore/programs.h"
 #include "explore/promise.h"
 #include "explore/record.h"
@@ -88,7 +88,8 @@ TEST(ExplorePromise, KernelsAloneThenSeedsThenTheRest) {
   };
   for (const size_t first : {2, 4, 5, 6, 7}) EXPECT_LT(at(first), 5) << first;
   EXPECT_EQ(order[5], 1U);
-  // Of the rest the one with the best program around it: 5, then 24 and the other kernel's 30.
+  // Then the points in the order of the best program around them: 5, then 24 and the other kernel's
+  // 30.
   EXPECT_EQ(order[6], 0U);
   EXPECT_EQ(order[7], 3U);
   EXPECT_LT(at(2), at(6));
@@ -96,8 +97,8 @@ TEST(ExplorePromise, KernelsAloneThenSeedsThenTheRest) {
 }
 
 /// A copy of an input (of this id) that takes so many cycles.
-CopyMade copy_of(TensorId original, int64_t cycles, const Format& format = dense_format(2)) {
-  CopyMade copy{original, format, {}};
+InputCopy copy_of(TensorId original, int64_t cycles, const Format& format = dense_format(2)) {
+  InputCopy copy{original, format, {}};
   copy.takes.cycles = cycles;
   return copy;
 }
@@ -105,7 +106,7 @@ CopyMade copy_of(TensorId original, int64_t cycles, const Format& format = dense
 // Each region pays for the copies that it reads, the program once for each.
 TEST(ExplorePrograms, ACopyThatSeveralRegionsReadIsPaidOnce) {
   TrialTable table(3, machine_with_pause(), Objective::cycles);
-  const auto add = [&](size_t kernel, int64_t cycles, std::vector<CopyMade> copies) {
+  const auto add = [&](size_t kernel, int64_t cycles, std::vector<InputCopy> copies) {
     Trial trial = simulated({kernel, kernel}, cycles);
     trial.copies = std::move(copies);
     table.add(trial);
@@ -126,7 +127,8 @@ TEST(ExplorePrograms, ACopyThatSeveralRegionsReadIsPaidOnce) {
   EXPECT_FALSE(share_copies(table, {1, 2}));  // in another format
 }
 
-// Of a seed the regions that cost the least; of tiles those that were planned for it.
+// The program of a seed has the regions that cost the least; of tiles those that were planned for
+// it.
 TEST(ExplorePrograms, ASeedIsMadeOfItsPoints) {
   TrialTable table(2, Machine{}, Objective::cycles);
   const auto add = [&](size_t kernel, int64_t cycles, const char* seed, bool planned) {
@@ -311,7 +313,7 @@ TEST(ExploreFront, WhatIsTooLongIsThinnedOutBetweenItsEnds) {
   constexpr int64_t kPoints = kMostOnFront + 1000;
   std::vector<Trial> trials;
   for (int64_t i = 1; i <= kPoints; ++i) trials.push_back(simulated({0, 0}, i, kPoints + 1 - i));
-  const std::vector<FrontProgram> front = pareto_front(trials, 1, {});
+  const std::vector<ParetoProgram> front = pareto_front(trials, 1, {});
   ASSERT_EQ(front.size(), kMostOnFront);
   EXPECT_EQ(front.front().amounts.cycles, 1);
   EXPECT_EQ(front.back().amounts.cycles, kPoints);

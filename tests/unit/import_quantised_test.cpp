@@ -60,7 +60,7 @@ TEST(ImportQuantised, ZeroPointsOfRowsAndColumns) {
   EXPECT_EQ(tensor_of(program, "a").role, Role::input);
 }
 
-/// As what folds: -9 / 4 and 7 / 4.
+/// Means of -9 / 4 and 7 / 4, as constants fold.
 TEST(ImportQuantised, MeansOfIntegersAreCutTowardsZero) {
   const Binds binds = {{"a", "values(1, 2, 3, 1, -3, -2, -3, -1)"}, {"b", "values(1)"}};
   const Program program =

@@ -73,7 +73,7 @@ TEST(ImportComputedIndices, GatherAndScatter) {
                  "v = Expand(s, t) y = ScatterElements<axis = 0>(x, i, v) }",
              x),
       (Values{-17, 5, -17, 6, -17, 3}));
-  // Of several updates of one element the last one is kept, or all of them join.
+  // Where several updates are for one element, the last one is kept, or all of them are combined.
   const auto scatter = [&](const std::string& how) {
     return chosen(
         "(float[2,3] x) => (float[2,3] y) <int64[1] o = {1}, int64[1] e = {3}, "

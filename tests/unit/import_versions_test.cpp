@@ -159,7 +159,7 @@ TEST(ImportIf, TheBranchOfAConstantCondition) {
   const std::string constant = "(float[3] x) => (float[3] y) <bool c = {";
   EXPECT_EQ(values_of(18, constant + "1}> { y = If" + branches + "(c) }", kX), (Floats{0, 0.5, 3}));
   EXPECT_EQ(values_of(18, constant + "0}> { y = If" + branches + "(c) }", kX), (Floats{4, -1, -6}));
-  // Of a shape, with nodes behind it; and of a bound boolean.
+  // The condition is computed from a shape, with nodes behind it; or it is a bound boolean.
   EXPECT_EQ(values_of(18,
                       "(float[3] x) => (float[3] y) <int64 n = {3}> { s = Size(x) c = Equal(s, n) "
                       "z = If" +
@@ -231,7 +231,7 @@ TEST(ImportCast, EightBitsRoundInsideOfAKernel) {
   }
 }
 
-/// Of data: what is constant is computed in integers.
+/// Integers that are data, not constants (those are computed in integers anyway).
 TEST(ImportIntegers, ArithmeticOfFewBitsWraps) {
   const Binds x = {{"x", "values(100, -128, 7, -5)"}};
   const auto run = [&](int type, const std::string& nodes) {

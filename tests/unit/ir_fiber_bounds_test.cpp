@@ -46,7 +46,7 @@ constexpr const char* kData =
     "input %b: f32[3, 3] dense,dense = values(0.5,-2,0, 1,0,3, 1,0,4)\n"
     "input %w: f32[3] dense = values(0.5,4,2)\n";
 
-/// Of %y[i] = sum(j) of an expression in %a[i, j], %i, %b and %w.
+/// The bound of %y[i] = sum(j) of an expression in %a[i, j], %i, %b and %w.
 float bound_of_rows(const std::string& body) {
   return bound_of(fmt::format(
       "{}result %y: f32[3] dense\nregion @y {{\n  %y[i] = sum(j) ({})\n}}\n", kData, body));

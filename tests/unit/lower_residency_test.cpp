@@ -44,7 +44,7 @@ ProgramRun run(const Program& program, const Machine& machine) {
   return run_program(program, load_tensors(program), machine, {});
 }
 
-/// Of the stored result of a run.
+/// The values of the stored result of a run.
 std::vector<float> values(const Program& program, const ProgramRun& run) {
   const auto& stored = run.data.storage[static_cast<size_t>(find_tensor(program, "y"))]->values;
   return {stored.begin(), stored.end()};

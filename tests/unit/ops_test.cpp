@@ -18,7 +18,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kSamples[] = {0.0F,  -0.0F, 1.0F,   -1.0F,  0.5F, 2.0F,  -3.0F,
                           1e30F, 1e38F, -1e38F, 1e-45F, kInf, -kInf, std::nanf("")};
 
-/// Of all sample values some that a range alone tells apart.
+/// Facts that hold for some of the sample values, by a range alone.
 const Facts kRanges[] = {
     {.no_nan = true, .least = std::numeric_limits<float>::lowest()},
     {.no_nan = true, .least = 0.5F},

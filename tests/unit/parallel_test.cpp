@@ -151,7 +151,8 @@ TEST_P(Parallelized, AgreesWithTheReferenceNested) {
   }
 }
 
-/// Both executors, on a machine with uneven timing: every token with its time, every count.
+/// Expects equal runs of both executors, on a machine with uneven timing: every token with its
+/// time, every count.
 void expect_same_runs(Program program, uint32_t chunk) {
   program = lower_program(std::move(program));
   TensorData data{testing::load_inputs(program)};

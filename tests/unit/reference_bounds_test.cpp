@@ -91,7 +91,7 @@ std::vector<Value> run(const std::string& text, ReferenceOptions options = {}) {
   return evaluate(program, inputs, options);
 }
 
-/// Of a sum of 4 terms that are not all exact multiples: the bound of each row.
+/// The bound of each row of a sum of 4 terms that are not all exact multiples.
 std::vector<float> bounds_of_sums(const std::string& rows, int count, const std::string& body) {
   const Value y = run(fmt::format("input %x: f32[{0}, 4] dense,dense = values({1})\n"
                                   "result %y: f32[{0}] dense\nregion @y {{\n  %y[i] = {2}\n}}\n",

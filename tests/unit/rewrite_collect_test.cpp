@@ -118,7 +118,7 @@ TEST(Collect, IndicesHaveToStandForEachOther) {
   EXPECT_TRUE(collected("%s[i] * %d[i] + sum(k:9) %s[k] * %x[1, f]").empty());
   // k stands for l, and not for q as well.
   EXPECT_TRUE(collected("(sum(k:7) %x[k, k] * %d[i]) + (sum(l:7, q:7) %x[l, q] * %s[i])").empty());
-  // Of other extents.
+  // Sums over other extents.
   EXPECT_TRUE(collected("(sum(k:8) %a[i, k] * %d[i]) + (sum(l:5) %a[i, l] * %s[i])").empty());
 }
 

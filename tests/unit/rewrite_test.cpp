@@ -78,7 +78,7 @@ TEST(Rewrite, NumbersAreNoFactorsOfAnOrder) {
             (std::vector<std::string>{"%y[i, h] = 3 / ((sum(k) %a[i, k] * %y_1[k, h]) * 2 * 5)"}));
 }
 
-/// Of a product of too many factors its parts are.
+/// Where a product has too many factors, a part of it is rewritten.
 TEST(Rewrite, APartOfALongProductIsRewritten) {
   const std::string chain = "sum(f) (sum(k) %a[i, k] * %x[k, f]) * %w[f, h]";
   const std::vector<std::string> orders = orders_of("%s[i] * (%t[h] * (" + chain + "))");

@@ -486,7 +486,7 @@ TEST(Memory, ABurstArrivesWhenAllBeforeItAreAnswered) {
   // A step that takes both bursts happens when the slower one is there, whichever that is.
   const auto memory = make_memory(banked());
   engine::MemoryPort port{memory.get(), 0, false, {0, 64}};
-  engine::Gives bursts;
+  engine::OutputTimes bursts;
   bursts.memory = &port;
   engine::Fifo fifo(bursts, 8);
   bursts.give(0);

@@ -45,7 +45,7 @@ std::vector<int64_t> random_times(Random& random, size_t count, int64_t start) {
   return times;
 }
 
-/// As a node would: regular ones as lines, some of them split.
+/// Appends times as a node would: regular ones as lines, some of them split.
 void append_some(TimeLines& lines, const std::vector<int64_t>& times, size_t first, size_t end) {
   while (first < end) {
     const size_t k = first++;
@@ -120,7 +120,7 @@ TEST(Replay, PeaksAreThoseOfTheDefinition) {
       takes[k] = std::max(takes[k], gives[k] + 1 + static_cast<int64_t>(seed % 4));
       if (k > 0) takes[k] = std::max(takes[k], takes[k - 1]);
     }
-    Gives source;
+    OutputTimes source;
     Fifo fifo(source, 0);
     const auto size = static_cast<int64_t>(count);
     while (fifo.taken() < size) {
@@ -176,7 +176,7 @@ TEST(Replay, PeaksOfWhatComesFromOutsideAreThoseOfTheDefinition) {
     TimeLines given;
     append_some(given, gives, 0, count);
     TimesReader reader;
-    Gives source;
+    OutputTimes source;
     Fifo fifo(source, 0);
     fifo.fed = std::make_unique<FedPeak>();
     for (size_t k = 0; k < count;) {
@@ -334,7 +334,7 @@ struct Drawn {
         [&](size_t k) { return types[steps[k]].need[port]; },
         [&](size_t k) { return types[steps[k]].take[port]; });
   }
-  /// As every step, as ranges, or as a list, whatever is possible.
+  /// Adds a lane's tokens as every step, as ranges, or as a list, whatever is possible.
   template <typename Need, typename Take>
   static void add_lane(Random& random, Lane& lane, size_t first, size_t end, Need&& need,
                        Take&& take) {
@@ -402,10 +402,10 @@ TEST(Replay, PiecesGiveWhatTheRecurrenceGives) {
     Random random(seed);
     Drawn node(random);
     const auto times = expected(node);
-    Gives sources[2];
+    OutputTimes sources[2];
     constexpr int64_t kDeep = 1 << 20;  // all takes are kept, for credits
     Fifo inputs[2] = {Fifo(sources[0], kDeep), Fifo(sources[1], kDeep)};
-    Gives output;
+    OutputTimes output;
     Fifo consumer(output, node.depth);
     NodeReplay replay(0);
     StepSolver solver;
@@ -420,7 +420,7 @@ TEST(Replay, PiecesGiveWhatTheRecurrenceGives) {
     int64_t horizon = 0;
     for (int idle = 0; !replay.idle() && idle < 1000; ++idle) {
       for (size_t port = 0; port < 2; ++port) {
-        Gives& source = sources[port];
+        OutputTimes& source = sources[port];
         const std::vector<int64_t>& arrivals = node.arrivals[port];
         const auto given = static_cast<size_t>(source.given);
         const size_t n = random() % (seed % 2 == 0 ? 40 : 1500);
@@ -458,7 +458,7 @@ class ToldMemory final : public Memory {
 TEST(Replay, ABurstIsThereWhenAllBeforeItAre) {
   ToldMemory memory;
   MemoryPort port{&memory, 0, false, {0, 64, 128}};
-  Gives bursts;
+  OutputTimes bursts;
   bursts.memory = &port;
   Fifo fifo(bursts, 8);
   NodeReplay takes(0);

@@ -24,8 +24,8 @@ GraphBuilder dot_product(int64_t n) {
   return g;
 }
 
-/// Of the segments that come to ports: the one with most times, where a run counts as one and each
-/// token outside of runs as one.
+/// Finds, of the segments that come to ports, the most times that one has, where a run counts as
+/// one and each token outside of runs as one.
 class MostTimes final : public engine::PortObserver {
  public:
   void arrive(engine::Segment& segment) override {

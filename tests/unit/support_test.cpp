@@ -139,7 +139,7 @@ TEST(Stop, OnlyWithinItsScope) {
   }
   const StopScope late("nothing was done", 1e-9);
   const auto work_without_end = [] {
-    for (StopAmongMany stop;;) stop.step();
+    for (PeriodicStopCheck stop;;) stop.step();
   };
   try {
     work_without_end();
@@ -157,7 +157,7 @@ TEST(Latest, ProductsAreCapped) {
   EXPECT_EQ(capped_product(int64_t{1} << 31, int64_t{1} << 31), kLongest);
 }
 
-/// So many calls deep, each of about 4 KiB.
+/// Calls itself so many times, each call with about 4 KiB of stack.
 int deep(int calls) {
   std::array<volatile char, 4096> own{};
   own[0] = static_cast<char>(calls);

@@ -70,7 +70,7 @@ TEST(TensorRandom, SamplesAreThoseOfOneElementAtATime) {
 void check_pass(const std::vector<uint64_t>& random, uint64_t range, uint64_t first,
                 uint64_t left) {
   std::vector<uint64_t> taken(random.size() + sampling::kRoom);
-  const sampling::Passed passed = sampling::pass(random, range, first, left, taken.data());
+  const sampling::SampleProgress passed = sampling::pass(random, range, first, left, taken.data());
   ASSERT_LE(passed.elements, random.size());
   struct Given {
     const std::vector<uint64_t>& numbers;

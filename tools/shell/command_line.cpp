@@ -33,8 +33,8 @@ CLI::Validator number_of(Number least, bool included) {
       "");
 }
 
-/// The same between two bounds, which both may be. (How CLI11 words its own depends on its
-/// version.)
+/// A whole number between two bounds, which may both be taken. (How CLI11 words its own check
+/// depends on its version.)
 CLI::Validator whole_number_between(int64_t least, int64_t most) {
   return CLI::Validator(
       [=](const std::string& text) {

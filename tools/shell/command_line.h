@@ -34,13 +34,13 @@ class Option {
   Option& expected(int least, int most);
   /// The value where the option is given without one.
   Option& default_str(const std::string& value);
-  /// Of a list: one value a use. Else it would take the input file, too.
+  /// A list takes one value a use. Otherwise it would take the input file, too.
   Option& one_a_use();
-  /// Of a list: all uses count, each with one value.
+  /// All uses of a list count, each with one value.
   Option& all_uses();
-  /// Of a list: what separates values.
+  /// What separates the values of a list.
   Option& delimiter(char separator);
-  /// Of a flag: `--flag=3` is wrong usage.
+  /// A flag takes no value: `--flag=3` is wrong usage.
   Option& without_value();
 
   Option& among(const std::vector<std::string>& values);

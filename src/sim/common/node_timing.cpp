@@ -58,7 +58,7 @@ int64_t slot_interval(const ScratchpadModel& model, int64_t bytes) {
   return std::max(interval, ceil_div(crossing, model.link_bytes_per_cycle));
 }
 
-/// Of the node's class, or of its operator's where that has one of its own.
+/// The timing of a node's class, or of its operator where that has a timing of its own.
 UnitTiming unit_timing(const Machine& machine, const Node& node) {
   UnitTiming timing = machine.timing(unit_class(node.kind));
   if (node.kind != NodeKind::map) return timing;

@@ -81,9 +81,9 @@ struct RunResult : RunCounts<int64_t> {
   std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>>
       results;                                     ///< by TensorId, ascending
   std::vector<std::vector<TokenRecord>> recorded;  ///< by StreamId, when asked for
-  std::vector<Activity> activity;                  ///< by NodeId, when asked for (--trace)
-  std::vector<Activity> stalls;                    ///< the same: the cycles in which it was blocked
-  std::vector<Activity> waits;                     ///< the same: in which it waited for memory
+  std::vector<Activity> activity;                  ///< by NodeId, when asked for: busy cycles
+  std::vector<Activity> stalls;                    ///< cycles in which a node was blocked
+  std::vector<Activity> waits;                     ///< cycles in which a node waited for memory
   Deadlock deadlock;                               ///< when finish is deadlock
 };
 

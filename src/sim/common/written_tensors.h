@@ -19,8 +19,8 @@ struct Written {
   std::vector<uint32_t> pos;
   std::vector<uint32_t> crd;
   std::vector<float> values;
-  /// Of a part of a tensor: the array that all of its writers store in, each at places of its own,
-  /// as long as the tensor and full of its fill. Else null.
+  /// Where several writers store parts of one tensor: the array that all of them store in, each at
+  /// places of its own, as long as the tensor and full of its fill. Else null.
   std::shared_ptr<std::vector<float>> whole;
   int64_t given = 0;  ///< values or blocks stored
 

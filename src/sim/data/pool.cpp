@@ -51,12 +51,12 @@ void delete_block(void* block) {
   ::operator delete(block, kAlignment);
 }
 
-struct Lists {
+struct FreeLists {
   std::array<std::vector<void*>, kClasses> free;
-  Lists() = default;
-  Lists(const Lists&) = delete;
-  Lists& operator=(const Lists&) = delete;
-  ~Lists() {
+  FreeLists() = default;
+  FreeLists(const FreeLists&) = delete;
+  FreeLists& operator=(const FreeLists&) = delete;
+  ~FreeLists() {
     for (auto& list : free) {
       for (void* block : list) delete_block(block);
     }
@@ -64,25 +64,25 @@ struct Lists {
 };
 
 /// What threads have too many of: one makes chunks, another one forgets them.
-struct Shared {
+struct SharedFreeLists {
   std::mutex mutex;
-  Lists lists;
-  Shared() {
+  FreeLists lists;
+  SharedFreeLists() {
     for (size_t c = 0; c < kClasses; ++c) lists.free[c].reserve(most_kept(c));
   }
 };
-Shared& shared() {
-  static Shared shared;
+SharedFreeLists& shared() {
+  static SharedFreeLists shared;
   return shared;
 }
 thread_local bool ended = false;  // the thread's lists are gone; what statics hold is not
-struct OwnLists : Lists {
-  OwnLists() = default;
-  OwnLists(const OwnLists&) = delete;
-  OwnLists& operator=(const OwnLists&) = delete;
-  ~OwnLists() { ended = true; }
+struct ThreadFreeLists : FreeLists {
+  ThreadFreeLists() = default;
+  ThreadFreeLists(const ThreadFreeLists&) = delete;
+  ThreadFreeLists& operator=(const ThreadFreeLists&) = delete;
+  ~ThreadFreeLists() { ended = true; }
 };
-thread_local OwnLists own;
+thread_local ThreadFreeLists own;
 
 /// The last `count` of `from` go to `to`.
 void move_blocks(std::vector<void*>& from, std::vector<void*>& to, size_t count) {
@@ -99,7 +99,7 @@ void* take_from_pool(size_t bytes) {
   if (ended) return new_block(c);
   std::vector<void*>& list = own.free[c];
   if (list.empty()) {
-    Shared& all = shared();
+    SharedFreeLists& all = shared();
     const std::lock_guard lock(all.mutex);
     move_blocks(all.lists.free[c], list, kMove);
   }
@@ -120,7 +120,7 @@ void give_back(void* memory, size_t bytes) noexcept {
     return delete_block(memory);
   }
   if (list.size() <= 2 * kMove) return;
-  Shared& all = shared();
+  SharedFreeLists& all = shared();
   const std::lock_guard lock(all.mutex);
   std::vector<void*>& kept = all.lists.free[c];
   for (size_t k = 0; k < kMove; ++k) {

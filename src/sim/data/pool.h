@@ -25,7 +25,8 @@ struct PoolAllocator {
   friend bool operator==(const PoolAllocator&, const PoolAllocator&) { return true; }
 };
 
-/// The same, for vectors of plain numbers that are resized before they are written.
+/// A PoolAllocator for vectors of plain numbers that are resized before they are written: new
+/// elements are left as they are.
 template <typename T>
 struct UninitializedPoolAllocator : PoolAllocator<T> {
   UninitializedPoolAllocator() = default;

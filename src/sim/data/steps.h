@@ -184,7 +184,7 @@ struct StepSource {
   static constexpr int kNone = -1;
   enum { kTokens = 0, kBursts = 1 };
   std::vector<int> in_lane;   ///< by input: its lane, or kNone
-  std::vector<int> out_lane;  ///< the same of outputs
+  std::vector<int> out_lane;  ///< by output: its lane, or kNone
   Steps now;                  ///< of the batch at hand
 
   Lane& add_in_lane() { return now.in.emplace_back(); }

@@ -59,7 +59,8 @@ class AskingSteps {
   void ask(size_t port, uint32_t addresses, int64_t cost) {
     ask_together(std::array{std::pair(port, addresses)}, cost);
   }
-  /// The same of several ports (port, addresses), each of which sends a batch in the same step.
+  /// Sends the addresses of several ports (port, addresses), each a batch in the same step, and
+  /// waits for their answers as ask() does.
   template <size_t kPorts>
   void ask_together(std::array<std::pair<size_t, uint32_t>, kPorts> asks, int64_t cost) {
     const auto left = [&] {

@@ -54,8 +54,8 @@ class MemoryNode : public EngineNode {
   uint32_t fetch(size_t side, uint64_t address, uint64_t bytes) {
     return in_last_burst(side, address, bytes) ? 0 : fetch_others(side, address, bytes);
   }
-  /// The same as fetch() for n elements of so many bytes each, one after the other: calls
-  /// fetched(bursts) for each that requests some, and quiet(count) for those between.
+  /// Calls fetch() for n elements of so many bytes each, one after the other, and fetched(bursts)
+  /// for each that requests some, quiet(count) for those between.
   template <typename Fetched, typename Quiet>
   void fetch_each(size_t side, uint64_t address, uint64_t bytes, uint64_t n, Fetched&& fetched,
                   Quiet&& quiet) {

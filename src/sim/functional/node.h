@@ -49,7 +49,7 @@ class NodeClock {
  public:
   virtual ~NodeClock() = default;
   virtual void time_batch(EngineNode& node) = 0;
-  /// Of the node's steps those that wait for their times, as so many waiting tokens.
+  /// The node's steps that wait for their times, counted as waiting tokens.
   virtual int64_t untimed(const EngineNode&) const { return 0; }
   /// Nodes that gave tokens to others in the last time_batch(), beside the one that it was of.
   virtual std::span<const EngineNode* const> also_gave() const { return {}; }
@@ -106,11 +106,11 @@ class EngineNode {
   size_t clock_slot = 0;  ///< its number among those that share the clock
 
   /// Tokens that the node gives in the batch at hand.
-  struct Given {
+  struct OutputSegment {
     size_t output = 0;
     Segment segment;
   };
-  std::vector<Given>& given() { return given_; }
+  std::vector<OutputSegment>& given() { return given_; }
   /// One input more for each gate: the events that its loads wait for.
   void add_rows_lanes() {
     first_row_lane = steps().in.size();
@@ -155,7 +155,7 @@ class EngineNode {
   /// n steps, each of which takes a token of every input and gives one to every output, unless
   /// their lanes say otherwise.
   void add_steps(uint32_t n) { steps().add(n, interval_); }
-  /// Of the side that takes.
+  /// The lane of an input, on the side that takes.
   Lane& in_lane(size_t input) { return sides.front().now.in[sides.front().in_lane[input]]; }
   Lane& out_lane(size_t output) { return steps().out[sides.back().out_lane[output]]; }
   /// In the step the load of a reference waits for its row.
@@ -170,7 +170,7 @@ class EngineNode {
     if (output >= outputs.size() || outputs[output] == nullptr) return;
     given_.push_back({output, {structure, 0, structure->count, 0, std::move(payload), {}}});
   }
-  /// The same for the first n tokens of a batch, whose structure they keep.
+  /// Gives the first n tokens of a batch, whose structure they keep, with another payload.
   void give_like(size_t output, const Batch& like, uint32_t n, Payload payload) {
     if (output >= outputs.size() || outputs[output] == nullptr) return;
     given_.push_back(
@@ -218,7 +218,7 @@ class EngineNode {
  private:
   bool compute_or_disagree();
 
-  std::vector<Given> given_;
+  std::vector<OutputSegment> given_;
   std::vector<std::unique_ptr<float[]>> constants_;
 };
 

@@ -90,7 +90,7 @@ class alignas(kCacheLine) Port {
   /// Drops the next n tokens (of one or more segments), which were taken at these times.
   void take(uint32_t n, TimeRef times);
 
-  // Of the tokens that are here (if ready() was asked):
+  // Arrivals of the tokens that are here (if ready() was asked):
   TimeRef arrivals() const { return segments_.front().arrivals.from(used_); }
   int64_t arrival(uint32_t k) const;  ///< of the k-th
 
@@ -197,7 +197,7 @@ class alignas(kCacheLine) Output {
     give_untimed(segment);
     give_timed(std::move(segment), times);
   }
-  /// The same in two steps: what needs no times, and the rest when they are known.
+  /// give() in two steps: what needs no times, and the rest when they are known.
   void give_untimed(const Segment& segment);
   void give_timed(Segment segment, const TimeRef& times);
   /// Whether there is such a rest.

@@ -15,7 +15,7 @@ namespace fuseflow::engine {
 /// of all fibers, where that is known.
 class SizePredictor {
  public:
-  /// Of the coordinates of level `level`, or of the values (levels().size()).
+  /// Predicts the number of coordinates of level `level`, or of values (`level` = levels().size()).
   SizePredictor(const Tensor& tensor, size_t level);
 
   void add_fibers(size_t count) { fibers_ += static_cast<int64_t>(count); }

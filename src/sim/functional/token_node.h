@@ -44,7 +44,7 @@ class TokenNode : public MemoryNode {
     for (const Stop& stop : inputs.front().stops) words[inputs.front().at(stop)] = 0;
     return {words, words.get()};
   }
-  /// The same; those at stops may be anything.
+  /// Fills in the payloads of n tokens; those at stops may be anything.
   virtual void fill(const std::vector<Batch>&, uint32_t*, uint32_t) {}
   /// Flops and bytes of a batch with `elements` payloads; may refuse the data. Called after
   /// make_payload(), which is left out where nobody reads the output: then what is needed of it is

@@ -64,7 +64,7 @@ struct Segment {
   uint32_t count = 0;
   uint32_t first_stop = 0;  ///< the first stop at or after `begin`
   Payload payload;          ///< of token `begin` and on
-  TimeRef arrivals;         ///< the same
+  TimeRef arrivals;         ///< of token `begin` and on
 };
 
 }  // namespace fuseflow::engine

@@ -9,13 +9,13 @@ namespace fuseflow::engine {
 
 namespace {
 
-struct Room {
+struct LevelRoom {
   uint64_t positions = 0;
   uint64_t coordinates = 0;
 };
 
 /// Bytes of a level: as stored, or the most that `parents` fibers of a result can need.
-Room room_of(const Level* stored, LevelKind kind, uint64_t extent, uint64_t parents) {
+LevelRoom room_of(const Level* stored, LevelKind kind, uint64_t extent, uint64_t parents) {
   const uint64_t children = saturating_product(parents, extent);
   const uint64_t words = saturating_product(parents, ceil_div(extent, uint64_t{kLevelWordBits}));
   switch (kind) {
@@ -70,7 +70,7 @@ Addresses::Addresses(const Program& program, const Graph& graph,
     for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
       const auto extent = static_cast<uint64_t>(std::max<int64_t>(0, tensor.level_extent(l)));
       const LevelKind kind = tensor.format.levels[l];
-      const Room room =
+      const LevelRoom room =
           room_of(stored == nullptr ? nullptr : &stored->levels[l], kind, extent, parents);
       starts.push_back(place(room.positions));
       starts.push_back(place(room.coordinates));

@@ -22,7 +22,7 @@ struct Place {
   uint64_t row = 0;
 };
 
-struct Waiting {
+struct PendingRequest {
   MemoryRequest request;
   int64_t arrival = 0;  ///< picoseconds
   Place place;
@@ -39,7 +39,7 @@ class Channel {
     next_refresh_ = refresh_interval();
   }
 
-  void add(const Waiting& waiting) { queue_.push_back(waiting); }
+  void add(const PendingRequest& waiting) { queue_.push_back(waiting); }
 
   /// Serves every request whose column command comes before `limit`. Calls done(request, time at
   /// which its data has been on the bus).
@@ -139,13 +139,13 @@ class Channel {
   /// By one of the requests among which the channel chooses: it knows no others.
   bool wanted(size_t bank) const {
     const auto known = static_cast<std::ptrdiff_t>(std::min(queue_.size(), window()));
-    return std::any_of(queue_.begin(), queue_.begin() + known, [&](const Waiting& w) {
+    return std::any_of(queue_.begin(), queue_.begin() + known, [&](const PendingRequest& w) {
       return w.place.bank == bank && w.arrival <= next_refresh_;
     });
   }
 
   Choice plan(size_t index) const {
-    const Waiting& w = queue_[index];
+    const PendingRequest& w = queue_[index];
     const Bank& bank = banks_[w.place.bank];
     Choice choice{index, bank.open && bank.row == w.place.row, kLongAgo, 0};
     int64_t ready = std::max(w.arrival, bank.column_ready);
@@ -179,8 +179,8 @@ class Channel {
 
   /// Whether `oldest` could come later if `other` were served before it.
   bool holds_up(const Choice& other, const Choice& oldest) const {
-    const Waiting& before = queue_[other.index];
-    const Waiting& after = queue_[oldest.index];
+    const PendingRequest& before = queue_[other.index];
+    const PendingRequest& after = queue_[oldest.index];
     if (before.place.bank == after.place.bank) return true;
     if (!other.hit && !oldest.hit &&
         (other.activate + t_.activate_to_activate_ps > oldest.activate ||
@@ -203,7 +203,7 @@ class Channel {
 
   template <typename Done>
   void serve(const Choice& choice, Done& done) {
-    const Waiting w = queue_[choice.index];
+    const PendingRequest w = queue_[choice.index];
     for (size_t i = 0; i < choice.index; ++i) ++queue_[i].bypassed;
     queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(choice.index));
     Bank& bank = banks_[w.place.bank];
@@ -237,7 +237,7 @@ class Channel {
   const DramModel& m_;
   const DramModel::Timing& t_;
   MemoryStats& stats_;
-  std::deque<Waiting> queue_;  // by arrival
+  std::deque<PendingRequest> queue_;  // by arrival
   std::vector<Bank> banks_;
   std::vector<int64_t> group_column_;     // the last column command of each bank group
   std::array<int64_t, 4> activations_{};  // the last four, oldest first
@@ -247,7 +247,7 @@ class Channel {
   int64_t write_ready_ = kLongAgo;
   int64_t next_refresh_ = 0;
   uint64_t round_ = 0;
-  StopAmongMany stop_;
+  PeriodicStopCheck stop_;
 };
 
 class BankedMemory final : public Memory {
@@ -296,7 +296,7 @@ class BankedMemory final : public Memory {
     const uint64_t inside = units_.remainder(request.address);
     const uint64_t n = channel_count_.quotient(unit) * bursts_of_unit_ + bursts_.quotient(inside);
     const uint64_t along = columns_.quotient(groups_.quotient(n));
-    Waiting waiting{request, to_picoseconds(request.time + model_.latency_cycles), {}, 0};
+    PendingRequest waiting{request, to_picoseconds(request.time + model_.latency_cycles), {}, 0};
     waiting.place.group = static_cast<uint32_t>(groups_.remainder(n));
     waiting.place.bank =
         static_cast<uint32_t>(waiting.place.group * static_cast<uint64_t>(model_.banks_per_group) +

@@ -10,13 +10,13 @@ namespace fuseflow {
 namespace {
 
 /// A time or a distance in cycles, with a fraction in units of 2^-32.
-struct Moment {
+struct FractionalCycles {
   int64_t cycle = 0;
   uint32_t part = 0;
 };
 
 /// Cycles between two bursts of a channel.
-Moment burst_interval(const Machine& machine) {
+FractionalCycles burst_interval(const Machine& machine) {
   if (machine.dram.bandwidth_gigabytes_per_second == 0) return {machine.dram.interval_cycles, 0};
   const double cycles = static_cast<double>(machine.dram.channels) *
                         static_cast<double>(machine.dram.burst_bytes) /
@@ -41,7 +41,7 @@ class FixedMemory final : public Memory {
   void advance(int64_t horizon, std::vector<MemoryAnswer>& answers) override {
     MemoryRequest request;
     while (take(horizon, request)) {
-      Moment& free = free_[deal_(request)];
+      FractionalCycles& free = free_[deal_(request)];
       if (request.time > free.cycle) free = {request.time, 0};
       const int64_t start = free.cycle + (kFractions && free.part > 0 ? 1 : 0);
       answers.push_back({request.port, request.number, start + latency_});
@@ -58,9 +58,9 @@ class FixedMemory final : public Memory {
 
  private:
   int64_t latency_;
-  Moment interval_;
+  FractionalCycles interval_;
   Deal deal_;
-  std::vector<Moment> free_;  // by channel: when it can start the next request
+  std::vector<FractionalCycles> free_;  // by channel: when it can start the next request
 };
 
 /// By address: bytes go round the channels in units of interleave_bytes.
@@ -77,9 +77,9 @@ class Interleaved {
   Divisor channels_;
 };
 
-/// As FuseFlow's simulator Comal deals requests out: whatever their addresses, the i-th of a cycle
-/// goes i channels further than the one before it; those of the next cycle begin after the last
-/// one.
+/// Deals requests out to channels in turn, as FuseFlow's simulator Comal does: whatever their
+/// addresses, the i-th of a cycle goes i channels further than the one before it; those of the next
+/// cycle begin after the last one.
 class DealtInTurn {
  public:
   explicit DealtInTurn(const DramModel& model) : channels_(model.channels) {}

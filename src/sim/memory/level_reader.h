@@ -35,7 +35,7 @@ class LevelReader {
     return 0;
   }
 
-  /// Of the coordinate at a position, 4 bytes; compressed and singleton levels only.
+  /// The address of the coordinate at a position, 4 bytes; compressed and singleton levels only.
   uint64_t address_of(int64_t position) const {
     return coordinates_ + 4 * static_cast<uint64_t>(position);
   }

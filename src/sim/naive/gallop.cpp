@@ -30,15 +30,15 @@ class GallopNode final : public NodeRun {
       take(0);
       take(1);
     }
-    return state_.what == What::ended ? give_stop() : look();
+    return state_.what == SearchPhase::ended ? give_stop() : look();
   }
 
  private:
   /// What the next step does.
-  enum class What : uint8_t { heads, doubling, halving, ended };
+  enum class SearchPhase : uint8_t { heads, doubling, halving, ended };
   /// Where the search is. Elements are numbered from 0 in their fibers.
   struct State {
-    What what = What::ended;
+    SearchPhase what = SearchPhase::ended;
     std::array<int64_t, 2> head{};
     int jumper = 0;          ///< the level that is searched
     int64_t wanted = 0;      ///< for this coordinate, or the first after it
@@ -64,7 +64,7 @@ class GallopNode final : public NodeRun {
     for (size_t i = 0; i < 2; ++i) {
       fibers_[i] = levels_[i].fiber(references_[i], 0, levels_[i].extent());
     }
-    if (fibers_[0].size() > 0 && fibers_[1].size() > 0) state_.what = What::heads;
+    if (fibers_[0].size() > 0 && fibers_[1].size() > 0) state_.what = SearchPhase::heads;
   }
 
   void enter() {
@@ -86,7 +86,7 @@ class GallopNode final : public NodeRun {
   bool look() {
     State next = state_;
     bool found = false;
-    if (next.what == What::heads) {
+    if (next.what == SearchPhase::heads) {
       const int64_t a = coordinate(0, next.head[0]);
       const int64_t b = coordinate(1, next.head[1]);
       found = a == b;
@@ -98,7 +98,7 @@ class GallopNode final : public NodeRun {
     if (found) give_found(next);
     if (!commit()) return false;
     enter();
-    count_read(state_.what == What::heads ? 8 : 4);
+    count_read(state_.what == SearchPhase::heads ? 8 : 4);
     state_ = next;
     if (found) go_past_both();
     return true;
@@ -106,7 +106,7 @@ class GallopNode final : public NodeRun {
 
   /// One look at an element of the level that is searched. Whether it has the coordinate.
   bool probe(State& s) const {
-    const bool doubling = s.what == What::doubling;
+    const bool doubling = s.what == SearchPhase::doubling;
     int64_t& head = s.head[s.jumper];
     const int64_t at = doubling ? head + s.power : (s.too_small + s.big_enough) / 2;
     const int64_t there = coordinate(s.jumper, at);
@@ -116,16 +116,16 @@ class GallopNode final : public NodeRun {
     }
     if (there > s.wanted) {
       s.big_enough = at;
-      s.what = What::halving;
+      s.what = SearchPhase::halving;
     } else {
       s.too_small = at;
       s.power *= 2;
-      if (doubling && head + s.power >= size(s.jumper)) s.what = What::halving;
+      if (doubling && head + s.power >= size(s.jumper)) s.what = SearchPhase::halving;
     }
-    if (s.what == What::halving && s.too_small + 1 == s.big_enough) {
+    if (s.what == SearchPhase::halving && s.too_small + 1 == s.big_enough) {
       head = s.big_enough;
       if (head == size(s.jumper)) {
-        s.what = What::ended;
+        s.what = SearchPhase::ended;
       } else {
         search(s, 1 - s.jumper, coordinate(s.jumper, head));
       }
@@ -140,7 +140,7 @@ class GallopNode final : public NodeRun {
     s.power = 1;
     s.too_small = s.head[level];
     s.big_enough = size(level);
-    s.what = s.too_small + 1 == s.big_enough ? What::ended : What::doubling;
+    s.what = s.too_small + 1 == s.big_enough ? SearchPhase::ended : SearchPhase::doubling;
   }
 
   void give_found(const State& s) {
@@ -154,7 +154,7 @@ class GallopNode final : public NodeRun {
     ++state_.head[0];
     ++state_.head[1];
     const bool ended = state_.head[0] == size(0) || state_.head[1] == size(1);
-    state_.what = ended ? What::ended : What::heads;
+    state_.what = ended ? SearchPhase::ended : SearchPhase::heads;
   }
 
   bool give_stop() {

@@ -32,7 +32,7 @@ void NodeRun::begin() {
 }
 
 const Token* NodeRun::need(size_t input, int64_t ahead) {
-  const Tap& tap = inputs_[input];
+  const ChannelReader& tap = inputs_[input];
   const Token* token = tap.channel->peek(tap.reader, ahead);
   if (token == nullptr) {
     const int64_t held = tap.channel->given() - tap.channel->readers[tap.reader].taken();

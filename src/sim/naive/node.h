@@ -66,10 +66,10 @@ class NodeRun {
   bool backlogged(int64_t limit) const;
 
   Activity* activity = nullptr;  ///< where to note busy cycles, if anywhere
-  Activity* stalls = nullptr;    ///< the same for blocked ones
+  Activity* stalls = nullptr;    ///< where to note blocked cycles, if anywhere
 
  protected:
-  struct Tap {
+  struct ChannelReader {
     Channel* channel = nullptr;
     size_t reader = 0;
   };
@@ -85,7 +85,7 @@ class NodeRun {
   void begin();
   /// The step is one of the node's other side, which has steps of its own beside those that count.
   void on_other_side() { side_ = 1; }
-  /// It is no earlier; with `blocked`, as if a credit had been missing until then.
+  /// The step is not before `time`; with `blocked`, as if a credit had been missing until then.
   void not_before(int64_t time, bool blocked = false) {
     int64_t& bound = blocked ? credit_ : arrivals_;
     bound = std::max(bound, time);
@@ -156,7 +156,7 @@ class NodeRun {
   void charge_credits(int64_t ready, int64_t time);
   void count_step(int64_t ready, int64_t time, int64_t cost);
 
-  std::vector<Tap> inputs_;
+  std::vector<ChannelReader> inputs_;
   std::vector<Channel*> outputs_;
   std::array<int64_t, 2> free_at_{};  ///< by side: earliest time of the next step
   size_t side_ = 0;                   ///< of the step being built

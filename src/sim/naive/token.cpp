@@ -193,8 +193,7 @@ class FilterNode final : public NodeRun {
   }
 };
 
-/// Inputs: outer crd and payloads (groups[0] of them), then inner ones (groups[1]); outputs
-/// likewise.
+/// Inputs and outputs: outer crd and payloads (groups[0] of them), then inner ones (groups[1]).
 class DropNode final : public NodeRun {
  public:
   DropNode(const Context& context, NodeId id)

@@ -89,9 +89,10 @@ class ReferenceChecker {
   }
 
  private:
-  Rounds rounds_of(TensorId tensor) const {
-    if (!regions_ && !program_.reference.statements.empty()) return Rounds::all;
-    return one_region_[static_cast<size_t>(tensor)] ? Rounds::in_one_region : Rounds::not_fixed;
+  RoundingScope rounds_of(TensorId tensor) const {
+    if (!regions_ && !program_.reference.statements.empty()) return RoundingScope::all;
+    return one_region_[static_cast<size_t>(tensor)] ? RoundingScope::in_one_region
+                                                    : RoundingScope::not_fixed;
   }
 
   CheckedTensor compared(TensorId tensor, const Value& expected) const {
@@ -115,14 +116,14 @@ class ReferenceChecker {
 
 }  // namespace
 
-CheckedTensor compared(TensorId tensor, const Value& actual, const Value& expected, Rounds rounds,
-                       double tolerance, std::string against) {
-  const bool equal = expected.fixed && rounds != Rounds::all;
+CheckedTensor compared(TensorId tensor, const Value& actual, const Value& expected,
+                       RoundingScope rounds, double tolerance, std::string against) {
+  const bool equal = expected.fixed && rounds != RoundingScope::all;
   const double allowed = equal ? 0 : tolerance;
   CheckedTensor one{tensor, compare(actual, expected, allowed), false, std::move(against)};
   one.passes = one.comparison.passes(allowed);
   if (equal) one.why = "nothing of it rounds";
-  if (equal || !one.passes || rounds != Rounds::in_one_region) return one;
+  if (equal || !one.passes || rounds != RoundingScope::in_one_region) return one;
   const double examined = std::min(tolerance, kExamined);
   if (one.comparison.excused == 0 && one.comparison.passes(examined)) return one;
   Comparison closer = compare(actual, expected, examined);
@@ -217,7 +218,7 @@ CheckedTensor check_expected(const Program& program, const TensorData& data, Ten
     throw Error(ExitCode::usage,
                 fmt::format("%{} is not written by the program", program.tensors[tensor].name));
   }
-  return compared(tensor, value_of(data.storage[tensor]), value_of(expected), Rounds::all,
+  return compared(tensor, value_of(data.storage[tensor]), value_of(expected), RoundingScope::all,
                   tolerance, path);
 }
 

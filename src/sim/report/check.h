@@ -27,25 +27,25 @@ struct CheckSettings {
   double tolerance = 0;
   int threads = 0;
   int64_t max_bytes = 0;  ///< of the reference's arrays; 0: no limit
-  /// As ReferenceOptions::stop.
+  /// Called now and then; why the check is to end, else empty (ReferenceOptions::stop).
   std::function<std::string(const ReferenceProgress&)> stop = {};
 };
 
 /// How the expected values may differ by rounding.
-enum class Rounds : uint8_t {
+enum class RoundingScope : uint8_t {
   all,           ///< they come from elsewhere: a file, other statements
   not_fixed,     ///< but for those that no order of sums moves
-  in_one_region  ///< the same, and no rounding of other regions is in them
+  in_one_region  ///< as not_fixed, and no rounding of other regions is in them
 };
 
-/// Of the largest expected value: differences of one region that are larger than this are held
-/// against its rounding, whatever the tolerance.
+/// A share of the largest expected value: differences of one region that are larger are compared
+/// with the bounds of its rounding, whatever the tolerance.
 inline constexpr double kExamined = 1e-5;
 
 /// Compares; what is within rounding, by the bounds of `expected`, is excused. What does not round
 /// must be equal; what rounds in one region must be within kExamined or the bounds.
-CheckedTensor compared(TensorId tensor, const Value& actual, const Value& expected, Rounds rounds,
-                       double tolerance, std::string against);
+CheckedTensor compared(TensorId tensor, const Value& actual, const Value& expected,
+                       RoundingScope rounds, double tolerance, std::string against);
 
 /// What these settings mean for one evaluation of the statements that `wanted` needs: each result
 /// is given to on_result and kept no longer than others read it.

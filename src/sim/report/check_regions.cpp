@@ -14,7 +14,7 @@ class RegionChecker {
   /// What the region reads of others. False if the whole program's reference has seen the same, or
   /// if something of it was not stored.
   bool find_operands(const std::vector<Stored>& stored) {
-    // Of a rewritten program the whole program's reference evaluated other statements.
+    // The reference of a whole rewritten program evaluated other statements.
     const bool rewritten = !program_.reference.statements.empty();
     if (!rewritten && !reads_of_others(program_, region_, stored)) return false;
     operands_.assign(program_.tensors.size(), nullptr);
@@ -31,7 +31,8 @@ class RegionChecker {
     return true;
   }
 
-  /// Of the tensors: with bounds of its rounding where it differs.
+  /// Compares these tensors of the region; where one differs, again with the bounds of its
+  /// rounding.
   std::vector<CheckedTensor> compare(const std::vector<TensorId>& tensors) const {
     std::vector<CheckedTensor> result;
     std::vector<TensorId> failed;
@@ -55,10 +56,10 @@ class RegionChecker {
     const auto on_result = [&](TensorId tensor, const Value& expected) {
       undecided += expected.undecided;
       if (std::find(tensors.begin(), tensors.end(), tensor) == tensors.end()) return;
-      CheckedTensor one =
-          compared(tensor, value_of(data_.storage[static_cast<size_t>(tensor)]), expected,
-                   rounds_apart(program_, region_) ? Rounds::in_one_region : Rounds::not_fixed,
-                   settings_.tolerance, "the reference on what its region read in the simulation");
+      CheckedTensor one = compared(
+          tensor, value_of(data_.storage[static_cast<size_t>(tensor)]), expected,
+          rounds_apart(program_, region_) ? RoundingScope::in_one_region : RoundingScope::not_fixed,
+          settings_.tolerance, "the reference on what its region read in the simulation");
       one.undecided = undecided;
       act(one);
     };

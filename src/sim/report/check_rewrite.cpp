@@ -41,7 +41,7 @@ class RewriteChecker {
     evaluate_with(before_, bounds, tensors, [&](TensorId t, const Value& expected) {
       if (std::find(tensors.begin(), tensors.end(), t) == tensors.end()) return;
       CheckedTensor one =
-          fuseflow::compared(t, computed_[t], expected, Rounds::all, settings_.tolerance,
+          fuseflow::compared(t, computed_[t], expected, RoundingScope::all, settings_.tolerance,
                              "what it was rewritten from, in f32");
       if (!one.passes) apart.push_back(std::move(one));
     });

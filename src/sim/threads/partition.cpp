@@ -97,15 +97,15 @@ class Division {
 
   void move(size_t node, int to) {
     const int from = part_[node];
-    for (const End& end : ends_[node]) count(end.net, -1);
+    for (const Pin& end : ends_[node]) count(end.net, -1);
     load_[from] -= workload_.node[node];
     part_[node] = to;
     load_[to] += workload_.node[node];
-    for (const End& end : ends_[node]) {
+    for (const Pin& end : ends_[node]) {
       takers_[end.net * parts_ + static_cast<size_t>(from)] -= end.takes;
       takers_[end.net * parts_ + static_cast<size_t>(to)] += end.takes;
     }
-    for (const End& end : ends_[node]) count(end.net, 1);
+    for (const Pin& end : ends_[node]) count(end.net, 1);
   }
 
   bool improve_once() {
@@ -158,7 +158,7 @@ class Division {
   }
 
   /// A net that a node gives to, or takes from so many times.
-  struct End {
+  struct Pin {
     size_t net;
     int takes;
   };
@@ -166,7 +166,7 @@ class Division {
   const Workload& workload_;
   const size_t parts_;
   std::vector<int> part_;
-  std::vector<std::vector<End>> ends_;  // by node
+  std::vector<std::vector<Pin>> ends_;  // by node
   std::vector<int> takers_;             // by net and part
   size_t looks_ = 0;                    // at ends of nets, to find one move
   std::vector<double> load_;            // by part

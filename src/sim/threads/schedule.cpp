@@ -37,9 +37,9 @@ void Schedule::look_again() {
   for (size_t i = 0; i < nodes_.size(); ++i) states_[i].stuck = false;
 }
 
-/// It has been given tokens, or has worked. A node that has a batch of less than `few` tokens waits
-/// until it has many: two or three short segments more would not pay for making one of them
-/// (coalesce.cpp).
+/// Looks at a node again that has been given tokens, or has worked. A node that has a batch of less
+/// than `few` tokens waits until it has many: two or three short segments more would not pay for
+/// making one of them (coalesce.cpp).
 void Schedule::look_at(size_t place) {
   State& state = states_[place];
   state.stuck = false;
@@ -126,7 +126,7 @@ void Schedule::run(int threads, const EngineTuning& tuning,
   Team(*this, threads, tuning).run(go_on);
 }
 
-/// So many batches on the calling thread. False: there is no more to do.
+/// Works so many batches on the calling thread. False: there is no more to do.
 bool Schedule::run_alone(int64_t batches, const std::function<bool(int64_t)>& go_on) {
   const std::function<void(int)> nobody = [](int) {};
   while (batches > 0) {

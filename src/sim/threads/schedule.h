@@ -34,8 +34,8 @@ class Schedule {
   void divide(int threads, bool scatter = false);
   /// A node of the thread to work; null if there is none that is not far ahead.
   EngineNode* next(int thread);
-  /// Of the nodes of all threads that are far ahead the one with the fewest waiting tokens; null if
-  /// there is none.
+  /// The node with the fewest waiting tokens among the nodes of all threads that are far ahead;
+  /// null if there is none.
   EngineNode* least_ahead() const;
   /// One batch of a node of the thread. False if the node can do nothing now. Calls tell(other) for
   /// threads whose nodes have got tokens or room by it.

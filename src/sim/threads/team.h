@@ -36,7 +36,7 @@ class Team {
     working,  ///< it may touch the schedule
     resting,  ///< it waits until it is called
     called,   ///< there may be work for it, but the host has not run it since
-    late,     ///< the same since an earlier round: it owns no nodes
+    late,     ///< it was called in an earlier round, and has not run since: it owns no nodes
   };
   struct alignas(kCacheLine) Worker {
     std::atomic<bool> news = false;  ///< its nodes have been given tokens or room

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kRounding = 1e-6;  ///< of the product of a rate and a number of cycles
 
-/// Of an element of what a send of a node passes on: a part of a sum, a tile that was loaded, or
-/// one that is held.
+/// Bytes of an element that a send of a node passes on: of a part of a sum, of a tile that was
+/// loaded, or of one that is held.
 int64_t sent_bytes(const Graph& graph, const Node& node) {
   const bool part =
       node.kind == NodeKind::reduce || node.kind == NodeKind::exchange || is_exchange(node);

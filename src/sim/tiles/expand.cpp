@@ -12,11 +12,11 @@ namespace fuseflow {
 namespace {
 
 /// Bytes of one tensor of one core by level.
-struct Placed {
+struct BytesByLevel {
   int64_t registers = 0, scratchpad = 0, links = 0, global = 0;
 };
 
-Placed placement_of(const std::array<int64_t, 4>& held) {
+BytesByLevel placement_of(const std::array<int64_t, 4>& held) {
   return {held[0], held[1], held[2], held[3]};
 }
 
@@ -289,7 +289,7 @@ class Builder {
   }
 
   /// Bytes of the held tile `slot` of `bytes` bytes that each level keeps.
-  static Placed part_of(const Placed& whole, size_t slot, int64_t bytes) {
+  static BytesByLevel part_of(const BytesByLevel& whole, size_t slot, int64_t bytes) {
     int64_t from = static_cast<int64_t>(slot) * bytes;
     int64_t left = bytes;
     const auto take = [&](int64_t level) {
@@ -298,7 +298,7 @@ class Builder {
       left -= taken;
       return taken;
     };
-    Placed part;
+    BytesByLevel part;
     part.registers = take(whole.registers);
     part.scratchpad = take(whole.scratchpad);
     part.links = take(whole.links);
@@ -306,7 +306,9 @@ class Builder {
     return part;
   }
 
-  Placed c_part() const { return part_of(c_placed_, slot(Dim::l, Dim::n), m_ * n_ * element_); }
+  BytesByLevel c_part() const {
+    return part_of(c_placed_, slot(Dim::l, Dim::n), m_ * n_ * element_);
+  }
 
   int32_t finish_c(int core, const std::vector<int32_t>& operands, bool activates) {
     CoreState& s = state(core);
@@ -314,7 +316,7 @@ class Builder {
     TileOp put = node(TileOpKind::finish, roles_.hold, core, m_, n_);
     put.late = activates;
     if (activates) put.lanes = m_ * n_ * c_lanes_;
-    const Placed part = c_part();
+    const BytesByLevel part = c_part();
     put.bytes.registers = part.registers;
     put.bytes.scratchpad_write = part.scratchpad;
     put.bytes.global_write = part.global;
@@ -329,7 +331,7 @@ class Builder {
   int32_t own_slice(int core) {
     CoreState& s = state(core);
     const size_t at = slot(Dim::l, Dim::n);
-    const Placed part = c_part();
+    const BytesByLevel part = c_part();
     if (part.links == 0 && part.global == 0) {
       return s.c_held[at];
     }
@@ -408,7 +410,7 @@ class Builder {
   // --- partial and finished E --------------------------------------------------------------
 
   TileOp e_moved(TileOpKind kind, int core) const {
-    const Placed part = part_of(e_placed_, slot(Dim::n, Dim::l), m_ * l_ * kAccumulatorBytes);
+    const BytesByLevel part = part_of(e_placed_, slot(Dim::n, Dim::l), m_ * l_ * kAccumulatorBytes);
     TileOp result = node(kind, roles_.second, core, m_, l_);
     result.bytes.registers = part.registers;
     if (kind == TileOpKind::spill) {
@@ -545,7 +547,7 @@ class Builder {
   const GatedWay way_;
   const int64_t element_;
   const bool epilogue_;
-  Placed c_placed_, e_placed_;
+  BytesByLevel c_placed_, e_placed_;
   LaneWork c_lanes_, e_lanes_;  ///< of an element: the maps between the products, and after them
   int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
   Communication sent_;

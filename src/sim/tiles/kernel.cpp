@@ -151,7 +151,7 @@ class CoreBuilder {
     return number;
   }
 
-  /// ... and among those that the cores have shares of.
+  /// Number of the tile, or of the core's share of it where the cores of a cluster have shares.
   int64_t number(const std::vector<bool>& varies, StreamId stream) const {
     const int shares = shares_of(g_, stream);
     return shares > 1 ? number(varies) * shares + core_ : number(varies);
@@ -388,7 +388,7 @@ class CoreBuilder {
   std::vector<int32_t> made_;  ///< by stream: the operation that gave its tile
   const std::vector<std::vector<bool>>& varies_;
   std::vector<LoadBuffer> buffers_;
-  /// Of a reduction: the operation that gave what it holds, and what has read it since.
+  /// What a reduction holds: the operation that gave it, and what has read it since.
   struct Running {
     int32_t op = -1;
     std::vector<int32_t> readers;
@@ -446,7 +446,8 @@ int64_t tile_groups(const Graph& graph) {
   return ceil_div(tiles[kKernelM], rows) * tiles[kKernelN] / column_cores(graph) * tiles[kKernelG];
 }
 
-/// ... once for each cluster that adds to them, the first part of k of all tiles first.
+/// Groups of tiles, once for each cluster that adds to them; the first part of k of all tiles
+/// first.
 int64_t all_groups(const Graph& graph) {
   return tile_groups(graph) * adding_clusters(graph);
 }

@@ -65,9 +65,9 @@ std::vector<Segment> segments_of(const std::vector<KernelCoreOps>& cores) {
 
 /// The operations of all cores. Of a step the loads of all of them come first, so that the order
 /// stays topological when cores send each other what they loaded.
-class Joined {
+class ClusterOperations {
  public:
-  Joined(const Graph& graph, const std::vector<KernelCoreOps>& cores)
+  ClusterOperations(const Graph& graph, const std::vector<KernelCoreOps>& cores)
       : cores_(cores), exchanged_(graph.nodes.size()) {
     if (is_tile_kernel(graph)) {
       for (const NodeId n : kernel_roles(graph).exchanges) {
@@ -126,17 +126,17 @@ class Joined {
   const std::vector<KernelCoreOps>& cores_;
   TileOps list_;
   std::vector<std::vector<int32_t>> renumbered_;  ///< by core and its operation
-  struct Exchanged {
+  struct ExchangeOps {
     Last sent, summed;  ///< empty: the node is no exchange
   };
-  std::vector<Exchanged> exchanged_;  ///< by node
+  std::vector<ExchangeOps> exchanged_;  ///< by node
 };
 
-/// Of loads that come together the first stays; a send follows it, and the others take what it
-/// sends.
-class PassedOn {
+/// Loads that several cores of a cluster make together, on a machine without multicast: the first
+/// stays, a send follows it, and the other cores take what it sends.
+class ForwardedLoads {
  public:
-  PassedOn(const Graph& graph, const TileOps& ops)
+  ForwardedLoads(const Graph& graph, const TileOps& ops)
       : graph_(graph),
         ops_(ops),
         shared_(shared_loads(ops, true)),
@@ -201,7 +201,7 @@ class PassedOn {
 
   const std::vector<int32_t>& members(int32_t group) const { return shared_.members[group]; }
 
-  /// It begins when all others have room.
+  /// Adds the send of what a load brought; it begins when all other cores have room.
   void send(size_t from, const std::vector<int32_t>& to) {
     TileOp send;
     send.kind = TileOpKind::send;
@@ -235,8 +235,8 @@ class PassedOn {
 
 TileOps join_cores(const Graph& graph, std::vector<KernelCoreOps> cores, bool over_links) {
   if (cores.size() == 1) return std::move(cores.front().ops);
-  TileOps joined = Joined(graph, cores).build();
-  return over_links ? PassedOn(graph, joined).build() : joined;
+  TileOps joined = ClusterOperations(graph, cores).build();
+  return over_links ? ForwardedLoads(graph, joined).build() : joined;
 }
 
 }  // namespace fuseflow

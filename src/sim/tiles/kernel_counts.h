@@ -14,8 +14,7 @@ namespace fuseflow {
 /// of a kernel that leaves steps out those of its walk. Ascending.
 std::vector<int64_t> walked_tiles(const Graph& graph, const Node& load);
 
-/// Of a product that leaves out tiles without a value: the tiles that it takes of that operand, of
-/// how many.
+/// The tiles that a product takes of its sparse operand, of how many; the others have no value.
 struct TilesPresent {
   int64_t present = 0, all = 0;
 };

@@ -19,10 +19,10 @@ struct LaneWork {
 };
 LaneWork operator*(int64_t factor, const LaneWork& work);
 
-/// Of one evaluation of an operator: the parts that energy prices.
+/// The lanes' work for one evaluation of an operator: the parts that energy prices.
 LaneWork lane_work(Op op);
 
-/// Of combining one more value.
+/// The lanes' work for combining one more value.
 LaneWork lane_work(Reduction reduction);
 
 /// Sums and comparisons, in sums: a comparison takes as long as 1 / core.comparison_rate_share

@@ -409,7 +409,7 @@ class Launch {
     (*options_.nodes)[static_cast<size_t>(op.node)].bytes += moved;
   }
 
-  /// Of loads that share a tile one stands for what memory gives.
+  /// Whether the load counts what memory gives: of those that share a tile only the first does.
   bool stands_for_others(int32_t cluster, int32_t node) const {
     const SharedLoads& shared = shared_of(cluster);
     const int32_t group = shared.group.empty() ? -1 : shared.group[node];

@@ -16,7 +16,7 @@ constexpr int64_t kMostChannels = 4096;
 
 int64_t ticks_for(double amount, double per_cycle) {
   if (per_cycle <= 0) return 0;
-  // Of a machine without a core that is as slow: kLongest at most, so that sums do not wrap.
+  // At most kLongest, which no real core takes, so that sums do not wrap.
   const double ticks = std::ceil(amount * static_cast<double>(kTicks) / per_cycle);
   return ticks < static_cast<double>(kLongest) ? static_cast<int64_t>(ticks) : kLongest;
 }

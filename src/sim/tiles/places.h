@@ -34,7 +34,7 @@ struct TilePlaces {
   TileKey key(int32_t cluster, const TileOp& op) const;
 };
 
-/// Of a graph of tiles, its clusters as `clusters_of` gives them.
+/// The places of a graph's tiles, its clusters in the order of `clusters_of`.
 TilePlaces places_of(const Graph& graph);
 
 /// A tile that only the cluster itself knows: what its operation `op` put into memory.

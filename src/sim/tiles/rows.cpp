@@ -141,7 +141,7 @@ class ClusterBuilder {
 
   /// What an operation takes: the operations that gave it, and lists to put it into once it has a
   /// number.
-  struct Taken {
+  struct OperandOps {
     OpIds operands;
     std::vector<OpIds*> readers;
     OpIds drained;
@@ -150,7 +150,7 @@ class ClusterBuilder {
     }
   };
 
-  int32_t load(int c, NodeId n, Taken& taken) {
+  int32_t load(int c, NodeId n, OperandOps& taken) {
     const int number_of_buffer = shape_.buffer_of[n];
     RowsBuffer& buffer = core(c).buffers[number_of_buffer];
     const int64_t tile = number(c, varies_[n]);
@@ -169,7 +169,7 @@ class ClusterBuilder {
   }
 
   /// One input of a node: of scratchpad (loads and what has a place) or of registers.
-  void take(int c, NodeId n, const Input& input, TileOp& op, Taken& taken) {
+  void take(int c, NodeId n, const Input& input, TileOp& op, OperandOps& taken) {
     if (input.is_immediate()) return;
     const StreamId s = input.stream;
     const NodeId from = producer(s);
@@ -193,8 +193,8 @@ class ClusterBuilder {
 
   /// All inputs of a node. What takes a product waits for the matrix unit's pipeline, unless what
   /// it takes beside it has.
-  Taken take_all(int c, NodeId n, TileOp& op) {
-    Taken taken;
+  OperandOps take_all(int c, NodeId n, TileOp& op) {
+    OperandOps taken;
     for (const Input& input : node(n).inputs) take(c, n, input, op, taken);
     for (const Input& input : node(n).inputs) {
       if (input.is_immediate()) continue;
@@ -211,7 +211,7 @@ class ClusterBuilder {
     return place_of(s) >= 0 && shape_.loop_of[producer(s)] != shape_.loop_of[n];
   }
 
-  static void read_by(const Taken& taken, int32_t op) {
+  static void read_by(const OperandOps& taken, int32_t op) {
     for (OpIds* readers : taken.readers) readers->push_back(op);
   }
 
@@ -224,7 +224,7 @@ class ClusterBuilder {
     const Node& at = node(n);
     const StreamId given = at.outputs[0];
     TileOp op = op_of(TileOpKind::map, n, c);
-    const Taken taken = take_all(c, n, op);
+    const OperandOps taken = take_all(c, n, op);
     op.bytes.registers += tile_elements(g_, given) * kAccumulatorBytes;
     op.lanes = work_[n].lanes;
     op.other_flops = work_[n].flops;
@@ -265,7 +265,7 @@ class ClusterBuilder {
     for (int64_t k = 0; k < index(summed).extent; ++k) {
       set(c, summed, k);
       TileOp op = op_of(TileOpKind::multiply, n, c);
-      Taken taken = take_all(c, n, op);
+      OperandOps taken = take_all(c, n, op);
       op.rows = static_cast<int32_t>(rows_of_tile());
       op.cols = static_cast<int32_t>(index(rows_width(g_, given)).block);
       op.depth = static_cast<int32_t>(index(summed).block);
@@ -329,7 +329,7 @@ class ClusterBuilder {
     const Node& at = node(n);
     const StreamId given = at.outputs[0];
     TileOp op = op_of(TileOpKind::map, n, c);
-    Taken taken = take_all(c, n, op);
+    OperandOps taken = take_all(c, n, op);
     op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, given);
     op.lanes = work_[n].lanes;
     op.other_flops = work_[n].flops;
@@ -382,7 +382,7 @@ class ClusterBuilder {
     const bool spread = width >= 0 && index(width).tiling.cluster > 1;
     if (!spread && c % cluster_.wide != 0) return;
     TileOp op = op_of(TileOpKind::store, n, c);
-    const Taken taken = take_all(c, n, op);
+    const OperandOps taken = take_all(c, n, op);
     std::vector<bool> varies(g_.indices.size(), false);
     varies[kRowsG] = varies[kRowsM] = true;
     if (width >= 0) varies[width] = true;

@@ -13,8 +13,8 @@ namespace fuseflow {
 RunResult time_tiles_region(const Graph& graph, const Machine& machine,
                             const RunOptions& options = {});
 
-/// As run_graph. Throws Error(rejected) when a core cannot hold what the graph keeps on it, or a
-/// cluster has more cores than the machine.
+/// Runs a graph of tiles, as run_graph does one of streams. Throws Error(rejected) when a core
+/// cannot hold what the graph keeps on it, or a cluster has more cores than the machine.
 RunResult run_tiles(const Program& program, const Graph& graph, const TensorData& data,
                     const Machine& machine, const RunOptions& options);
 

@@ -28,9 +28,9 @@ int64_t slots_of(const Node& node) {
   return std::max<int64_t>(node.capacity, 1);
 }
 
-/// Of a kernel, every operation of a node gives one tile, but for a reduction that is read after
-/// its last step. Cores that share the rows of a tile give one together; those that share k give
-/// one each.
+/// Counts of a kernel. Every operation of a node gives one tile, but for a reduction that is read
+/// after its last step. Cores that share the rows of a tile give one together; those that share k
+/// give one each.
 FormCounts of_kernel(const Graph& graph) {
   std::vector<bool> read_in_step(graph.streams.size(), false);
   for (const NodeId n : kernel_roles(graph).steps) {
@@ -69,7 +69,8 @@ class ChainCounts {
     e_elements_ = e_tiles_ * (g.tile[Dim::m] * g.tile[Dim::l] / g.shape.reduce());
   }
 
-  /// Of maps, which are parts of what puts C and E together; of the store, to which clusters add.
+  /// FLOPs that a node does as part of other operations: those of maps, in the sums of C and the
+  /// store of E; those of the store, where clusters add.
   int64_t flops_within(NodeId id) const {
     const Node& node = graph_.nodes[id];
     const int64_t stored = e_elements_ / geometry_.sharers();

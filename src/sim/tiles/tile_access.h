@@ -25,7 +25,7 @@ class TileAccess {
   TileAccess(const Graph& graph, const Node& node, std::vector<int> dims, int batch,
              const Format& format, std::vector<int64_t> shape);
 
-  /// Of a tile_coordinate, whose one subscript is a number.
+  /// Tiles of a tile_coordinate, whose one subscript is a number.
   TileAccess(const Graph& graph, const Node& node, std::vector<int> dims, int batch)
       : TileAccess(graph, node, std::move(dims), batch, dense_format(1), {1}) {}
 
@@ -73,7 +73,7 @@ class TileAccess {
   void add(int digit, int64_t value, int64_t* coordinates) const;
   void find_owners();
   void add_positions(size_t dim, const std::vector<int64_t>& base, Parts& parts) const;
-  /// Of one dimension of the tensor, inside or not.
+  /// The coordinate of an element along one dimension of the tensor, inside or not.
   static int64_t coordinate(const AllParts& parts, const Element& at, size_t of);
   int64_t position(const AllParts& parts, const Element& at) const {
     for (size_t d = 0; d < at.size(); ++d) {

@@ -58,7 +58,7 @@ class TileNodes {
   void multiply_add(const Node& at, int summed, Tile& out);
   /// Combines the rows of a tile with what there is of each so far.
   void reduce_rows(const Node& at, int summed, Tile& out);
-  /// Of a mean: sums as means.
+  /// Divides the sums of a mean.
   void finish(const Node& at, int summed);
 
   const Graph& g_;

@@ -49,7 +49,7 @@ enum class TileOpKind : uint8_t {
   finish,    ///< a whole C tile put where it is held (mapped here when nothing was exchanged)
   fetch,     ///< held C brought back from linked scratchpads or global memory
   spill,     ///< a partial E tile put where it is held
-  refill,    ///< ... and fetched again
+  refill,    ///< what was spilled is fetched again
   reduce,    ///< reduce-scatter: this core's rows of E, summed over the group
   store,     ///< E to global memory (added there when clusters share it)
   map,       ///< an elementwise operator or a reduction of rows on one tile (kernels)
@@ -65,8 +65,9 @@ struct TileOp {
   int32_t row = 0, col = 0;
   int32_t rows = 0, cols = 0;  ///< of a send: what each of the other cores gets
   int32_t depth = 0;           ///< of a product: what it sums over
-  /// Of a load, or a send that passes one on: equal for loads of a tile that cores make at the same
-  /// point of their programs. -1: these are the first of each core, the second of each, ..
+  /// A number that is equal for the loads of a tile (and the sends that pass one on) that cores
+  /// make at the same point of their programs. -1: these are the first load of each core, the
+  /// second of each, ..
   int32_t turn = -1;
   LevelBytes bytes;
   int64_t flops = 0;                        ///< of the matrix unit

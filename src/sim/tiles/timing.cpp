@@ -45,9 +45,8 @@ struct Clusters {
   TilePlaces places;
 };
 
-/// Of a kernel those that are at work, each of which has operations that know their tiles by
-/// number: all that its cores do. Of one that walks a loop the cores pass on what they share where
-/// the machine has no multicast.
+/// The clusters of a kernel that are at work, each with operations of its own: all that its cores
+/// do. In a kernel that walks k, cores pass on what they share where the machine has no multicast.
 Clusters clusters_of_kernel(const Graph& graph, const Machine& machine) {
   const bool rows = is_tile_rows(graph);
   const int cores = rows ? rows_cluster(graph).cores() : kernel_cluster(graph);
@@ -64,7 +63,8 @@ Clusters clusters_of_kernel(const Graph& graph, const Machine& machine) {
   return clusters;
 }
 
-/// Of a chain all do the same at their places, but for what follows the second product.
+/// The clusters of a chain, which all do the same at their places, but for what follows the second
+/// product.
 Clusters clusters_of_chain(const Graph& graph) {
   Clusters clusters;
   clusters.places = places_of(graph);

@@ -66,12 +66,12 @@ class TileValues : private TileNodes {
   // --- tiles -------------------------------------------------------------------------------
 
   /// A tile that is there; of a load which of its tiles.
-  struct Held {
+  struct CurrentTile {
     int64_t number = -1;
     Tile tile;
   };
   /// By stream and its tile along the dimensions that inner loops walk.
-  using OfCore = std::vector<std::vector<Held>>;
+  using OfCore = std::vector<std::vector<CurrentTile>>;
 
   /// Tiles along the dimensions of inner loops are there until the outer ones step. What is loaded
   /// once for a step of them stays for the next steps where it is the same.
@@ -109,7 +109,7 @@ class TileValues : private TileNodes {
   }
 
   Tile& value(StreamId s) override {
-    Held& held = cores_[core_][s][number_along(kept_[s])];
+    CurrentTile& held = cores_[core_][s][number_along(kept_[s])];
     const Node& from = node(g_.streams[s].producer);
     if (from.kind != NodeKind::tile_load) return held.tile;
     const int64_t number = number_along(varies_[s]);
@@ -138,7 +138,7 @@ class TileValues : private TileNodes {
     core_ = 0;
   }
 
-  /// Of a kernel that leaves steps of k out those that it walks.
+  /// The tiles along a loop that are walked: without those that a kernel leaves out.
   std::vector<int64_t> tiles_of(const TileLoop& loop) const {
     return roles_.held() ? sums_.parts(loop.index, at_).front() : sums_.walked(loop.index);
   }
@@ -265,9 +265,10 @@ class TileValues : private TileNodes {
 };
 
 /// What a store gives, step after step of the outer loops.
-class Stored {
+class StoredResult {
  public:
-  Stored(const Program& program, const Graph& graph, const TileLoops& loops, const Node& store)
+  StoredResult(const Program& program, const Graph& graph, const TileLoops& loops,
+               const Node& store)
       : from_(store.inputs[0].stream),
         dim_(inner_dim(graph, loops)),
         tiles_(dim_ < 0 ? 1 : graph.indices[dim_].extent),
@@ -294,7 +295,7 @@ class Stored {
     return -1;
   }
 
-  /// Of all tiles, as the result is named: rows without a width have one column.
+  /// The extents of the result, over all tiles: rows without a width have one column.
   std::vector<int64_t> sizes(const Graph& graph, const TileLoops& loops) const {
     std::vector<int64_t> sizes;
     for (const int dim : loops.outer) sizes.push_back(graph.indices[dim].elements());
@@ -311,8 +312,9 @@ class Stored {
   TileAccess to_;
 };
 
-std::vector<Stored> stores_of(const Program& program, const Graph& graph, const TileLoops& loops) {
-  std::vector<Stored> stores;
+std::vector<StoredResult> stores_of(const Program& program, const Graph& graph,
+                                    const TileLoops& loops) {
+  std::vector<StoredResult> stores;
   std::set<TensorId> stored;
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::tile_store) continue;
@@ -332,7 +334,7 @@ std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> tile_values(
     const Program& program, const Graph& graph, const TensorData& data,
     const std::function<bool()>& go_on) {
   TileValues values(graph, data);
-  std::vector<Stored> stores = stores_of(program, graph, values.loops());
+  std::vector<StoredResult> stores = stores_of(program, graph, values.loops());
   for (const Node& node : graph.nodes) {
     if (node.kind == NodeKind::tile_load) require_dense(program, data, node.tensor);
   }
@@ -340,11 +342,11 @@ std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> tile_values(
   for (int64_t step = 0; step < values.steps(); ++step) {
     if (!go_on()) return {};
     values.step(step, [&](StreamId summed) {
-      for (Stored& store : stores) store.take(values, summed);
+      for (StoredResult& store : stores) store.take(values, summed);
     });
   }
   std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> results;
-  for (Stored& store : stores) {
+  for (StoredResult& store : stores) {
     results.emplace_back(store.result().id(), store.result().done(program));
   }
   std::sort(results.begin(), results.end(),

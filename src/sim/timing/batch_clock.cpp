@@ -207,13 +207,13 @@ void BatchClock::time_batch(EngineNode& node) {
     node.ports[i]->take(n, lane_times_[l]);
   }
   lane_times_.assign(steps.out.size(), {});
-  for (EngineNode::Given& given : node.given()) {
+  for (EngineNode::OutputSegment& given : node.given()) {
     const auto l = static_cast<size_t>(source.out_lane[given.output]);
     if (!lane_times_[l].times) lane_times_[l] = token_times(times, steps.out[l]);
     node.outputs[given.output]->give(std::move(given.segment), lane_times_[l]);
   }
   if (node.collects_rows()) note_rows(node, times);
-  if (pace_.free > kLatest) throw TooLate{};
+  if (pace_.free > kLatest) throw TimeOverflow{};
 }
 
 /// When rows are complete for those that load them.

@@ -14,7 +14,7 @@ void ArrivalFeed::arrive(Segment& segment) {
   segment.arrivals = long_ago();
 }
 
-HeldTokens::HeldTokens(EngineNode& node, std::vector<Gives*> gives)
+HeldTokens::HeldTokens(EngineNode& node, std::vector<OutputTimes*> gives)
     : node_(node), gives_(std::move(gives)), given_(gives_.size()) {
   for (size_t o = 0; o < gives_.size(); ++o) {
     const Output* output = node.outputs[o];
@@ -23,16 +23,16 @@ HeldTokens::HeldTokens(EngineNode& node, std::vector<Gives*> gives)
   }
 }
 
-void HeldTokens::hold(std::span<EngineNode::Given> given) {
-  std::vector<EngineNode::Given> batch;
-  for (EngineNode::Given& g : given) {
+void HeldTokens::hold(std::span<EngineNode::OutputSegment> given) {
+  std::vector<EngineNode::OutputSegment> batch;
+  for (EngineNode::OutputSegment& g : given) {
     if (wanted_[g.output] && g.segment.count > 0) batch.push_back(std::move(g));
   }
   if (!batch.empty()) batches_.push_back(std::move(batch));
 }
 
-bool HeldTokens::known(const std::vector<EngineNode::Given>& batch) const {
-  return std::all_of(batch.begin(), batch.end(), [this](const EngineNode::Given& given) {
+bool HeldTokens::known(const std::vector<EngineNode::OutputSegment>& batch) const {
+  return std::all_of(batch.begin(), batch.end(), [this](const EngineNode::OutputSegment& given) {
     return given_[given.output].position() + given.segment.count <= gives_[given.output]->known();
   });
 }
@@ -47,10 +47,10 @@ bool HeldTokens::give() {
 }
 
 /// Outputs that share their times share them outside, too.
-void HeldTokens::give_batch(std::vector<EngineNode::Given>& batch) {
+void HeldTokens::give_batch(std::vector<EngineNode::OutputSegment>& batch) {
   TimeRef times;
   size_t before = SIZE_MAX;
-  for (EngineNode::Given& given : batch) {
+  for (EngineNode::OutputSegment& given : batch) {
     const size_t o = given.output;
     if (before < gives_.size() && gives_[before] == gives_[o]) {
       given_[o] = given_[before];
@@ -60,7 +60,7 @@ void HeldTokens::give_batch(std::vector<EngineNode::Given>& batch) {
     before = o;
     node_.outputs[o]->give_timed(std::move(given.segment), times);
   }
-  for (const EngineNode::Given& given : batch) {
+  for (const EngineNode::OutputSegment& given : batch) {
     gives_[given.output]->kept_from = given_[given.output].position();
   }
 }
@@ -68,7 +68,7 @@ void HeldTokens::give_batch(std::vector<EngineNode::Given>& batch) {
 bool HeldTokens::give_parts() {
   bool any = false;
   for (auto& batch : batches_) {
-    for (EngineNode::Given& given : batch) {
+    for (EngineNode::OutputSegment& given : batch) {
       const int64_t known = gives_[given.output]->known() - given_[given.output].position();
       const auto n = static_cast<uint32_t>(std::min<int64_t>(known, given.segment.count));
       if (n > 0) give_part(given, n);
@@ -79,7 +79,7 @@ bool HeldTokens::give_parts() {
 }
 
 /// The first n tokens of a segment; the others stay.
-void HeldTokens::give_part(EngineNode::Given& given, uint32_t n) {
+void HeldTokens::give_part(EngineNode::OutputSegment& given, uint32_t n) {
   Segment& rest = given.segment;
   Segment part = rest;
   part.count = n;

@@ -16,13 +16,13 @@ namespace fuseflow::engine {
 /// A port of a member whose tokens come from outside: when they were given.
 class ArrivalFeed : public PortObserver {
  public:
-  ArrivalFeed(Gives& into, FedPeak& peak, int64_t latency)
+  ArrivalFeed(OutputTimes& into, FedPeak& peak, int64_t latency)
       : into_(into), peak_(peak), latency_(latency) {}
   void arrive(Segment& segment) override;
   void take(const TimeRef&, const TimeRef&, uint32_t) override {}
 
  private:
-  Gives& into_;
+  OutputTimes& into_;
   FedPeak& peak_;
   const int64_t latency_;
 };
@@ -31,11 +31,11 @@ class ArrivalFeed : public PortObserver {
 class HeldTokens {
  public:
   /// `gives` by output of the node.
-  HeldTokens(EngineNode& node, std::vector<Gives*> gives);
+  HeldTokens(EngineNode& node, std::vector<OutputTimes*> gives);
   /// Whether any output's times are waited for.
   bool any() const { return std::find(wanted_.begin(), wanted_.end(), true) != wanted_.end(); }
   /// The batch that the node has just made.
-  void hold(std::span<EngineNode::Given> given);
+  void hold(std::span<EngineNode::OutputSegment> given);
   /// Gives the batches whose times are known; whether there were any.
   bool give();
   /// Also gives the tokens with known times of batches that are not wholly known; whether there
@@ -43,15 +43,15 @@ class HeldTokens {
   bool give_parts();
 
  private:
-  bool known(const std::vector<EngineNode::Given>& batch) const;
-  void give_batch(std::vector<EngineNode::Given>& batch);
-  void give_part(EngineNode::Given& given, uint32_t n);
+  bool known(const std::vector<EngineNode::OutputSegment>& batch) const;
+  void give_batch(std::vector<EngineNode::OutputSegment>& batch);
+  void give_part(EngineNode::OutputSegment& given, uint32_t n);
 
   EngineNode& node_;
-  std::vector<Gives*> gives_;
+  std::vector<OutputTimes*> gives_;
   std::vector<bool> wanted_;        // by output: whether the times are waited for
   std::vector<TimesReader> given_;  // by output
-  std::deque<std::vector<EngineNode::Given>> batches_;
+  std::deque<std::vector<EngineNode::OutputSegment>> batches_;
 };
 
 }  // namespace fuseflow::engine

@@ -97,7 +97,7 @@ int64_t Component::load(int64_t bursts) {
       any = request.advance(solver_);
       any = store.advance(solver_) || any;
     }
-    const Gives& asked = *fifo->source;
+    const OutputTimes& asked = *fifo->source;
     if (!store.idle()) next_window(asked.requested_at(asked.known()));
   }
   return store.last_step() + 1;
@@ -137,7 +137,7 @@ void Component::request_bursts(Member& member) {
 void Component::time_batch(EngineNode& node) {
   Member& member = members_[node.clock_slot];
   take_tokens(node);
-  for (const EngineNode::Given& given : node.given()) {
+  for (const EngineNode::OutputSegment& given : node.given()) {
     node.outputs[given.output]->give_untimed(given.segment);
   }
   if (member.held) member.held->hold(node.given());
@@ -234,7 +234,7 @@ bool Component::sweep() {
   return any;
 }
 
-/// As far as the known steps allow.
+/// Advances all nodes as far as the known steps allow.
 void Component::advance() {
   for (;;) {
     while (sweep()) {
@@ -258,7 +258,7 @@ bool Component::finished() const {
 
 void Component::count_bytes() {
   int64_t sum = 0;
-  for (const Gives& gives : gives_) sum += gives.times.bytes();
+  for (const OutputTimes& gives : gives_) sum += gives.times.bytes();
   for (const Fifo& fifo : fifos_) sum += fifo.takes.bytes();
   bytes_.store(sum, std::memory_order_relaxed);
 }

@@ -50,7 +50,7 @@ class Component : public NodeClock {
   bool give_parts();
   bool finished() const;    ///< the phase's members have ended, and done all their steps
   int64_t reached() const;  ///< latest step or answer so far, + 1
-  /// Of the host's memory: times that are kept, about. May be asked by any thread.
+  /// Bytes of the host's memory that the kept times take, about. May be asked by any thread.
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   void fill(const EngineNode& node, NodeStats& stats) const override;
   /// What streams held at most, and for how long they held up their producers.
@@ -80,16 +80,17 @@ class Component : public NodeClock {
     size_t end_side = 0;
     std::vector<Feed> feeds;
     std::unique_ptr<HeldTokens> held;  // null: no node outside takes its tokens
-    std::vector<Gives*> rows;  // of a load, by gate: rows of an earlier phase; null: of this one
-    Gives* events = nullptr;   // of a writer: when rows are complete, for later phases
+    std::vector<OutputTimes*>
+        rows;  // of a load, by gate: rows of an earlier phase; null: of this one
+    OutputTimes* events = nullptr;  // of a writer: when rows are complete, for later phases
   };
 
   static constexpr size_t kNobody = SIZE_MAX;
   static constexpr int64_t kMostAhead = 512;  // cycles
 
   // component_connect.cpp
-  Gives* gives_of(StreamId stream) const;
-  Fifo& add_fifo(Gives& gives, int64_t depth, int64_t latency);
+  OutputTimes* gives_of(StreamId stream) const;
+  Fifo& add_fifo(OutputTimes& gives, int64_t depth, int64_t latency);
   Fifo& add_own_fifo(int64_t depth);
   Fifo* add_memory_fifo(bool write, bool in_batches = false);
   void share_gives(const EngineNode& node);
@@ -133,7 +134,7 @@ class Component : public NodeClock {
   int64_t first_due() const;
   bool unanswered() const;
   int64_t quiet_until(int64_t due) const;
-  int64_t given_from(const Gives& gives) const {
+  int64_t given_from(const OutputTimes& gives) const {
     return gives.giver == kNobody ? 0 : steps_from_[gives.giver];
   }
   int64_t lacks_until(const NodeReplay& replay) const;
@@ -146,10 +147,10 @@ class Component : public NodeClock {
   const std::vector<UnitTiming>& timings_;
   SharedMemory* const memory_;
   // What is connected to what; nothing is added after the constructor.
-  std::deque<Gives> gives_;
+  std::deque<OutputTimes> gives_;
   std::deque<Fifo> fifos_;
   std::deque<ArrivalFeed> arrival_feeds_;
-  std::map<StreamId, Gives*> outputs_of_;             // of connected streams that members give
+  std::map<StreamId, OutputTimes*> outputs_of_;       // of connected streams that members give
   std::map<StreamId, std::vector<Fifo*>> consumers_;  // of all that members take
   std::map<NodeId, NodeReplay*> writers_;
   std::deque<MemoryPort> memory_ports_;
@@ -166,7 +167,7 @@ class Component : public NodeClock {
                               // step; or unknown ones), kNever if it waits for others
   std::vector<int64_t> steps_from_;  // by side: its next step is not before; for next_request()
   int64_t horizon_ = kNever;
-  StopAmongMany stop_;
+  PeriodicStopCheck stop_;
   int64_t settled_ = 0;  // the horizon up to which all steps are done
   std::vector<MemoryAnswer> answers_;
   std::vector<const EngineNode*> gave_;

@@ -11,12 +11,12 @@ namespace fuseflow::engine {
 // --- streams ---
 
 /// What a member gives to a stream; null if none does.
-Gives* Component::gives_of(StreamId stream) const {
+OutputTimes* Component::gives_of(StreamId stream) const {
   const auto found = outputs_of_.find(stream);
   return found == outputs_of_.end() ? nullptr : found->second;
 }
 
-Fifo& Component::add_fifo(Gives& gives, int64_t depth, int64_t latency) {
+Fifo& Component::add_fifo(OutputTimes& gives, int64_t depth, int64_t latency) {
   Fifo& fifo = fifos_.emplace_back(gives, depth);
   fifo.latency = latency;
   return fifo;
@@ -34,7 +34,7 @@ Fifo* Component::add_memory_fifo(bool write, bool in_batches) {
   const auto id = static_cast<uint32_t>(memory_ports_.size());
   MemoryPort& port = memory_ports_.emplace_back();
   port = {memory_->memory.get(), id, write, {}, in_batches};
-  Gives& gives = gives_.emplace_back();
+  OutputTimes& gives = gives_.emplace_back();
   gives.memory = &port;
   burst_fifos_.push_back(&add_fifo(gives, in_batches ? 0 : machine_.dram.outstanding, 0));
   waiters_.push_back(kNobody);
@@ -43,7 +43,7 @@ Fifo* Component::add_memory_fifo(bool write, bool in_batches) {
 
 /// Outputs of a node that are given in the same steps have the same times.
 void Component::share_gives(const EngineNode& node) {
-  Gives* shared = nullptr;
+  OutputTimes* shared = nullptr;
   for (size_t o = 0; o < node.outputs.size(); ++o) {
     if (node.outputs[o] == nullptr || !node.outputs[o]->connected()) continue;
     if (shared == nullptr || !gives_together(node.node().kind)) shared = &gives_.emplace_back();
@@ -72,7 +72,7 @@ std::vector<Fifo*> Component::connect_inputs(const EngineNode& node, const Ports
 
 /// An input takes what a member gives, or what comes from outside.
 Fifo& Component::connect_input(const Input& input, Port& port) {
-  if (Gives* inside = gives_of(input.stream)) {
+  if (OutputTimes* inside = gives_of(input.stream)) {
     return add_fifo(*inside, depth_of(graph_, machine_, input.stream), port.latency);
   }
   Fifo& fifo = add_fifo(gives_.emplace_back(), 0, port.latency);
@@ -84,7 +84,7 @@ Fifo& Component::connect_input(const Input& input, Port& port) {
 /// What others take of a member.
 void Component::hold_tokens(Member& member) {
   EngineNode& node = *member.node;
-  std::vector<Gives*> gives;
+  std::vector<OutputTimes*> gives;
   for (const StreamId stream : node.node().outputs) gives.push_back(gives_of(stream));
   auto held = std::make_unique<HeldTokens>(node, std::move(gives));
   if (held->any()) member.held = std::move(held);
@@ -127,7 +127,8 @@ std::vector<Fifo*> Component::between_stores(NodeReplay& replay) {
   return {&stores};
 }
 
-/// As many tokens wait between two sides as the outstanding bursts can hold; a scan needs two.
+/// The FIFOs between two sides of a node that reads memory: as deep as the tokens of the
+/// outstanding bursts; a scan needs two.
 std::vector<Fifo*> Component::between_memory_sides(Member& member, size_t side,
                                                    NodeReplay& replay) {
   const int64_t tokens_of_burst = std::max<int64_t>(1, machine_.dram.burst_bytes / 4);
@@ -152,10 +153,10 @@ void Component::connect_last(Member& member, NodeReplay& replay) {
   if (writer || node.asking) add_feeds(member, replay);
 }
 
-/// Of outputs that share their times one is given.
+/// Connects the outputs; of several that share their times one is given.
 void Component::connect_outputs(const EngineNode& node, NodeReplay& replay) {
   for (const StreamId stream : node.node().outputs) {
-    Gives* gives = gives_of(stream);
+    OutputTimes* gives = gives_of(stream);
     const bool given =
         std::find(replay.outputs.begin(), replay.outputs.end(), gives) != replay.outputs.end();
     replay.outputs.push_back(given ? nullptr : gives);
@@ -166,7 +167,7 @@ void Component::connect_outputs(const EngineNode& node, NodeReplay& replay) {
 void Component::add_row_fifo(Member& member, NodeId writer, NodeReplay& replay) {
   const auto found = writers_.find(writer);
   const bool inside = found != writers_.end();
-  Gives& gives = inside ? *found->second->outputs.front() : gives_.emplace_back();
+  OutputTimes& gives = inside ? *found->second->outputs.front() : gives_.emplace_back();
   Fifo& rows = add_fifo(gives, 0, inside ? timings_[writer].latency_cycles : 0);
   member.rows.push_back(inside ? nullptr : &gives);
   rows.peak_wanted = false;
@@ -189,7 +190,7 @@ void Component::add_feeds(Member& member, NodeReplay& replay) {
 /// Which sides may go on when a side has: the takers of what it gives, the givers of what it takes.
 void Component::find_neighbours() {
   for (size_t s = 0; s < sides_.size(); ++s) {
-    for (Gives* gives : sides_[s].replay.outputs) {
+    for (OutputTimes* gives : sides_[s].replay.outputs) {
       if (gives == nullptr) continue;
       gives->giver = s;
       sides_[s].asks = sides_[s].asks || gives->memory != nullptr;
@@ -203,7 +204,7 @@ void Component::find_neighbours() {
       auto& wakes = sides_[s].wakes;
       if (std::find(wakes.begin(), wakes.end(), other) == wakes.end()) wakes.push_back(other);
     };
-    for (const Gives* gives : sides_[s].replay.outputs) {
+    for (const OutputTimes* gives : sides_[s].replay.outputs) {
       if (gives == nullptr) continue;
       if (gives->memory != nullptr && gives->memory->write) waiters_[gives->memory->id] = s;
       for (const Fifo* fifo : gives->readers) {
@@ -212,7 +213,7 @@ void Component::find_neighbours() {
     }
     for (const Fifo* fifo : sides_[s].replay.inputs) {
       if (fifo == nullptr) continue;
-      const Gives* gives = fifo->source;
+      const OutputTimes* gives = fifo->source;
       if (gives->memory != nullptr) waiters_[gives->memory->id] = s;
       if (fifo->depth > 0 && gives->giver != kNobody) add_neighbour(gives->giver);
     }
@@ -222,7 +223,7 @@ void Component::find_neighbours() {
 /// No member gives a token before a time up to which all steps are done.
 void Component::settle_gives() {
   for (const Side& side : sides_) {
-    for (Gives* gives : side.replay.outputs) {
+    for (OutputTimes* gives : side.replay.outputs) {
       if (gives != nullptr) gives->settled = &settled_;
     }
   }

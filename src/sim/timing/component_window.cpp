@@ -22,7 +22,7 @@ int64_t Component::quiet_until(int64_t due) const {
     const Fifo* fifo = side.replay.blocker();
     if (fifo == nullptr || fifo->source->memory == nullptr) continue;
     const int64_t number = side.replay.lacking();
-    const Gives& bursts = *fifo->source;
+    const OutputTimes& bursts = *fifo->source;
     if (number < bursts.known() || number >= bursts.given) continue;
     due = std::min(due, bursts.requested_at(number) + memory_->memory->least_latency());
   }
@@ -32,7 +32,7 @@ int64_t Component::quiet_until(int64_t due) const {
 /// What a waiting side lacks (lacks_credit, lacking) is not there before.
 int64_t Component::lacks_until(const NodeReplay& replay) const {
   const Fifo& fifo = *replay.blocker();
-  const Gives& gives = *fifo.source;
+  const OutputTimes& gives = *fifo.source;
   const int64_t number = replay.lacking();
   if (gives.memory != nullptr && number >= gives.known()) {  // an answer, or the take of one
     const int64_t requested = number < gives.given ? gives.requested_at(number) : given_from(gives);

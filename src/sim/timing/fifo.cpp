@@ -8,7 +8,7 @@ namespace {
 constexpr int64_t kFewGives = 32;  // are judged one by one
 }  // namespace
 
-void Gives::make_room(int64_t count) {
+void OutputTimes::make_room(int64_t count) {
   int64_t oldest = std::min(times.end(), std::max<int64_t>(0, kept_from));
   for (Fifo* reader : readers) {
     reader->measure();
@@ -17,17 +17,17 @@ void Gives::make_room(int64_t count) {
   times.make_room(count, oldest);
 }
 
-void Gives::request(int64_t time) {
+void OutputTimes::request(int64_t time) {
   memory->memory->submit({time, memory->id, given, memory->addresses.front(), memory->write});
   memory->addresses.pop_front();
   pending_.push_back({time});
   ++given;
 }
 
-void Gives::answer(int64_t number, int64_t time) {
+void OutputTimes::answer(int64_t number, int64_t time) {
   pending_[number - known()].answered = time;
   while (!pending_.empty() && pending_.front().answered >= 0) {
-    // It is there when all before it are.
+    // An answer is there when all before it are.
     last_answer_ = std::max(pending_.front().answered, last_answer_);
     pending_.pop_front();
     reserve(1);
@@ -68,7 +68,7 @@ void Fifo::measured_up_to(int64_t end, int64_t released) {
 /// Judges the gives whose earlier takes are known: token k meets those not taken before its time.
 void Fifo::measure() {
   if (fed) fed->take(takes);
-  // It is not asked for, or cannot get larger.
+  // The peak is not asked for, or cannot get larger.
   if (fed || source->memory != nullptr || !peak_wanted || (depth > 0 && peak_ == depth)) {
     measured_ = source->given;
     released_ = taken();

@@ -28,7 +28,7 @@ struct MemoryPort {
 /// token requests a burst, and the times are those at which memory has answered it. Its tokens:
 ///
 ///     dropped | times kept .. known() | requested .. given
-class Gives {
+class OutputTimes {
  public:
   TimeLines times;
   int64_t given = 0;
@@ -75,7 +75,7 @@ class Gives {
 /// of bursts that the port may have outstanding; a write is taken when it is acknowledged.
 class Fifo {
  public:
-  Gives* source = nullptr;
+  OutputTimes* source = nullptr;
   int64_t latency = 1;
   int64_t depth = 0;  ///< 0: unbounded
   bool peak_wanted = true;
@@ -86,7 +86,7 @@ class Fifo {
   TimeLines::Cursor next_give;    ///< in the times of the source: near the next token to be taken
   TimeLines::Cursor next_credit;  ///< in `takes`: near what the next token to be given waits for
 
-  Fifo(Gives& from, int64_t fifo_depth) : source(&from), depth(fifo_depth) {
+  Fifo(OutputTimes& from, int64_t fifo_depth) : source(&from), depth(fifo_depth) {
     from.readers.push_back(this);
   }
   Fifo(const Fifo&) = delete;

@@ -20,8 +20,8 @@ constexpr int kAlone = -1;
 /// The nodes of memory's component, if memory takes time.
 constexpr int kMemory = 0;
 
-/// Of nodes that run together, in graph order: the number of each one's component, from kMemory + 1
-/// on but for memory's; kAlone where it has none but itself.
+/// The component of each of the nodes that run together, in graph order: numbers from kMemory + 1
+/// on but for memory's; kAlone where a node is a component by itself.
 std::vector<int> find_components(const Graph& graph, const Machine& machine,
                                  const std::vector<std::unique_ptr<EngineNode>>& nodes);
 

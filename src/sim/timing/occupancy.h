@@ -24,7 +24,7 @@ class Occupancy {
     uint32_t count;
     int64_t last_time;
     TimeRef takes;       ///< of its tokens, or
-    PackedTimes packed;  ///< the same, once many spans have come after it
+    PackedTimes packed;  ///< its takes, once many spans have come after it
   };
   static constexpr size_t kMostUnpacked = 16;
   const TimeRef& takes(const Span& span);

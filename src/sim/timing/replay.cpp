@@ -43,7 +43,7 @@ bool NodeReplay::advance(StepSolver& solver, int64_t horizon) {
   while (!queue_.empty() && state_ == StepEnd::none) {
     done_last_ = solver.run(queue_, ports_, most_steps(horizon), horizon, progress_, *counting);
     state_ = solver.end();
-    if (progress_.free_at > latest_) throw TooLate{};
+    if (progress_.free_at > latest_) throw TimeOverflow{};
   }
   if (state_ == StepEnd::waits) {
     blocker_ = solver.blocker();

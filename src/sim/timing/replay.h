@@ -20,11 +20,11 @@ namespace fuseflow::engine {
 /// The timing side of one node, or of one of its sides.
 class NodeReplay {
  public:
-  std::vector<Fifo*> inputs;    ///< by input; null: immediate, or like another one
-  std::vector<Gives*> outputs;  ///< by output; null: not connected, or like another one
+  std::vector<Fifo*> inputs;          ///< by input; null: immediate, or like another one
+  std::vector<OutputTimes*> outputs;  ///< by output; null: not connected, or like another one
   const StepCounting* counting = &kCountWaits;  ///< outlives it
 
-  /// A step after `latest` throws TooLate.
+  /// A step after `latest` throws TimeOverflow.
   explicit NodeReplay(int64_t start, int64_t latest = kLatest) : latest_(latest) {
     progress_.free_at = start;
   }

@@ -73,7 +73,7 @@ void Solver::add_clock(EngineNode& node, int64_t start) {
   node.clock = clock.get();
 }
 
-/// Of several streams that hold the same one is measured.
+/// Watches the inputs of a node; of several streams that hold the same tokens one is measured.
 void Solver::watch_inputs(const EngineNode& node) {
   const std::vector<size_t> aliased = aliased_inputs(graph_, node.node());
   std::vector<PortWatch*> own(node.ports.size());

@@ -28,7 +28,7 @@ class Solver {
 
   /// Gives a phase's nodes, which start at `start`, their clocks. They live until the next phase.
   void start_phase(const std::vector<std::unique_ptr<EngineNode>>& nodes, int64_t start);
-  /// The same for nodes whose times and peaks are not asked for: nothing is bounded.
+  /// Starts a phase of nodes whose times and peaks are not asked for: nothing is bounded.
   void start_untimed(const std::vector<std::unique_ptr<EngineNode>>& nodes);
   /// Notes what the phase's nodes do over time; before its first step.
   void note_activity(RunResult& result);
@@ -47,7 +47,7 @@ class Solver {
   bool finished() const;
   /// Latest step so far, + 1.
   int64_t reached() const;
-  /// Of the host's memory: times that are kept, about. May be asked by any thread.
+  /// Bytes of the host's memory that the kept times take, about. May be asked by any thread.
   int64_t bytes() const;
 
   /// The most tokens that the phase's streams held, and for how long they held up their producers.

@@ -59,7 +59,7 @@ bool StepSolver::cut(int64_t k, StepEnd why) {
 // --- what has to be there ---
 
 void StepSolver::wait_for(size_t i) {
-  const StepPorts::Taken& in = ports_->in[i];
+  const StepPorts::InputPort& in = ports_->in[i];
   LaneView& view = queue_->in(in.lane);
   Fifo& fifo = *in.fifo;
   const int64_t held = fifo.held();
@@ -145,7 +145,7 @@ void StepSolver::wait_at_steps(const Fifo& fifo, const LaneView& view, int64_t c
 }
 
 void StepSolver::wait_for_credits(size_t c) {
-  const StepPorts::Taken& credit = ports_->credits[c];
+  const StepPorts::InputPort& credit = ports_->credits[c];
   LaneView& view = queue_->out(credit.lane);
   Fifo& fifo = *credit.fifo;
   waiting_[c] = {};
@@ -171,7 +171,7 @@ void StepSolver::wait_for_credits(size_t c) {
 /// Calls wait(k, time) for the steps, below n_, that the credits may hold up, until it says false.
 template <typename Wait>
 bool StepSolver::for_credits(size_t c, Wait&& wait) const {
-  const StepPorts::Taken& credit = ports_->credits[c];
+  const StepPorts::InputPort& credit = ports_->credits[c];
   const Fifo& fifo = *credit.fifo;
   const LaneView& view = queue_->out(credit.lane);
   const bool all = view.each;
@@ -189,7 +189,7 @@ bool StepSolver::for_credits(size_t c, Wait&& wait) const {
 }
 
 void StepSolver::add_credits(size_t c) {
-  const StepPorts::Taken& credit = ports_->credits[c];
+  const StepPorts::InputPort& credit = ports_->credits[c];
   if (queue_->out(credit.lane).each) {
     const Fifo& fifo = *credit.fifo;
     return credit_bounds_.add_each(fifo.takes, fifo.next_credit, fifo.source->given - fifo.depth, 1,
@@ -204,7 +204,7 @@ void StepSolver::add_credits(size_t c) {
 
 /// Whether no credit comes after the earliest time of its step.
 bool StepSolver::credits_in_time(size_t c) const {
-  const StepPorts::Taken& credit = ports_->credits[c];
+  const StepPorts::InputPort& credit = ports_->credits[c];
   const Fifo& fifo = *credit.fifo;
   const auto in_time = [&](int64_t k, int64_t time) { return time <= line_.at(k); };
   if (!queue_->out(credit.lane).each) return for_credits(c, in_time);
@@ -321,7 +321,7 @@ void StepSolver::end_before(int64_t horizon) {
 // --- what is done ---
 
 void StepSolver::take(size_t i) {
-  const StepPorts::Taken& in = ports_->in[i];
+  const StepPorts::InputPort& in = ports_->in[i];
   const LaneView& view = queue_->in(in.lane);
   if (view.each) {
     in.fifo->reserve(n_);
@@ -333,13 +333,13 @@ void StepSolver::take(size_t i) {
 }
 
 void StepSolver::give(size_t o) {
-  const StepPorts::Given& out = ports_->out[o];
+  const StepPorts::OutputPort& out = ports_->out[o];
   const LaneView& view = queue_->out(out.lane);
   const bool all = view.each;
   if (!all && !view.listed) return;
   const int64_t count = all ? n_ : view.count;
   if (count == 0) return;
-  Gives& gives = *out.gives;
+  OutputTimes& gives = *out.gives;
   if (gives.memory != nullptr) {
     for (int64_t j = 0; j < count; ++j) {
       gives.give(time(all ? j : in_run(view.lane->at[view.next + static_cast<size_t>(j)])));

@@ -24,17 +24,17 @@ enum class StepEnd : uint8_t {
 
 /// What the steps of a node meet.
 struct StepPorts {
-  struct Taken {
+  struct InputPort {
     Fifo* fifo;
     size_t lane;
   };
-  struct Given {
-    Gives* gives;
+  struct OutputPort {
+    OutputTimes* gives;
     size_t lane;
   };
-  std::vector<Taken> in;
-  std::vector<Given> out;
-  std::vector<Taken> credits;  ///< consumers whose room an output has to wait for, by its lane
+  std::vector<InputPort> in;
+  std::vector<OutputPort> out;
+  std::vector<InputPort> credits;  ///< consumers whose room an output has to wait for, by its lane
 };
 
 /// What is found out of the steps of a side beside their times.

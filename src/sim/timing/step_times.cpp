@@ -78,7 +78,7 @@ void raise_bounds(TimeCursor& input, uint32_t k, uint32_t n, bool first, int64_t
   }
 }
 
-/// The same for inputs of which some have explicit times.
+/// Gives n steps their times, where some inputs have explicit times.
 void follow_values(Pace& pace, std::span<TimeCursor> inputs, uint32_t k, uint32_t n,
                    TimesBuilder& out) {
   std::array<int64_t, kBlock> bounds;

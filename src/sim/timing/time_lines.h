@@ -25,10 +25,10 @@ class Ring {
   const T& operator[](int64_t i) const { return elements_[static_cast<size_t>(i) & mask_]; }
   int64_t held() const { return end - begin; }
   int64_t places() const { return static_cast<int64_t>(mask_ + 1); }
-  /// So many places from that of element i on lie one after the other.
+  /// How many places, from that of element i on, lie one after the other.
   int64_t unbroken(int64_t i) const { return places() - (i & static_cast<int64_t>(mask_)); }
   int64_t bytes() const { return places() * static_cast<int64_t>(sizeof(T)); }
-  /// At least so many places.
+  /// Makes room for so many places at least.
   void grow(int64_t size) {
     if (size <= places()) return;
     const size_t bigger = std::bit_ceil(static_cast<size_t>(size));
@@ -64,7 +64,7 @@ class TimeLines {
   };
 
   int64_t end() const { return end_; }  ///< tokens whose times were given
-  /// Of the host's memory.
+  /// Bytes of the host's memory.
   int64_t bytes() const { return values_.bytes() + pieces_.bytes(); }
 
   /// Whether there is no room for `count` more tokens, given in one go or one by one.

@@ -24,7 +24,7 @@ AccumulateSteps::AccumulateSteps(std::vector<StepSource>& sides, const Accumulat
 void AccumulateSteps::start_batch() {
   from_ = 0;
   shifts_.clear();
-  stops_apart_.clear();
+  multi_step_stops_.clear();
   in(value_).kind = Lane::Kind::ranges;
 }
 
@@ -36,7 +36,7 @@ uint32_t AccumulateSteps::outer_stops(const Stop& stop, uint32_t token) {
   const auto last = static_cast<uint32_t>(std::min<size_t>(stop.level, rules_.order));
   uint32_t lowest = 0;
   while (lowest < last && !stop.closes(static_cast<int>(lowest))) ++lowest;
-  if (last > lowest) stops_apart_.push_back({token, stop.level, lowest, last});
+  if (last > lowest) multi_step_stops_.push_back({token, stop.level, lowest, last});
   return last - lowest;
 }
 
@@ -98,11 +98,11 @@ class AccumulateSteps::Walk {
   /// The step that takes the j-th token of an outer stream, which goes with an inner one; a payload
   /// may be followed by a stop that goes with the same.
   uint32_t taking(const Places& at, size_t j) {
-    const auto& stops = steps_->stops_apart_;
+    const auto& stops = steps_->multi_step_stops_;
     while (a_ < stops.size() && stops[a_].token < at[j]) ++a_;
     const uint32_t first = step_of(at[j]);
     if (a_ == stops.size() || stops[a_].token != at[j]) return first;
-    const StopApart& stop = stops[a_];
+    const MultiStepStop& stop = stops[a_];
     const bool stop_follows = j + 1 < at.size() && at[j + 1] == at[j];
     const bool payload = stop_follows || stop.level < loops_;
     const uint32_t boundary = payload ? loops_ - 1 : std::min(loops_, stop.last);

@@ -27,14 +27,14 @@ class AccumulateSteps {
   AccumulateSteps(std::vector<StepSource>& sides, const AccumulateRules& rules,
                   std::vector<int> depths);
 
-  /// Of the side that takes.
+  /// The lane of an input, on the side that takes.
   Lane& in(size_t input) { return gather().in[sides_->front().in_lane[input]]; }
   void start_batch();
   /// A stop that flushes nothing.
   void pass(const Stop& stop, uint32_t token);
   /// A stop (or done) that does: the first step of the flush, on the side that gives.
   uint32_t flush(const Stop& stop, uint32_t token);
-  /// It has so many steps after the first.
+  /// The flush has so many steps after the first.
   void flushed(uint32_t more);
   /// After the last stop: the batch has n inner tokens.
   void end_batch(uint32_t n);
@@ -58,13 +58,13 @@ class AccumulateSteps {
   uint32_t pending_ = 0;  // steps that the stop at hand takes
   std::vector<std::pair<uint32_t, uint32_t>>
       shifts_;  // from token on: steps before it, beyond tokens
-  struct StopApart {
+  struct MultiStepStop {
     uint32_t token;
     uint32_t level;
     uint32_t lowest;  ///< boundary that has a step; each has, up to `last`
     uint32_t last;
   };
-  std::vector<StopApart> stops_apart_;  // those of several steps
+  std::vector<MultiStepStop> multi_step_stops_;  // those of several steps
 };
 
 }  // namespace fuseflow::engine

@@ -56,7 +56,7 @@ class LoadNode : public TokenNode {
   const Tensor& tensor_;
   const Storage* storage_;
   const int64_t volume_;  ///< of an element
-  const uint64_t bytes_;  ///< the same
+  const uint64_t bytes_;  ///< of an element
   size_t stored_ = 0;     ///< elements
   uint64_t start_ = 0;    ///< where memory takes time: of the values
 

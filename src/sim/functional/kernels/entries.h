@@ -72,7 +72,7 @@ class Entries {
     }
   }
 
-  /// The same of keys that are `step` (0 or 1) apart from `key` on.
+  /// Adds n values at the keys `key`, `key` + `step`, ..; `step` is 0 or 1.
   void add_run(uint64_t key, uint32_t step, const float* values, uint32_t n) {
     if (step == 1 && adds(values)) return sum_run(key, values, n);
     for (uint32_t k = 0; k < n; ++k)

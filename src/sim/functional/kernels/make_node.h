@@ -17,7 +17,8 @@ std::unique_ptr<EngineNode> make_node(const Context& context, NodeId id);
 FUSEFLOW_STREAM_KINDS(FUSEFLOW_DECLARE_RUN)
 #undef FUSEFLOW_DECLARE_RUN
 
-/// Of a map or a coordinate over blocks, which have classes of their own; null of other nodes.
+/// Makes the node of a map or a coordinate over blocks, which have classes of their own; null for
+/// other nodes.
 std::unique_ptr<EngineNode> run_over_blocks(const Context& context, NodeId id);
 
 /// Says which class runs a kind: each has one such line, or the executor does not link.

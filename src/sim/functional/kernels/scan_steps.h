@@ -33,7 +33,7 @@ class ScanSteps : public MemoryNode {
     if (asking) return ask_for_elements(n);
     if (memory()) request_elements(n);
   }
-  /// Of an empty fiber, before its stop.
+  /// Uses the positions of an empty fiber before its stop.
   void use_positions_first(PortCursor& next);
   /// The step of a stop needs one input token more than those that it takes, or takes that too
   /// (`stop_taken`: it is a stop or done).
@@ -253,7 +253,7 @@ inline void ScanSteps::ask_for_fiber() {
   asking->ask(0, asked, 0);
 }
 
-/// The same: n elements from `at_` on. Those of a batch are given when all are answered.
+/// The steps that give n elements from `at_` on. Those of a batch are given when all are answered.
 inline void ScanSteps::ask_for_elements(uint32_t n) {
   const auto note = [this](uint64_t address, uint64_t bytes) { return request(1, address, bytes); };
   for (uint32_t k = 0; k < n; ++k) {

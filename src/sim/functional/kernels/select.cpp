@@ -14,8 +14,8 @@ namespace {
 
 /// Tokens picked out of a batch: structure, and where each comes from, which is also the step that
 /// gives it.
-struct Picked {
-  explicit Picked(Lane& lane) : at(lane.list().at) {}
+struct SelectedTokens {
+  explicit SelectedTokens(Lane& lane) : at(lane.list().at) {}
   std::shared_ptr<Structure> structure = new_structure();
   Places& at;
 
@@ -83,7 +83,7 @@ class FilterNode final : public EngineNode {
   }
 
   void give_some(const std::vector<Batch>& batches, uint32_t n) {
-    const Picked picked = pick(batches[0], n);
+    const SelectedTokens picked = pick(batches[0], n);
     if (picked.at.empty()) return;
     const StructureRef structure = picked.counted();
     for (size_t i = 1; i < ports.size(); ++i) {
@@ -100,8 +100,8 @@ class FilterNode final : public EngineNode {
                        [&](float element) { return !same_value(element, node_.init); });
   }
 
-  Picked pick(const Batch& batch, uint32_t n) {
-    Picked picked(out_lane(0));
+  SelectedTokens pick(const Batch& batch, uint32_t n) {
+    SelectedTokens picked(out_lane(0));
     const float* values = batch.payload.values();
     for_each_token(
         batch, n,
@@ -144,12 +144,12 @@ class DropNode final : public EngineNode {
     std::vector<Batch> batches;
     read_batches(outer_, ports.size() - outer_, n, batches);
     add_steps(n);
-    Picked outer(steps().out[0]);
-    Picked inner(steps().out[1]);
+    SelectedTokens outer(steps().out[0]);
+    SelectedTokens inner(steps().out[1]);
     pick(batches[0], n, outer, inner);
     for (size_t i = 0; i < ports.size(); ++i) {
       const bool is_outer = i < outer_;
-      const Picked& picked = is_outer ? outer : inner;
+      const SelectedTokens& picked = is_outer ? outer : inner;
       if (picked.at.empty()) continue;
       const uint32_t* in = is_outer ? words[i].data() : batches[i - outer_].payload.words();
       const uint32_t read = is_outer ? static_cast<uint32_t>(in_lane(i).at.size()) + 1 : n;
@@ -160,7 +160,7 @@ class DropNode final : public EngineNode {
   }
 
  private:
-  void pick(const Batch& batch, uint32_t n, Picked& outer, Picked& inner) {
+  void pick(const Batch& batch, uint32_t n, SelectedTokens& outer, SelectedTokens& inner) {
     uint32_t k = 0;
     for (const Stop& stop : batch.stops) {
       elements(k, batch.at(stop), outer, inner);
@@ -170,7 +170,7 @@ class DropNode final : public EngineNode {
     elements(k, n, outer, inner);
   }
 
-  void elements(uint32_t first, uint32_t last, Picked& outer, Picked& inner) {
+  void elements(uint32_t first, uint32_t last, SelectedTokens& outer, SelectedTokens& inner) {
     if (first == last) return;
     if (!in_fiber_) {
       if (held_) inner.stop(0, 1, first);
@@ -181,7 +181,7 @@ class DropNode final : public EngineNode {
     for (uint32_t k = first; k < last; ++k) inner.payload(k);
   }
 
-  void end_fiber(const Stop& stop, uint32_t k, Picked& outer, Picked& inner) {
+  void end_fiber(const Stop& stop, uint32_t k, SelectedTokens& outer, SelectedTokens& inner) {
     if (stop.done()) {
       inner.stop(kDoneLevel, 0, k);
       outer.stop(kDoneLevel, 0, k);
@@ -228,7 +228,7 @@ class ParallelizeNode final : public EngineNode {
     std::vector<Batch> batches;
     read_batches(0, ports.size(), n, batches);
     add_steps(n);
-    std::vector<Picked> parts;
+    std::vector<SelectedTokens> parts;
     for (size_t p = 0; p < node_.outputs.size(); ++p) parts.emplace_back(out_lane(p));
     deal(batches, n, parts);
     for (size_t p = 0; p < parts.size(); ++p) {
@@ -240,7 +240,7 @@ class ParallelizeNode final : public EngineNode {
   }
 
  private:
-  void deal(const std::vector<Batch>& batches, uint32_t n, std::vector<Picked>& parts) {
+  void deal(const std::vector<Batch>& batches, uint32_t n, std::vector<SelectedTokens>& parts) {
     const uint32_t* crd = node_.contiguous ? batches[1].payload.words() : nullptr;
     for_each_token(
         batches[0], n,
@@ -250,7 +250,7 @@ class ParallelizeNode final : public EngineNode {
           next_ = next_ + 1 < copies_ ? next_ + 1 : 0;
         },
         [&](uint32_t k, const Stop& stop) {
-          for (Picked& part : parts) part.stop(stop.level, stop.bits, k);
+          for (SelectedTokens& part : parts) part.stop(stop.level, stop.bits, k);
           next_ = first_copy(++fiber_, copies_);
           ended_ = stop.done();
         });

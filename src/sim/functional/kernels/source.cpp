@@ -218,7 +218,7 @@ class ScanNode final : public ScanSteps {
   // the chunk being made
   std::shared_ptr<Structure> structure_;
   size_t last_stops_ = 0;  // of the chunk before
-  size_t last_count_ = 0;  // the same: its tokens
+  size_t last_count_ = 0;  // tokens of the chunk before
   std::shared_ptr<uint32_t[]> crd_;
   std::shared_ptr<uint32_t[]> ref_;
   // Into runs instead, the last of which is the current fiber's:

@@ -180,7 +180,7 @@ void WriterSteps::add_batched_steps() {
     step_of_[k] = asking->step(sends() ? 0 : cost);
     taken.at.push_back(step_of_[k]);
     while (sends()) {
-      const Sent& now = *sent++;
+      const SentAddresses& now = *sent++;
       asking->ask(now.output, now.addresses, sends() ? 0 : cost);
     }
   };

@@ -27,8 +27,8 @@ class WriterSteps : public MemoryNode {
   /// Bytes written in the step of token `at`. A burst is requested when the next one begins, or at
   /// done; in batches as ir-spec/memory.md says.
   void put(size_t output, uint64_t address, uint64_t bytes, uint32_t at);
-  /// The same for elements one after the other, written by output 0 in the steps of tokens
-  /// first .. last-1.
+  /// put() for elements one after the other, written by output 0 in the steps of tokens first ..
+  /// last-1.
   void put_row(uint64_t address, uint64_t bytes, uint32_t first, uint32_t last);
   /// Requests what a stop makes complete.
   void put_stop(const Stop& stop, uint32_t at);
@@ -53,7 +53,7 @@ class WriterSteps : public MemoryNode {
     uint32_t bursts;
   };
   /// Addresses of an output that are sent after the step of a token.
-  struct Sent {
+  struct SentAddresses {
     uint32_t token;
     uint32_t output;
     uint32_t addresses;
@@ -74,7 +74,7 @@ class WriterSteps : public MemoryNode {
   // memory that is asked in batches
   std::array<uint32_t, 2> collected_{};  // by output: addresses not sent yet
   bool stop_before_ = false;             // the last token was one
-  std::vector<Sent> sent_;               // in the batch at hand
+  std::vector<SentAddresses> sent_;      // in the batch at hand
 };
 
 }  // namespace fuseflow::engine

@@ -12,7 +12,7 @@
 namespace fuseflow {
 
 /// A program on the front.
-struct FrontProgram {
+struct ParetoProgram {
   struct Part {
     size_t first = 0, last = 0;  ///< kernels of the region
     size_t point = 0;            ///< its number
@@ -24,18 +24,19 @@ struct FrontProgram {
 /// All programs on the front of the simulated trials of `kernels` kernels, the fastest first; of
 /// several with equal cycles and energy one. More than `kMostOnFront` in a prefix are thinned out,
 /// the fastest and the frugalest being kept.
-std::vector<FrontProgram> pareto_front(const std::vector<Trial>& trials, size_t kernels,
-                                       const Amounts& pause);
+std::vector<ParetoProgram> pareto_front(const std::vector<Trial>& trials, size_t kernels,
+                                        const Amounts& pause);
 inline constexpr size_t kMostOnFront = 4096;
 
 /// The front of two.
-std::vector<FrontProgram> merged(std::vector<FrontProgram> a, const std::vector<FrontProgram>& b);
+std::vector<ParetoProgram> merged(std::vector<ParetoProgram> a,
+                                  const std::vector<ParetoProgram>& b);
 
 /// The program of least energy-delay product; null: the front is empty.
-const FrontProgram* least_edp(const std::vector<FrontProgram>& front);
+const ParetoProgram* least_edp(const std::vector<ParetoProgram>& front);
 
 /// One row a program (ir-spec/csv.md "The Pareto list").
 std::string pareto_csv(const Program& kernels, const Machine& machine,
-                       const std::vector<FrontProgram>& front);
+                       const std::vector<ParetoProgram>& front);
 
 }  // namespace fuseflow

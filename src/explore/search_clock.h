@@ -11,9 +11,9 @@ namespace fuseflow {
 /// The options of the next of so many searches, from now on: its share of the time that is left.
 SearchOptions next_of(size_t searches, SearchOptions options);
 
-class Pace {
+class SearchClock {
  public:
-  explicit Pace(const SearchOptions& options) : options_(options) {}
+  explicit SearchClock(const SearchOptions& options) : options_(options) {}
 
   /// Also when a signal asked the search to end. `share`: of the time budget.
   bool out_of_time(double share = 1) const;

@@ -1,4 +1,4 @@
-#include "explore/pace.h"
+#include "explore/search_clock.h"
 
 #include <algorithm>
 
@@ -17,13 +17,13 @@ SearchOptions next_of(size_t searches, SearchOptions options) {
   return options;
 }
 
-bool Pace::out_of_time(double share) const {
+bool SearchClock::out_of_time(double share) const {
   if (interrupted()) return true;
   const double spent = std::chrono::duration<double>(Clock::now() - options_.started).count();
   return options_.budget_seconds > 0 && spent > share * options_.budget_seconds;
 }
 
-void Pace::show(size_t done, size_t all, const std::string& what) const {
+void SearchClock::show(size_t done, size_t all, const std::string& what) const {
   if (options_.progress) options_.progress({what, done, all, best_});
 }
 

@@ -1,4 +1,4 @@
-#include "explore/front.h"
+#include "explore/pareto.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -43,9 +43,9 @@ void thin_out(std::vector<Step>& steps) {
   steps = std::move(kept);
 }
 
-class Front {
+class ParetoFront {
  public:
-  Front(const std::vector<Trial>& trials, size_t kernels, const Amounts& pause)
+  ParetoFront(const std::vector<Trial>& trials, size_t kernels, const Amounts& pause)
       : trials_(trials), pause_(pause), lists_(kernels + 1) {
     lists_[0].push_back({});
     for (size_t end = 1; end <= kernels; ++end) {
@@ -59,8 +59,8 @@ class Front {
     }
   }
 
-  std::vector<FrontProgram> programs() const {
-    std::vector<FrontProgram> result;
+  std::vector<ParetoProgram> programs() const {
+    std::vector<ParetoProgram> result;
     for (const Step& last : lists_.back()) result.push_back(program_of(last));
     return result;
   }
@@ -76,8 +76,8 @@ class Front {
     }
   }
 
-  FrontProgram program_of(const Step& last) const {
-    FrontProgram program{last.amounts, {}};
+  ParetoProgram program_of(const Step& last) const {
+    ParetoProgram program{last.amounts, {}};
     for (const Step* step = &last;; step = &lists_[step->begin][step->before]) {
       const Point& point = trials_[step->trial].point;
       program.parts.push_back({point.first, point.last, point.id});
@@ -92,36 +92,38 @@ class Front {
   std::vector<std::vector<Step>> lists_;  ///< by number of kernels
 };
 
-double product(const FrontProgram& program) {
+double product(const ParetoProgram& program) {
   return program.amounts.cycles * program.amounts.energy_pj;
 }
 
 }  // namespace
 
-std::vector<FrontProgram> pareto_front(const std::vector<Trial>& trials, size_t kernels,
-                                       const Amounts& pause) {
-  return kernels == 0 ? std::vector<FrontProgram>{} : Front(trials, kernels, pause).programs();
+std::vector<ParetoProgram> pareto_front(const std::vector<Trial>& trials, size_t kernels,
+                                        const Amounts& pause) {
+  return kernels == 0 ? std::vector<ParetoProgram>{}
+                      : ParetoFront(trials, kernels, pause).programs();
 }
 
-std::vector<FrontProgram> merged(std::vector<FrontProgram> a, const std::vector<FrontProgram>& b) {
+std::vector<ParetoProgram> merged(std::vector<ParetoProgram> a,
+                                  const std::vector<ParetoProgram>& b) {
   a.insert(a.end(), b.begin(), b.end());
   keep_front(a);
   return a;
 }
 
-const FrontProgram* least_edp(const std::vector<FrontProgram>& front) {
+const ParetoProgram* least_edp(const std::vector<ParetoProgram>& front) {
   const auto least = std::min_element(
       front.begin(), front.end(),
-      [](const FrontProgram& a, const FrontProgram& b) { return product(a) < product(b); });
+      [](const ParetoProgram& a, const ParetoProgram& b) { return product(a) < product(b); });
   return least == front.end() ? nullptr : &*least;
 }
 
 std::string pareto_csv(const Program& kernels, const Machine& machine,
-                       const std::vector<FrontProgram>& front) {
+                       const std::vector<ParetoProgram>& front) {
   std::string text = "schema,program,machine,cycles,energy_pj,edp,dram_bytes,regions,points\n";
-  for (const FrontProgram& program : front) {
+  for (const ParetoProgram& program : front) {
     std::vector<std::string> regions, points;
-    for (const FrontProgram::Part& part : program.parts) {
+    for (const ParetoProgram::Part& part : program.parts) {
       regions.push_back(fmt::format("{}-{}", part.first, part.last));
       points.push_back(fmt::format("{}", part.point));
     }
