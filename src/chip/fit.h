@@ -73,7 +73,7 @@ void add_round(Needs& needs, int64_t bytes, int64_t cores);
 int64_t round_slots(int64_t cores);
 
 int64_t barriers_of(const Needs& needs);
-/// With alignment, and with the barriers and a flag behind everything.
+/// With alignment, and with the barriers and a flag after everything.
 int64_t scratchpad_of(const Needs& needs);
 
 /// Why it does not fit; empty where it does.

@@ -237,7 +237,7 @@ int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& 
   const Path path(analysis, plan, machine);
   const double added = waves > 1 ? path.first() + (waves - 1) * path.alone()
                                  : path.together(static_cast<double>(clusters * cores));
-  // Whoever adds last, nobody is done before the last one has settled what it added to.
+  // Nobody is done before the last one that added has settled its tile.
   const double core = added + settle_cycles(settling_of(analysis, plan), machine);
   const Times time(analysis.bytes.work(), cores, false, machine);
   const double given = given_bytes(analysis, machine);
