@@ -15,6 +15,7 @@ constexpr int64_t kOthers = 64;    ///< registers of a thread beside its sums
 constexpr int64_t kWideRows = 64;  ///< of a product of a group
 constexpr int64_t kFlag = 16;      ///< bytes before the barriers
 constexpr int64_t kBarrier = 8;    ///< bytes
+constexpr int64_t kRegister = 4;   ///< bytes
 
 bool wide(const SumsSize& sums) {
   return sums.rows % kWideRows == 0;
@@ -47,10 +48,10 @@ bool has(const MatrixShape& shape, int64_t rows) {
 
 std::optional<Chip> chip_of(const Machine& machine) {
   const auto& shapes = machine.core.matrix_shapes;
-  if (!has(shapes[0], kWideRows) || !has(shapes[1], kUnit)) return std::nullopt;
   Chip chip;
+  if (!has(shapes[0], kWideRows) || !has(shapes[1], kUnit)) return std::nullopt;
+  if (machine.core.register_bytes != chip.registers * kRegister) return std::nullopt;
   if (machine.core.scratchpad_bytes > 0) chip.scratchpad = machine.core.scratchpad_bytes;
-  if (machine.core.register_bytes > 0) chip.registers = machine.core.register_bytes / 4;
   return chip;
 }
 

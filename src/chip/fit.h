@@ -23,7 +23,7 @@ struct Chip {
   int64_t most_barriers = 96;
 };
 
-/// The chip with a machine's scratchpad and registers, where its matrix units have the instructions
+/// The chip with a machine's scratchpad, where the machine has its registers and the instructions
 /// that generated kernels use: products of 64 x 8 x 16 and 16 x 8 x 16. Else nothing: kernels for
 /// such a machine keep its capacities alone.
 std::optional<Chip> chip_of(const Machine& machine);
