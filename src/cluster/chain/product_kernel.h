@@ -38,9 +38,6 @@ struct ProductSize {
   int64_t m = 1, n = 1, k = 1;  ///< padded
   bool bias = false;
   bool gate = false;  ///< the stored tile is multiplied with one loaded from global memory
-  /// Columns of W alternate between two branches, of whose sums Y has the product: `n` of the
-  /// product, half as many of Y.
-  bool pairs = false;
   ProductBytes bytes = {};
   /// The kernel before wrote or read X (and the gate): an L2 holds it as far as it fits.
   bool follows = false;
@@ -48,6 +45,9 @@ struct ProductSize {
   LaneWork each = {};
   /// Extents along m, n and k without padding: tiles may cut these evenly instead. 0: as padded.
   std::array<int64_t, 3> actual = {};
+  /// Columns of W alternate between two branches, of whose sums Y has the product: `n` of the
+  /// product, half as many of Y.
+  bool pairs = false;
 };
 
 struct MeasuredProduct {
