@@ -1,5 +1,6 @@
 // run_all of run.h: each kernel ten times beside its reference; then cold and warm in captured
-// graphs, beside cuBLASLt. One CSV row a kernel.
+// graphs, beside cuBLASLt. One CSV row a kernel; and one for all of them as a program, in one
+// graph, where each reads what those before gave.
 #pragma once
 
 #include <cublasLt.h>
@@ -8,6 +9,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <map>
 #include <random>
 #include <string>
 
@@ -59,6 +62,13 @@ struct Operands {
   size_t bytes = 0;
 };
 
+/// ... of a program: by number in it, and what each kernel has.
+struct ProgramOperands {
+  std::map<int, void*> tensors;
+  std::vector<Operands> kernels;
+  size_t bytes = 0;
+};
+
 class Bench {
  public:
   Bench() {
@@ -75,10 +85,7 @@ class Bench {
 
   void run(const GpuKernel& k) {
     const std::vector<std::vector<float>> values = make_values(k);
-    FF_CHECK(cudaFuncSetAttribute(k.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  k.launch.scratchpad));
-    if (k.launch.cores > 8)
-      FF_CHECK(cudaFuncSetAttribute(k.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    allow(k);
     std::vector<Operands> sets{make_operands(k, values)};
     const double error = check(k, sets[0], values);
     const double bound = 5e-3;
@@ -97,8 +104,161 @@ class Bench {
     for (const Operands& set : sets) release(k, set);
   }
 
+  /// All kernels, one after the other. Every result is compared with what the references give one
+  /// after the other.
+  void run_program(const std::vector<GpuKernel>& kernels) {
+    std::map<int, std::vector<float>> values;  // of what no kernel before gives
+    std::map<int, const Tensor*> given;
+    for (const GpuKernel& k : kernels) {
+      allow(k);
+      const std::vector<std::vector<float>> random = make_values(k);
+      for (size_t t = 0; t < k.tensor_count; ++t) {
+        const Tensor& tensor = k.tensors[t];
+        if (tensor.result) given[tensor.number] = &tensor;
+        if (!tensor.result && given.count(tensor.number) == 0) values[tensor.number] = random[t];
+      }
+    }
+    const std::map<int, std::vector<float>> expected = reference_of(kernels, values);
+    std::vector<ProgramOperands> sets{make_program(kernels, values)};
+    const auto all = [&](const ProgramOperands& set) {
+      for (size_t i = 0; i < kernels.size(); ++i) launch(kernels[i], set.kernels[i]);
+    };
+    double worst = 0;
+    for (int turn = 0; turn < kChecks; ++turn) {
+      for (const auto& [number, tensor] : given) clear(*tensor, sets[0].tensors.at(number));
+      all(sets[0]);
+      FF_CHECK(cudaStreamSynchronize(stream_));
+      for (const auto& [number, tensor] : given)
+        worst = std::max(
+            worst, difference(read(*tensor, sets[0].tensors.at(number)), expected.at(number)));
+    }
+    const double bound = 1e-2;  // rounding of several kernels one after the other
+    double warm = -1, cold = -1;
+    if (worst < bound) {
+      const size_t count =
+          std::clamp<size_t>(kColdBytes / std::max<size_t>(sets[0].bytes, 1), 2, 100);
+      while (sets.size() < count) sets.push_back(make_program(kernels, values));
+      warm = time([&](size_t) { all(sets[0]); }, 8);
+      cold = time([&](size_t i) { all(sets[i]); }, sets.size());
+    }
+    std::printf("program,%.3g,%s,%.3f,%.3f,-1,-1\n", worst, worst < bound ? "right" : "WRONG", cold,
+                warm);
+    for (const ProgramOperands& set : sets) {
+      for (const auto& [number, at] : set.tensors) cudaFree(at);
+      for (const Operands& one : set.kernels) cudaFree(one.params.sums);
+      for (const Operands& one : set.kernels) cudaFree(one.params.counters);
+    }
+  }
+
  private:
   static constexpr size_t kWorkspace = 64 << 20;
+
+  static void allow(const GpuKernel& k) {
+    FF_CHECK(cudaFuncSetAttribute(k.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  k.launch.scratchpad));
+    if (k.launch.cores > 8)
+      FF_CHECK(cudaFuncSetAttribute(k.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  }
+
+  /// What every kernel gives, by the plain text of its statements.
+  static std::map<int, std::vector<float>> reference_of(
+      const std::vector<GpuKernel>& kernels, const std::map<int, std::vector<float>>& values) {
+    std::map<int, float*> at;
+    std::map<int, std::vector<float>> results;
+    for (const GpuKernel& k : kernels) {
+      ReferenceTensors reference;
+      for (size_t t = 0; t < k.tensor_count; ++t) {
+        const int number = k.tensors[t].number;
+        if (at.count(number) == 0) {
+          const size_t bytes = static_cast<size_t>(k.tensors[t].elements) * 4;
+          FF_CHECK(cudaMalloc(&at[number], bytes));
+          if (const auto value = values.find(number); value != values.end())
+            FF_CHECK(cudaMemcpy(at[number], value->second.data(), bytes, cudaMemcpyHostToDevice));
+        }
+        reference.at[t] = at[number];
+      }
+      k.reference(reference);
+      FF_CHECK(cudaDeviceSynchronize());
+      for (size_t t = k.tensor_count; t < std::size(reference.at); ++t) cudaFree(reference.at[t]);
+      for (size_t t = 0; t < k.tensor_count; ++t) {
+        if (!k.tensors[t].result) continue;
+        std::vector<float>& result = results[k.tensors[t].number];
+        result.resize(static_cast<size_t>(k.tensors[t].elements));
+        FF_CHECK(
+            cudaMemcpy(result.data(), reference.at[t], result.size() * 4, cudaMemcpyDeviceToHost));
+      }
+    }
+    for (const auto& [number, floats] : at) cudaFree(floats);
+    return results;
+  }
+
+  ProgramOperands make_program(const std::vector<GpuKernel>& kernels,
+                               const std::map<int, std::vector<float>>& values) {
+    ProgramOperands set;
+    for (const GpuKernel& k : kernels) {
+      Operands& one = set.kernels.emplace_back();
+      for (size_t t = 0; t < k.tensor_count; ++t) {
+        const Tensor& tensor = k.tensors[t];
+        void*& at = set.tensors[tensor.number];
+        if (at == nullptr) {
+          const auto value = values.find(tensor.number);
+          at = value != values.end()
+                   ? make_tensor(tensor, value->second, set.bytes)
+                   : make_tensor(tensor, std::vector<float>(tensor.elements), set.bytes);
+        }
+        one.params.tensors[t] = at;
+        if (tensor.type == Type::f16) one.params.halves |= 1 << t;
+      }
+      complete(k, one);
+      set.bytes += one.bytes;
+    }
+    return set;
+  }
+
+  static void* make_tensor(const Tensor& tensor, const std::vector<float>& values, size_t& all) {
+    const bool half = tensor.type == Type::f16;
+    const size_t bytes = values.size() * (half ? 2 : 4);
+    void* at = nullptr;
+    FF_CHECK(cudaMalloc(&at, bytes));
+    std::vector<__half> halves;
+    const void* from = values.data();
+    if (half) {
+      for (const float x : values) halves.push_back(__float2half(x));
+      from = halves.data();
+    }
+    FF_CHECK(cudaMemcpy(at, from, bytes, cudaMemcpyHostToDevice));
+    all += bytes;
+    return at;
+  }
+
+  /// Numbers that no result is, so that what a kernel leaves out is seen.
+  void clear(const Tensor& tensor, void* at) {
+    const size_t bytes = static_cast<size_t>(tensor.elements) * (tensor.type == Type::f16 ? 2 : 4);
+    FF_CHECK(cudaMemsetAsync(at, 0xff, bytes, stream_));
+  }
+  static std::vector<float> read(const Tensor& tensor, const void* at) {
+    const auto elements = static_cast<size_t>(tensor.elements);
+    std::vector<float> got(elements);
+    if (tensor.type == Type::f16) {
+      std::vector<__half> halves(elements);
+      FF_CHECK(cudaMemcpy(halves.data(), at, elements * 2, cudaMemcpyDeviceToHost));
+      for (size_t i = 0; i < elements; ++i) got[i] = __half2float(halves[i]);
+    } else {
+      FF_CHECK(cudaMemcpy(got.data(), at, elements * 4, cudaMemcpyDeviceToHost));
+    }
+    return got;
+  }
+  /// Relative, in the square mean; 1e30 where something is no number.
+  static double difference(const std::vector<float>& got, const std::vector<float>& expected) {
+    double error = 0, square = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+      const double difference = static_cast<double>(got[i]) - expected[i];
+      error += difference * difference;
+      square += static_cast<double>(expected[i]) * expected[i];
+    }
+    const double relative = std::sqrt(error / std::max(square, 1e-30));
+    return relative == relative ? relative : 1e30;
+  }
 
   static std::vector<std::vector<float>> make_values(const GpuKernel& k) {
     std::mt19937 random(7);
@@ -114,19 +274,14 @@ class Bench {
   Operands make_operands(const GpuKernel& k, const std::vector<std::vector<float>>& values) {
     Operands set;
     for (size_t t = 0; t < k.tensor_count; ++t) {
-      const bool half = k.tensors[t].type == Type::f16;
-      const size_t bytes = values[t].size() * (half ? 2 : 4);
-      FF_CHECK(cudaMalloc(&set.params.tensors[t], bytes));
-      std::vector<__half> halves;
-      const void* from = values[t].data();
-      if (half) {
-        for (const float x : values[t]) halves.push_back(__float2half(x));
-        from = halves.data();
-        set.params.halves |= 1 << t;
-      }
-      FF_CHECK(cudaMemcpy(set.params.tensors[t], from, bytes, cudaMemcpyHostToDevice));
-      set.bytes += bytes;
+      set.params.tensors[t] = make_tensor(k.tensors[t], values[t], set.bytes);
+      if (k.tensors[t].type == Type::f16) set.params.halves |= 1 << t;
     }
+    complete(k, set);
+    return set;
+  }
+  /// What else a kernel needs to be launched on its tensors.
+  void complete(const GpuKernel& k, Operands& set) {
     for (size_t v = 0; v < k.view_count; ++v) {
       if (k.views[v].box_inner < 16) continue;  // of a kernel that copies nothing
       set.params.views[v] = encoded(encode_, k.views[v], set.params.tensors[k.views[v].tensor]);
@@ -138,7 +293,6 @@ class Bench {
       FF_CHECK(cudaMemset(set.params.counters, 0, static_cast<size_t>(k.launch.counters) * 4));
       set.bytes += static_cast<size_t>(k.launch.sums) * 4;
     }
-    return set;
   }
   static void release(const GpuKernel& k, const Operands& set) {
     for (size_t t = 0; t < k.tensor_count; ++t) cudaFree(set.params.tensors[t]);
@@ -176,34 +330,17 @@ class Bench {
     k.reference(reference);
     FF_CHECK(cudaDeviceSynchronize());
     const size_t elements = values[result].size();
-    std::vector<float> expected(elements), got(elements);
+    std::vector<float> expected(elements);
     FF_CHECK(
         cudaMemcpy(expected.data(), reference.at[result], elements * 4, cudaMemcpyDeviceToHost));
     for (float* at : reference.at) cudaFree(at);
     double worst = 0;
     for (int turn = 0; turn < kChecks; ++turn) {
-      const bool half = k.tensors[result].type == Type::f16;
-      FF_CHECK(
-          cudaMemsetAsync(set.params.tensors[result], 0xff, elements * (half ? 2 : 4), stream_));
+      clear(k.tensors[result], set.params.tensors[result]);
       launch(k, set);
       FF_CHECK(cudaStreamSynchronize(stream_));
-      if (half) {
-        std::vector<__half> halves(elements);
-        FF_CHECK(cudaMemcpy(halves.data(), set.params.tensors[result], elements * 2,
-                            cudaMemcpyDeviceToHost));
-        for (size_t i = 0; i < elements; ++i) got[i] = __half2float(halves[i]);
-      } else {
-        FF_CHECK(cudaMemcpy(got.data(), set.params.tensors[result], elements * 4,
-                            cudaMemcpyDeviceToHost));
-      }
-      double error = 0, square = 0;
-      for (size_t i = 0; i < elements; ++i) {
-        const double difference = static_cast<double>(got[i]) - expected[i];
-        error += difference * difference;
-        square += static_cast<double>(expected[i]) * expected[i];
-      }
-      const double relative = std::sqrt(error / std::max(square, 1e-30));
-      worst = relative == relative ? std::max(worst, relative) : 1e30;
+      worst = std::max(worst,
+                       difference(read(k.tensors[result], set.params.tensors[result]), expected));
     }
     return worst;
   }
@@ -341,7 +478,9 @@ inline void Bench::gate(char* c, long elements) {
       reinterpret_cast<half2*>(c), elements / 2);
 }
 
-inline int run_all(int argc, char** argv, const std::vector<GpuKernel>& kernels) {
+/// `without`: regions of the program that have no kernel.
+inline int run_all(int argc, char** argv, const std::vector<GpuKernel>& kernels,
+                   const std::vector<std::string>& without) {
   Bench bench;
   std::printf("kernel,relative_error,check,cold_us,warm_us,library_cold_us,library_warm_us\n");
   for (const GpuKernel& k : kernels) {
@@ -349,6 +488,9 @@ inline int run_all(int argc, char** argv, const std::vector<GpuKernel>& kernels)
     for (int i = 1; i < argc; ++i) asked = asked || std::string(argv[i]) == k.name;
     if (asked) bench.run(k);
   }
+  for (const std::string& region : without)
+    std::fprintf(stderr, "%s has no kernel: the program is not run as a whole\n", region.c_str());
+  if (argc < 2 && without.empty() && kernels.size() > 1) bench.run_program(kernels);
   return 0;
 }
 

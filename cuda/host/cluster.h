@@ -67,7 +67,8 @@ struct Barrier {
 };
 
 struct Counts {
-  long loaded = 0, sent = 0, stored = 0, added = 0, finished = 0;  ///< bytes
+  long loaded = 0, sent = 0, stored = 0, added = 0;  ///< bytes
+  long taken = 0;  ///< .. of sums that the last adders read, and cleared
 };
 
 /// Granules of a core that its producer, or those that multiply, marked.

@@ -544,6 +544,7 @@ bool last_adder(const Core& core, const Params& params, int counter, int adders)
 }
 /// Two sums, which are 0 after it.
 inline void take_sums(const Params& params, long at, float& x, float& y) {
+  memory_counts().taken += 8;
   float* sums = &params.sums->at(static_cast<size_t>(at / 4));
   x = sums[0];
   y = sums[1];
@@ -568,6 +569,7 @@ Counts launch(const Launch& launch, const Params& params, unsigned seed, Kernel 
     });
   }
   counts.stored = memory_counts().stored;
+  counts.taken = memory_counts().taken;
   return counts;
 }
 

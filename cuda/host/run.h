@@ -1,8 +1,10 @@
 // Runs kernels on the CPU on data of files, twice each, and compares with what the simulator gave.
+// With --program 1 once each, on what the kernels before gave.
 #pragma once
 
 #include <cmath>
 #include <fstream>
+#include <map>
 
 namespace ff {
 
@@ -14,8 +16,14 @@ class Runs {
       if (option == "--seed") seed_ = static_cast<unsigned>(std::stoul(argv[i + 1]));
       if (option == "--data") data_ = argv[i + 1];
       if (option == "--only") only_ = argv[i + 1];
+      if (option == "--program") program_ = std::string(argv[i + 1]) != "0";
       if (option == "--tolerance") tolerance_ = std::stod(argv[i + 1]);
     }
+  }
+
+  /// A region that has no kernel: as a program, the others read what the simulator gave for it.
+  void without(const char* region) const {
+    if (program_) std::fprintf(stderr, "%s: no kernel; what it gives is read from data\n", region);
   }
 
   template <int kGroups, class Kernel>
@@ -32,10 +40,15 @@ class Runs {
       if (tensors[t].result) result = t;
     }
     const std::vector<float> expected = values[result];
+    for (size_t t = 0; t < tensor_count; ++t) {
+      if (const auto at = given_.find(tensors[t].number); at != given_.end())
+        values[t] = at->second;
+    }
     std::vector<float> sums(static_cast<size_t>(launch.sums));
     std::vector<int> counters(static_cast<size_t>(launch.counters));
     const Params params{views, &values, tensors, &sums, &counters};
-    for (int turn = 0; turn < 2; ++turn) {  // what a launch leaves is where the next one begins
+    const int turns = program_ ? 1 : 2;  // what a launch leaves is where the next one begins
+    for (int turn = 0; turn < turns; ++turn) {
       values[result].assign(expected.size(), std::nanf(""));
       const Counts counts =
           ff::launch<kGroups>(launch, params, seed_ + static_cast<unsigned>(turn) * 1000, kernel);
@@ -50,11 +63,12 @@ class Runs {
       const bool right = relative <= tolerance_;
       wrong_ = wrong_ || !right;
       std::printf(
-          "%s: %s, largest difference %g, relative error %.3g; bytes loaded %ld, added %ld, stored "
-          "%ld, sent %ld\n",
+          "%s: %s, largest difference %g, relative error %.3g; bytes loaded %ld, added %ld, taken "
+          "%ld, stored %ld, sent %ld\n",
           name.c_str(), right ? "right" : "WRONG", worst, relative, counts.loaded, counts.added,
-          counts.stored, counts.sent);
+          counts.taken, counts.stored, counts.sent);
     }
+    if (program_) given_[tensors[result].number] = values[result];
     for (const float x : sums) {
       if (x != 0) fail(name + " leaves sums that are not 0");
     }
@@ -77,6 +91,8 @@ class Runs {
   unsigned seed_ = 1;
   std::string data_ = "data", only_;
   double tolerance_ = 2e-3;
+  bool program_ = false;
+  std::map<int, std::vector<float>> given_;  ///< by number: what kernels before gave
   bool wrong_ = false;
 };
 

@@ -11,6 +11,7 @@ struct Tensor {
   Type type;
   long elements;
   bool result;
+  int number;  ///< in the program: what one kernel gives, later ones read
 };
 
 /// A tensor as the copy engine sees it: batches of matrices whose inner coordinates are

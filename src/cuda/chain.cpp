@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "chip/fit.h"
 #include "cuda/coordinates.h"
 #include "cuda/finish.h"
 #include "cuda/operand.h"
@@ -15,7 +16,6 @@ namespace fuseflow::cuda {
 namespace {
 
 constexpr int kM = 0, kN = 1, kK = 2, kL = 3;
-constexpr int64_t kMostReceived = 2;  ///< tiles of others that a core has room for
 
 std::string step_name(Dim dim) {
   return std::string(1, static_cast<char>(letter_of(dim) - 'A' + 'a'));
@@ -208,10 +208,8 @@ class ChainBuilder {
     }
     if (s.shuffle() > 1) {
       const Coordinate first = sum(sum(row, times(part_, int64_t{s.shuffle()} * s.k)), core_k_);
-      kernel_.rounds.push_back({"round",
-                                0,
-                                {first, s.k, s.shuffle(), place_},
-                                std::min<int64_t>(kMostReceived, s.shuffle() - 1)});
+      kernel_.rounds.push_back(
+          {"round", 0, {first, s.k, s.shuffle(), place_}, chip::round_slots(s.shuffle())});
     }
     if (s.reduce() > 1) {
       const Coordinate first = sum(sum(row, times(place_, s.k)), core_k_);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "cuda/headers.h"
@@ -34,18 +36,36 @@ std::string kernel_file(const Program& program, const Generated& g) {
       g.name, reference_text(program, g), rivals_text(program, g));
 }
 
-std::string host_file(const std::vector<const Generated*>& kernels) {
+/// Names of regions that are not run: those of tiles without a kernel, and those without tiles.
+std::vector<std::string> regions_without(const Program& program,
+                                         const std::vector<const Generated*>& kernels) {
+  std::vector<std::string> all;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const bool there = std::any_of(kernels.begin(), kernels.end(),
+                                   [&](const Generated* g) { return g->region == r; });
+    if (there) continue;
+    std::string name = "@";
+    for (const char c : program.regions[r].name)
+      name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    all.push_back("\"" + name + "\"");
+  }
+  return all;
+}
+
+std::string host_file(const Program& program, const std::vector<const Generated*>& kernels) {
   std::string text =
       "// Runs the kernels on the CPU, on the data of the folder data, and compares.\n";
   for (const Generated* g : kernels) text += fmt::format("#include \"{}.gen.h\"\n", g->name);
   text += "#include \"run.h\"\n\nint main(int argc, char** argv) {\n  ff::Runs runs(argc, argv);\n";
+  for (const std::string& name : regions_without(program, kernels))
+    text += fmt::format("  runs.without({});\n", name);
   for (const Generated* g : kernels) {
     text += fmt::format("  FF_RUN(runs, {});\n", g->name);
   }
   return text + "  return runs.status();\n}\n";
 }
 
-std::string gpu_file(const std::vector<const Generated*>& kernels) {
+std::string gpu_file(const Program& program, const std::vector<const Generated*>& kernels) {
   std::string text =
       "// Checks the kernels on the GPU, then times them and what a library does in their "
       "place.\n#include \"run_all.h\"\n\n";
@@ -53,7 +73,8 @@ std::string gpu_file(const std::vector<const Generated*>& kernels) {
   text += "\nint main(int argc, char** argv) {\n  return ff::run_all(argc, argv, {";
   std::vector<std::string> calls;
   for (const Generated* g : kernels) calls.push_back(g->name + "_gpu()");
-  return text + fmt::format("{}", fmt::join(calls, ", ")) + "});\n}\n";
+  return text + fmt::format("{}}}, {{{}}});\n}}\n", fmt::join(calls, ", "),
+                            fmt::join(regions_without(program, kernels), ", "));
 }
 
 std::string make_file(const std::vector<const Generated*>& kernels) {
@@ -86,8 +107,8 @@ std::vector<TextFile> files_of(const Program& program, const std::vector<Generat
     for (const ProductForm& form : product_forms(g->kernel)) forms.insert(form);
   }
   files.push_back({"instructions.h", instructions_text({forms.begin(), forms.end()})});
-  files.push_back({"run.cu", gpu_file(all)});
-  files.push_back({"run_host.cpp", host_file(all)});
+  files.push_back({"run.cu", gpu_file(program, all)});
+  files.push_back({"run_host.cpp", host_file(program, all)});
   files.push_back({"Makefile", make_file(all)});
   for (const HeaderText& header : kHeaders) files.push_back({header.path, header.text});
   return files;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "chip/fit.h"
 #include "cuda/kernel.h"
 #include "graph/tile_kernel.h"
 #include "ir/program.h"
@@ -14,7 +15,7 @@
 namespace fuseflow::cuda {
 
 /// Rows, columns and depth of a product are multiples of it.
-inline constexpr int64_t kProductUnit = 16;
+inline constexpr int64_t kProductUnit = chip::kUnit;
 
 /// Gives each cluster one tile of each of these dimensions, the first of which changes fastest.
 /// Sets the kernel's clusters and variables; gives the tile's number by name.

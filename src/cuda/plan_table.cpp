@@ -2,9 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "cuda/files.h"
 #include "sim/tiles/run.h"
 #include "support/csv.h"
@@ -30,23 +27,12 @@ Predicted predicted(const Graph& graph, const Machine& machine) {
   return all;
 }
 
-/// What the last adder of a tile does beyond what the simulation counts: it counts itself, reads
-/// the sums, stores zeros in their place, and the result in its type.
-struct FinishCost {
-  int64_t bytes = 0;   ///< of all adders
-  int64_t cycles = 0;  ///< of one, after its last sum
-};
-
-FinishCost finish_cost(const Program& program, const Kernel& kernel, const Machine& machine) {
-  const Finish& finish = kernel.finish;
-  if (finish.adders <= 1) return {};
+/// Bytes of all tiles that the last adders take and store, part of those predicted: the sums, zeros
+/// in their place, the result in its type.
+int64_t finish_bytes(const Program& program, const Finish& finish) {
+  if (finish.adders <= 1) return 0;
   const Tensor& result = program.tensors[static_cast<size_t>(finish.element.tensor)];
-  const int64_t element = 2 * kSumBytes + element_bytes(result.type);
-  const int64_t share = finish.tile_elements / std::max<int64_t>(finish.counters / finish.tiles, 1);
-  const double port = machine.core.port_bytes_per_cycle;
-  const double moved = port > 0 ? static_cast<double>(share * element) / port : 0;
-  return {finish.tiles * finish.tile_elements * element,
-          2 * machine.l2.latency_cycles + static_cast<int64_t>(std::ceil(moved))};
+  return finish.tiles * finish.tile_elements * (2 * kSumBytes + element_bytes(result.type));
 }
 
 std::string fitted_text(const Kernel& kernel) {
@@ -62,7 +48,7 @@ std::string plan_csv(const Program& program, const std::vector<Generated>& kerne
   std::string text =
       "kernel,region,machine,cycles,loaded_bytes,stored_bytes,link_bytes,clusters,cores,"
       "multiplying_threads,scratchpad_bytes,"
-      "sum_registers,adders,finish,finish_bytes,finish_cycles,fitted,refused\n";
+      "sum_registers,adders,finish,finish_bytes,fitted,refused\n";
   for (const Generated& g : kernels) {
     const Region& region = program.regions[g.region];
     const Predicted p = predicted(*region.graph, machine);
@@ -73,13 +59,13 @@ std::string plan_csv(const Program& program, const std::vector<Generated>& kerne
         : k.finish.adders == 1
             ? "rounded and stored by the cores that have it"
             : "added in f32; the last adder rounds it, stores it and clears the sums";
-    const FinishCost cost = there ? finish_cost(program, k, machine) : FinishCost{};
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", g.name,
-                        csv_field(region.name), csv_field(machine.name), p.cycles, p.loaded,
-                        p.stored, p.sent, there ? k.clusters : 0, there ? k.cores : 0,
-                        there ? k.groups * 128 : 0, there ? k.scratchpad : 0,
-                        there ? k.registers : 0, there ? k.finish.adders : 0, csv_field(finish),
-                        cost.bytes, cost.cycles, csv_field(fitted_text(k)), csv_field(g.refused));
+    const int64_t finished = there ? finish_bytes(program, k.finish) : 0;
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", g.name,
+                    csv_field(region.name), csv_field(machine.name), p.cycles, p.loaded, p.stored,
+                    p.sent, there ? k.clusters : 0, there ? k.cores : 0, there ? k.groups * 128 : 0,
+                    there ? k.scratchpad : 0, there ? k.registers : 0, there ? k.finish.adders : 0,
+                    csv_field(finish), finished, csv_field(fitted_text(k)), csv_field(g.refused));
   }
   return text;
 }

@@ -93,9 +93,9 @@ class Printer {
         if (c == '"' || c == '\\') name += '\\';
         name += static_cast<unsigned char>(c) < 0x20 ? '_' : c;
       }
-      line(fmt::format("    {{\"{}\", ff::Type::{}, {}, {}}},", name,
+      line(fmt::format("    {{\"{}\", ff::Type::{}, {}, {}, {}}},", name,
                        tensor.type == ElementType::f16 ? "f16" : "f32", elements,
-                       id == finish.element.tensor ? "true" : "false"));
+                       id == finish.element.tensor ? "true" : "false", id));
     }
     line("};");
     line(

@@ -1,6 +1,7 @@
 // Hand-computed traffic. The chain is M=32, N=64, K=48, L=32 in tiles of 16 on one core, so the
 // steps are M 2, N 4, K 3, L 2; a f16 tile is 16*16*2 = 512 bytes and a f32 one 1024.
 #include "cluster/chain/analyzer.h"
+#include "cluster/chain/on_chip.h"
 
 #include <gtest/gtest.h>
 
@@ -24,8 +25,11 @@ Chain small_chain() {
   return gemm_chain(32, 64, 48, 32, Activation::relu);
 }
 
+/// With the capacities of rule 5 alone, as of a machine for which no kernels are generated.
 Machine h100() {
-  return load_machine("h100", {});
+  Machine machine = load_machine("h100", {});
+  machine.core.matrix_shapes[1] = {};
+  return machine;
 }
 
 // MLNK: C of a row of tiles is made in the first L step and read in the second, so all N = 4 tiles
@@ -139,11 +143,41 @@ TEST(Analyzer, LinkedScratchpadsTakeWhatACoreCannotHold) {
   EXPECT_EQ(a.core.link, 4 * 128 * (4 + 2) + 2 * 548);
 }
 
-// N over 4 clusters: each adds its E to memory in f32.
+// N over 4 clusters: each adds its E to memory in f32; the last of them reads the sums, and leaves
+// zeros and E.
 TEST(Analyzer, ClustersAlongNAddInMemory) {
   const Analysis a = analyze(small_chain(), small_plan("MLK"), h100());
   EXPECT_EQ(a.trips.clusters, 4);
-  EXPECT_EQ(a.total.global_write, 4 * (4 * kPartial));
+  EXPECT_EQ(a.core.global_write, 4 * kPartial);
+  EXPECT_EQ(a.settled.global_read, 4 * kPartial);
+  EXPECT_EQ(a.settled.global_write, 4 * kPartial + 4 * kTile);
+  EXPECT_EQ(a.total.global_write, 4 * (4 * kPartial) + 4 * kPartial + 4 * kTile);
+}
+
+// As kernels are built, C is in the scratchpad, whatever registers are left, beside copies that all
+// begin at multiples of 1,024: of A, B and D 4 * 512 each, 4 tiles of C 2,048, 16 bytes and two
+// barriers a copy. Partial E is not held.
+TEST(Analyzer, KernelsHoldCInTheScratchpad) {
+  const Machine machine = load_machine("h100", {});
+  const Chain chain = small_chain();
+  const Plan plan = small_plan("MLNK");
+  const Trips trips = trips_of(chain, plan);
+  const Capacity built = capacity_built(chain, plan, trips, machine);
+  EXPECT_TRUE(built.fits());
+  EXPECT_EQ(built.stages, 4);
+  EXPECT_EQ(built.c.registers, 0);
+  EXPECT_EQ(built.c.scratchpad, 4 * kTile);
+  EXPECT_EQ(analyze(chain, plan, machine).capacity.c.scratchpad, 4 * kTile);
+  Machine small = machine;
+  small.core.scratchpad_bytes = 4 * 2048 + 16 + 3 * 8 * 8;
+  EXPECT_EQ(capacity_built(chain, plan, trips, small).stages, 4);
+  --small.core.scratchpad_bytes;
+  EXPECT_EQ(capacity_built(chain, plan, trips, small).stages, 3);
+  small.core.scratchpad_bytes = 3 * 1024 + 2048;
+  EXPECT_TRUE(capacity_of(chain, plan, trips, small).fits());
+  EXPECT_FALSE(capacity_built(chain, plan, trips, small).fits());
+  const Plan partial = small_plan("MNLK");
+  EXPECT_FALSE(capacity_built(chain, partial, trips_of(chain, partial), machine).fits());
 }
 
 // Bias of both products and a residual. Bias of C: 32 bytes for each of 8 C tiles; bias of E: 32

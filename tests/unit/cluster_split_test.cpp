@@ -136,9 +136,25 @@ TEST(AddedProduct, RandomProductsAgainstTheReference) {
     const Graph& graph = *program.regions.back().graph;
     const Measured measured = time_tiles(graph, machine);
     const int64_t stored = compulsory_bytes(graph).stored;
-    EXPECT_EQ(measured.bytes.global_write, l2 ? stored : stored * parts.clusters);
+    // Sums, zeros in their place and the result, all in f32; an L2 keeps the sums meanwhile.
+    EXPECT_EQ(measured.bytes.global_write, l2 ? 2 * stored : stored * (parts.clusters + 2));
     EXPECT_GE(measured.bytes.global_read, compulsory_bytes(graph).loaded);
   }
+}
+
+/// The case above with a cluster for each of the two tiles of k. They begin to add 32 after the
+/// products, at 188 and 204, and take the channel for 16 to read the sums and 16 to write them: 320
+/// and, since the channel is free at 220, 352. Who has added is told 100 later: the second one, the
+/// last, at 452. It reads the sums (16, 100: 568), clears them (the port until 584) and stores the
+/// result: 584, 16, 100.
+TEST(AddedProduct, OnPaper) {
+  const Product product{16, 16, 32};
+  const Graph graph = graph_of(product, {16, 16, 16, 1}, {1, 2});
+  const Measured measured = time_tiles(graph, paper_machine(2));
+  EXPECT_EQ(measured.cycles, 700);
+  EXPECT_EQ(measured.nodes, 2 * (2 + 1 + 2));  // loads, the product, the store, what settles
+  EXPECT_EQ(measured.bytes.global_read, 4 * 1024 + 2 * 1024 + 1024);
+  EXPECT_EQ(measured.bytes.global_write, 2 * 1024 + 2 * 1024);
 }
 
 /// Each element is added to by all clusters but the first, whose loads alone take what follows.
@@ -153,9 +169,11 @@ TEST(AddedProduct, Counts) {
   };
   const RunResult one = run_of({}), four = run_of({1, 4});
   EXPECT_EQ(four.flops, one.flops + 3 * 32 * 24);
-  EXPECT_EQ(four.dram_read_bytes, one.dram_read_bytes);
-  EXPECT_EQ(four.l2_read_bytes, one.l2_read_bytes);
-  EXPECT_EQ(four.l2_write_bytes, 4 * one.l2_write_bytes);
+  const int64_t sums = 32 * 24 * 4;  // from memory; then the last to add of each tile reads them
+  EXPECT_EQ(one.l2_write_bytes, sums);
+  EXPECT_EQ(four.dram_read_bytes, one.dram_read_bytes + sums);
+  EXPECT_EQ(four.l2_read_bytes, one.l2_read_bytes + sums);
+  EXPECT_EQ(four.l2_write_bytes, 4 * sums + 2 * sums);  // ... and stores zeros and the result
   EXPECT_EQ(four.link_bytes, 0);
 }
 

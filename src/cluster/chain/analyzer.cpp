@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/chain/on_chip.h"
 #include "cluster/chain/reuse.h"
 #include "cluster/common/load_cycles.h"
 #include "support/ceil_div.h"
@@ -122,6 +123,11 @@ int64_t receive_buffer(const Plan& plan, int64_t c_tile, int64_t e_tile, int64_t
 }
 
 }  // namespace
+
+int64_t sharers_of(const Trips& trips) {
+  return inter_cluster_reduce(trips.all[Dim::n] / trips.temporal[Dim::n],
+                              trips.all[Dim::k] / trips.temporal[Dim::k]);
+}
 
 Trips trips_of(const Chain& chain, const Plan& plan) {
   Trips trips;
@@ -258,12 +264,6 @@ void count_held(const Visits& visits, const Capacity& capacity, int64_t l_steps,
   second.global_read += respills * e.global;
 }
 
-/// Clusters that share each range of E.
-int64_t sharers_of(const Trips& trips) {
-  return inter_cluster_reduce(trips.all[Dim::n] / trips.temporal[Dim::n],
-                              trips.all[Dim::k] / trips.temporal[Dim::k]);
-}
-
 /// Bytes of E that a core stores, or adds.
 int64_t stored_of_e(const Chain& chain, const Plan& plan, const Visits& visits, int64_t sharers) {
   const int64_t e_block = plan.tile[Dim::m] * plan.tile[Dim::l];
@@ -346,6 +346,12 @@ int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, in
 
 }  // namespace
 
+Settling settling_of(const Analysis& analysis, const Plan& plan) {
+  if (analysis.added == 0) return {};
+  const int64_t share = plan.tile[Dim::m] * plan.tile[Dim::l] / plan.shape.reduce();
+  return {share * added_bytes(analysis.bytes.e), share * analysis.bytes.e, 0};
+}
+
 Sharing sharing_of(const Plan& plan, const Machine& machine) {
   if (!machine.links.multicast) return {};
   const ClusterShape& shape = plan.shape;
@@ -358,7 +364,9 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, H
   Analysis result;
   result.bytes = chain.bytes;
   result.trips = trips_of(chain, plan);
-  result.capacity = capacity_of(chain, plan, result.trips, machine, holding);
+  result.capacity = capacity_built(chain, plan, result.trips, machine, holding);
+  if (!result.capacity.fits())
+    result.capacity = capacity_of(chain, plan, result.trips, machine, holding);
   result.visits = visits_of(plan, result.trips, result.capacity);
   const Trips& trips = result.trips;
   LevelBytes& first = result.first;
@@ -379,9 +387,17 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, H
   count_work(plan, machine, result);
   count_lanes(chain, plan, machine, result);
   result.shared = shared_bytes(chain, plan, result, sharers, machine);
-  if (sharers > 1) result.added = cores * stored_of_e(chain, plan, result.visits, sharers);
-  result.least_memory_bytes = static_cast<double>(
-      machine.has_l2() ? least_bytes(chain, true) : result.total.global() - result.shared);
+  if (sharers > 1) {
+    result.added = cores * stored_of_e(chain, plan, result.visits, sharers);
+    const Settling each = settling_of(result, plan);
+    const int64_t shares = cores / sharers * result.visits.e_tiles;
+    result.settled.global_read = shares * each.sums;
+    result.settled.global_write = shares * (each.sums + each.result);
+    result.total += result.settled;
+  }
+  result.least_memory_bytes =
+      static_cast<double>(machine.has_l2() ? least_bytes(chain, true)
+                                           : result.total.global() - result.shared + result.added);
   result.memory_bytes = memory_bytes(chain, plan, result, machine);
   return result;
 }
@@ -469,6 +485,7 @@ double phased_cycles(const Analysis& a, const Plan& plan, const SharedMemory& me
   const double first_rest =
       std::max({first.registers, first.scratchpad, first.global, first.compute});
   cycles += (a.capacity.e_accumulators == 1 ? e_tiles : 1) * a.store_lanes;
+  if (a.added > 0) cycles += e_tiles * count_cycles(machine);
   if (plan.shape.reduce() > 1 && a.capacity.e_accumulators == 1) {
     cycles += second.link + e_tiles * (latency + a.e_lanes);
     second.link = 0;
@@ -497,7 +514,8 @@ Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine)
     *level *= times;
   }
   cost.occupancy = cores_at_work / static_cast<double>(machine.core.count);
-  cost.phased = times * phased_cycles(analysis, plan, memory, machine);
+  cost.phased = times * phased_cycles(analysis, plan, memory, machine) +
+                settle_cycles(settling_of(analysis, plan), machine);
   return cost;
 }
 

@@ -9,6 +9,7 @@
 #include "cluster/chain/chain.h"
 #include "cluster/chain/geometry.h"
 #include "cluster/chain/schedule.h"
+#include "cluster/common/load_cycles.h"
 #include "machine/machine.h"
 #include "sim/tiles/expand.h"
 
@@ -31,6 +32,8 @@ struct Trips {
   int64_t clusters = 1;
 };
 Trips trips_of(const Chain& chain, const Plan& plan);
+/// Clusters that share each range of E, to which they add in memory.
+int64_t sharers_of(const Trips& trips);
 
 /// Bytes of one tensor of one core, by the level that holds them (greedy, fastest first).
 struct Placement {
@@ -66,6 +69,7 @@ enum class Holding : uint8_t {
                ///< core's scratchpad, registers for accumulators alone
 };
 
+/// What the published space counts (rule 5). What a kernel for the chip has: on_chip.h.
 Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
                      const Machine& machine, Holding holding = Holding::linked);
 
@@ -83,7 +87,7 @@ struct Visits {
 
 struct Analysis {
   Trips trips;
-  Capacity capacity;
+  Capacity capacity;  ///< as the plan's kernel is built, where one can be (on_chip.h)
   Visits visits;
   LevelBytes core;      ///< one core of a cluster that also adds bias and residual
   LevelBytes first;     ///< the part of `core` that makes C
@@ -91,7 +95,8 @@ struct Analysis {
   LevelBytes epilogue;  ///< the part of `second` that only clusters that add bias and residual do
   LevelBytes total;     ///< the whole machine
   int64_t shared = 0;   ///< of what it loads: what multicast delivers, but memory gives once
-  int64_t added = 0;    ///< of what it stores: what clusters add to E
+  int64_t added = 0;    ///< of what it stores: what clusters add to E; memory reads it first, too
+  LevelBytes settled;   ///< the part of `total` of those that add last: sums read, zeros, E
   int64_t core_flops = 0;                  ///< one core
   double first_work = 0, second_work = 0;  ///< ... what its products cost (Machine::matrix_work)
   /// Cycles of a core's lanes for one tile of C, for the sums of one of E, and for what follows
@@ -114,6 +119,9 @@ struct Sharing {
   int64_t bias0 = 1, bias1 = 1;  ///< vectors that C and E take
 };
 Sharing sharing_of(const Plan& plan, const Machine& machine);
+
+/// What the last to add to a core's share of a tile of E does; no sums where nobody adds.
+Settling settling_of(const Analysis& analysis, const Plan& plan);
 
 /// Why a plan cannot run although it is a candidate; empty when it can. Tiles must divide, the two
 /// products must use the same blocks, and an activation needs all of K in one cluster.

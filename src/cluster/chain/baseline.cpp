@@ -18,6 +18,10 @@ class Launches {
     if (kernels_++ > 0) total_.cycles += machine_.reconfiguration_cycles;
     total_ += kernel;
   }
+  /// One kernel in the place of all before, where it is faster.
+  void or_instead(const Measured& kernel) {
+    if (kernel.cycles < total_.cycles) total_ = kernel, kernels_ = 1;
+  }
   const Measured& total() const { return total_; }
 
  private:
@@ -25,6 +29,15 @@ class Launches {
   Measured total_;
   int kernels_ = 0;
 };
+
+/// Both branches of a gated chain as one product, whose weights are merged ahead of time; `folded`:
+/// it stores what the gate leaves.
+ProductSize branches_together(ProductSize one, bool folded) {
+  one.n *= 2;
+  one.actual[1] *= 2;
+  one.pairs = folded;
+  return one;
+}
 
 Measured measured_unfused(const Chain& chain, const Machine& machine, const Effort& effort,
                           Kernels kernels) {
@@ -46,10 +59,12 @@ Measured measured_unfused(const Chain& chain, const Machine& machine, const Effo
   if (folded) first.each = activation;
   all.add(product(first));
   if (chain.gated()) {
+    ProductSize both = first;
     first.gate = folded;
     first.each = {};
     first.follows = true;  // A was read and the other branch written just before
     all.add(product(first));
+    if (kernels != Kernels::fixed) all.or_instead(product(branches_together(both, folded)));
   }
   if (!folded) {
     const int64_t mn = m * n;

@@ -18,6 +18,7 @@ enum class Kernels : uint8_t {
 };
 
 /// The kernels of a chain one after the other, with the machine's reconfiguration_cycles between.
+/// The branches of a gated chain are two products or, where that is faster, one (not `fixed`).
 /// Each product is searched with the whole effort. Equal chains are searched once.
 Measured unfused(const Chain& chain, const Machine& machine, const Effort& effort, Kernels kernels);
 

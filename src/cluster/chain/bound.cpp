@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "cluster/common/load_cycles.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow::cluster {
@@ -17,12 +16,12 @@ int64_t whole(double cycles) {
 /// What single operations of a core take when nothing else is in their way.
 class Times {
  public:
-  /// `adds`: what is stored may be added to what an L2 holds.
+  /// `adds`: what is stored is added to what an L2 may hold, and counted.
   Times(int64_t element_bytes, int cores, bool adds, const Machine& machine)
       : machine_(machine),
         far_(static_cast<double>(machine.global.latency_cycles)),
         near_(machine.has_l2() ? static_cast<double>(machine.l2.latency_cycles) : far_),
-        stored_(adds ? near_ : far_),
+        stored_(adds ? near_ + count_cycles(machine) : far_),
         element_bytes_(element_bytes),
         matrix_(machine.matrix_rate(element_bytes)),
         link_rate_(machine.link_bytes_per_cycle(cores)),
@@ -54,7 +53,8 @@ class Times {
   /// After the port has taken a tile's last byte: until the tile can be used.
   double arrival(double bytes) const { return near_ + scratchpad(bytes) + seen(); }
   double load(double bytes) const { return port(bytes) + arrival(bytes); }
-  /// A tile of E from the accumulator to global memory.
+  /// A tile of E from the accumulator to global memory; of one that clusters add to, until the
+  /// core is told how many have.
   double store(double bytes) const {
     return scratchpad(2 * bytes) + scratchpad_latency() + port(bytes) + stored_;
   }
@@ -235,8 +235,10 @@ int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& 
   const int64_t clusters = analysis.trips.clusters;
   const auto waves = static_cast<double>(ceil_div(clusters, at_a_time));
   const Path path(analysis, plan, machine);
-  const double core = waves > 1 ? path.first() + (waves - 1) * path.alone()
-                                : path.together(static_cast<double>(clusters * cores));
+  const double added = waves > 1 ? path.first() + (waves - 1) * path.alone()
+                                 : path.together(static_cast<double>(clusters * cores));
+  // Nobody is done before the last one that added has settled its tile.
+  const double core = added + settle_cycles(settling_of(analysis, plan), machine);
   const Times time(analysis.bytes.work(), cores, false, machine);
   const double given = given_bytes(analysis, machine);
   const double moved = time.all_cores(given) + time.near();
@@ -245,7 +247,8 @@ int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& 
 }
 
 int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& machine) {
-  const Times time(std::max(block.x_bytes, block.w_bytes), 1, block.adds, machine);
+  const bool adds = block.settling.sums > 0;
+  const Times time(std::max(block.x_bytes, block.w_bytes), 1, adds, machine);
   const double m = static_cast<double>(block.m), n = static_cast<double>(block.n),
                k = static_cast<double>(block.k);
   const double x = m * k * static_cast<double>(block.x_bytes);
@@ -253,7 +256,7 @@ int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& mach
   const double product =
       time.product({block.m, block.n, block.k}, x + w, 2 * kAccumulatorBytes * m * n);
   const auto stored = static_cast<double>(block.least_stored_bytes);
-  const double tail = time.drain() + std::max(time.store(stored), block.lanes);
+  const double tail = time.drain() + std::max(time.store(stored), adds ? 0 : block.lanes);
   const auto turns = [&](int64_t loads, double tile) {
     return static_cast<double>(ceil_div(loads, block.stages)) * (time.load(tile) + product) + tail;
   };
@@ -269,7 +272,8 @@ int64_t least_cycles(const BlockWork& block, int64_t blocks, const Machine& mach
   const double moved = time.all_cores(block.given_bytes) + time.near();
   const double missed =
       time.all_channels(static_cast<double>(block.least_memory_bytes)) + time.far();
-  return whole(std::max({static_cast<double>(waves) * alone, moved, missed}));
+  const double core = static_cast<double>(waves) * alone + settle_cycles(block.settling, machine);
+  return whole(std::max({core, moved, missed}));
 }
 
 }  // namespace fuseflow::cluster

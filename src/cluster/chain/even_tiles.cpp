@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cluster/chain/bound.h"
+#include "cluster/chain/on_chip.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow::cluster {
@@ -105,7 +106,7 @@ class EvenWalk {
       const Trips trips = trips_of(covered_, plan_);
       ++number_;
       if (obstacle_of(covered_, plan_, trips) != Obstacle::none) continue;
-      if (capacity_of(covered_, plan_, trips, machine_, options_.holding).fits()) cost();
+      if (capacity_built(covered_, plan_, trips, machine_, options_.holding).fits()) cost();
     }
   }
 

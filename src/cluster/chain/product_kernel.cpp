@@ -20,16 +20,24 @@ namespace fuseflow::cluster {
 
 namespace {
 
-/// What the lanes do for an element that is stored.
-LaneWork work_of_element(const ProductSize& size) {
+/// What happens to one tile of sums.
+struct TileEnd {
+  int64_t elements = 0;  ///< of Y
+  int64_t stored = 0;    ///< bytes that a block stores, or adds to the sums of others
+  int64_t result = 0;    ///< ... of Y
+  int64_t taken = 0;     ///< ... of the gate
+  LaneWork lanes;
+};
+TileEnd tile_end(const ProductSize& size, const ProductPlan& plan) {
+  TileEnd end;
+  end.elements = plan.m * plan.n / (size.pairs ? 2 : 1);
+  end.result = end.elements * size.bytes.y;
+  end.stored = plan.split_k > 1 ? plan.m * plan.n * added_bytes(size.bytes.y) : end.result;
+  end.taken = size.gate ? end.elements * size.bytes.gate : 0;
   LaneWork work = size.each;
-  work.vector += (size.bias ? 1 : 0) + (size.gate ? 1 : 0);
-  return work;
-}
-
-/// Bytes of an element of Y that a block stores, or adds to what others stored.
-int64_t stored_bytes(const ProductSize& size, const ProductPlan& plan) {
-  return plan.split_k > 1 ? added_bytes(size.bytes.y) : size.bytes.y;
+  work.vector += (size.bias ? 1 : 0) + (size.gate || size.pairs ? 1 : 0);
+  end.lanes = end.elements * work;
+  return end;
 }
 
 /// Tensors of a kernel, as numbers of the tiles that an L2 knows.
@@ -82,18 +90,32 @@ class ProductBuilder {
     }
     const TileKey y{kY, im * plan_.m, in * plan_.n};
     TileOp store = BlockBuilder::at(y);
+    const TileEnd end = tile_end(size_, plan_);
     store.kind = TileOpKind::store;
     store.late = true;
-    store.lanes = plan_.m * plan_.n * work_of_element(size_);
-    store.adds = plan_.split_k > 1;
-    store.bytes.global_write = plan_.m * plan_.n * stored_bytes(size_, plan_);
-    store.bytes.scratchpad_write = store.bytes.scratchpad_read = store.bytes.global_write;
+    store.bytes.global_write = end.stored;
+    store.bytes.scratchpad_write = store.bytes.scratchpad_read = end.stored;
+    store.adders = static_cast<int32_t>(plan_.split_k);
+    if (store.adders > 1) {
+      settle(block_.add(store, {accumulator}), store, end);
+      return;
+    }
+    store.lanes = end.lanes;
     const int32_t bias =
         size_.bias ? block_.load({kBias, 0, y.col}, plan_.n, size_.bytes.bias, kNone) : kNone;
     const int32_t gate =
-        size_.gate ? block_.load({kGate, y.row, y.col}, plan_.m * plan_.n, size_.bytes.gate, kNone)
+        size_.gate ? block_.load({kGate, y.row, y.col}, end.elements, size_.bytes.gate, kNone)
                    : kNone;
     stored_ = block_.add(store, {accumulator, bias, gate});
+  }
+
+  /// What follows the sums is done by the last that adds to them, which then knows that it is: its
+  /// bias and gate come with the sums, from an L2 where there is one.
+  void settle(int32_t added, const TileOp& store, const TileEnd& end) {
+    TileOp settle = settle_after(store, end.result);
+    settle.lanes = end.lanes;
+    settle.bytes.global_read += end.taken + (size_.bias ? plan_.n * size_.bytes.bias : 0);
+    stored_ = block_.add(settle, {added});
   }
 
   int32_t tile(LoadBuffer& buffer, const TileKey& key, int64_t elements, int64_t element_bytes) {
@@ -220,6 +242,18 @@ struct RankedProduct {
   }
 };
 
+/// Bytes that all who finish sums load and store: the sums, zeros, what they make of them.
+struct SettledBytes {
+  int64_t loaded = 0, stored = 0;
+  int64_t all() const { return loaded + stored; }
+};
+SettledBytes settled_bytes(const ProductSize& size, const ProductPlan& plan) {
+  if (plan.split_k == 1) return {};
+  const TileEnd end = tile_end(size, plan);
+  const int64_t tiles = size.m / plan.m * (size.n / plan.n);
+  return {tiles * (end.stored + end.taken), tiles * (end.stored + end.result)};
+}
+
 /// Bytes that DRAM moves for a product.
 struct MovedBytes {
   double about = 0;
@@ -232,16 +266,20 @@ MovedBytes memory_bytes(const ProductSize& size, const ProductPlan& plan,
   const int64_t blocks = blocks_of(size, plan);
   const int64_t x = size.follows ? 0 : size.m * size.k * size.bytes.x;
   const int64_t w = size.k * size.n * size.bytes.w;
-  const int64_t y = size.m * size.n * size.bytes.y;
+  const int64_t y = size.m * size.n / (size.pairs ? 2 : 1) * size.bytes.y;
   if (!machine.has_l2()) {
     const int64_t tiles = blocks * plan.steps_m * plan.steps_n;
-    const int64_t gates = size.gate ? tiles * plan.m * plan.n * size.bytes.gate : 0;
+    const TileEnd end = tile_end(size, plan);
     const int64_t once = loaded[0] / plan.cores_n + loaded[1] / plan.cores_m;
-    const int64_t all = once + gates + tiles * plan.m * plan.n * stored_bytes(size, plan);
+    const int64_t gates = plan.split_k > 1 ? 0 : tiles * end.taken;
+    const int64_t stored = tiles * end.stored * (plan.split_k > 1 ? 2 : 1);  // sums are read first
+    const int64_t all = once + gates + stored + settled_bytes(size, plan).all();
     return {static_cast<double>(all), all};
   }
   const int64_t least = x + w + y;
-  if (least <= machine.l2.capacity_bytes) return {static_cast<double>(least), least};
+  // Sums are in memory before and after.
+  const int64_t sums = plan.split_k > 1 ? 2 * size.m * size.n * added_bytes(size.bytes.y) : 0;
+  if (least <= machine.l2.capacity_bytes) return {static_cast<double>(least + sums), least};
   const int64_t rows = rows_together(size, plan, machine);
   const int64_t cols = std::clamp<int64_t>(machine.concurrent_clusters(plan.cores()) / rows, 1,
                                            clusters_along(size, plan)[Dim::n]);
@@ -250,7 +288,7 @@ MovedBytes memory_bytes(const ProductSize& size, const ProductPlan& plan,
                               static_cast<double>(together));
   };
   return {once(loaded[0], x, cols * plan.cores_n) + once(loaded[1], w, rows * plan.cores_m) +
-              static_cast<double>(y),
+              static_cast<double>(y + sums),
           least};
 }
 
@@ -261,10 +299,11 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const int64_t tiles = p.steps_m * p.steps_n;
   const int64_t x_loads = steps_k == 1 ? p.steps_m : tiles * steps_k;
   const int64_t w_loads = steps_k == 1 && p.steps_m > 1 ? p.steps_n : tiles * steps_k;
-  const int64_t gates = size.gate ? tiles * p.m * p.n * size.bytes.gate : 0;
+  const TileEnd end = tile_end(size, p);
+  const bool adds = p.split_k > 1;
   const int64_t x_tile = p.m * p.k * size.bytes.x, w_tile = p.k * p.n * size.bytes.w;
-  const int64_t loaded = x_loads * x_tile + w_loads * w_tile + gates;
-  const int64_t stored = tiles * p.m * p.n * stored_bytes(size, p);
+  const int64_t loaded = x_loads * x_tile + w_loads * w_tile + (adds ? 0 : tiles * end.taken);
+  const int64_t stored = tiles * end.stored;
   const int64_t blocks = blocks_of(size, p);
   const int64_t at_a_time = machine.concurrent_clusters(p.cores());
   const auto waves = static_cast<double>(ceil_div(clusters_of(size, p), at_a_time));
@@ -272,15 +311,17 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   RankedProduct ranked;
   ranked.size = size;
   ranked.plan = p;
-  const double lanes = lane_cycles(p.m * p.n * work_of_element(size), machine);
-  ranked.global = static_cast<double>(blocks) * block_bytes;
+  const double lanes = lane_cycles(end.lanes, machine);
+  const SettledBytes settled = settled_bytes(size, p);
+  ranked.global = static_cast<double>(blocks) * block_bytes + static_cast<double>(settled.all());
   const double at_work = static_cast<double>(std::min(blocks, at_a_time * p.cores()));
   const int64_t x_bytes = blocks * x_loads * x_tile, w_bytes = blocks * w_loads * w_tile;
   const MovedBytes dram = memory_bytes(size, p, {x_bytes, w_bytes}, machine);
   const int64_t once = x_bytes / p.cores_n * (p.cores_n - 1) +
                        w_bytes / p.cores_m * (p.cores_m - 1);  // multicast to the others
-  const double given = static_cast<double>(blocks * loaded - once) +
-                       as_loaded(static_cast<double>(blocks * stored), p.split_k > 1, machine);
+  const double given = static_cast<double>(blocks * loaded - once + settled.loaded) +
+                       as_loaded(static_cast<double>(blocks * stored), adds, machine) +
+                       as_loaded(static_cast<double>(settled.stored), false, machine);
   const SharedMemory memory = shared_memory({ranked.global, given, dram.about}, at_work, machine);
   const auto step_bytes = static_cast<double>(x_tile + w_tile);
   const double rate = std::min(memory.rate, static_cast<double>(p.stages) * step_bytes /
@@ -291,15 +332,17 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
       static_cast<double>(tiles * steps_k * (x_tile + w_tile) + loaded + 2 * stored);
   const double work =
       static_cast<double>(tiles * steps_k) * machine.matrix_work(p.m, p.n, p.k, size.bytes.work());
+  const double work_cycles = work / machine.matrix_rate(size.bytes.work());
   ranked.cost = std::max({global, waves * operands / machine.core.scratchpad_bytes_per_cycle,
-                          waves * (work / machine.matrix_rate(size.bytes.work()) +
-                                   static_cast<double>(tiles) * lanes)});
+                          waves * (work_cycles + (adds ? 0 : static_cast<double>(tiles) * lanes))});
+  const Settling settling{adds ? end.stored : 0, end.result, lanes};
+  ranked.cost += settle_cycles(settling, machine);
   ranked.tiles = blocks * tiles * steps_k;
-  ranked.least = least_cycles(
-      {p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages, size.bytes.x, size.bytes.w,
-       p.m * p.n * size.bytes.y, loaded + stored, static_cast<int64_t>(operands), p.split_k > 1,
-       dram.least, lanes, p.cores(), given},
-      blocks, machine);
+  ranked.least =
+      least_cycles({p.m, p.n, p.k, tiles * steps_k, x_loads, w_loads, p.stages, size.bytes.x,
+                    size.bytes.w, end.stored, loaded + stored, static_cast<int64_t>(operands),
+                    settling, dram.least, lanes, p.cores(), given},
+                   blocks, machine);
   return ranked;
 }
 

@@ -13,9 +13,10 @@
 namespace fuseflow::cluster {
 
 /// Y[M,N] = X[M,K] W[K,N] on blocks of one core each. A block computes `steps_m` x `steps_n` tiles
-/// one after the other (one of the two is 1) over its part of K; with `split_k` > 1 blocks add to Y
-/// in memory in f32. Where the machine has multicast, the blocks of two cores may be a cluster
-/// whose blocks are neighbours along M, which load the same W, or along N, the same X.
+/// one after the other (one of the two is 1) over its part of K; with `split_k` > 1 blocks add to
+/// sums in memory in f32, of which the last one makes Y. Where the machine has multicast, the
+/// blocks of two cores may be a cluster whose blocks are neighbours along M, which load the same W,
+/// or along N, the same X.
 struct ProductPlan {
   int64_t m = 16, n = 16, k = 16;  ///< tile
   int64_t steps_m = 1, steps_n = 1, split_k = 1;
@@ -40,9 +41,13 @@ struct ProductSize {
   ProductBytes bytes = {};
   /// The kernel before wrote or read X (and the gate): an L2 holds it as far as it fits.
   bool follows = false;
-  LaneWork each = {};  ///< elementwise work for an element that is stored, beside bias and gate
+  /// Elementwise work for an element of Y, beside bias, gate and the product of a pair.
+  LaneWork each = {};
   /// Extents along m, n and k without padding: tiles may cut these evenly instead. 0: as padded.
   std::array<int64_t, 3> actual = {};
+  /// Columns of W alternate between two branches, of whose sums Y has the product: `n` of the
+  /// product, half as many of Y.
+  bool pairs = false;
 };
 
 struct MeasuredProduct {

@@ -44,9 +44,12 @@ double read_once_together(double loaded, double distinct, double together) {
 double memory_bytes(const Chain& chain, const Plan& plan, const Analysis& analysis,
                     const Machine& machine) {
   const LevelBytes& total = analysis.total;
-  if (!machine.has_l2()) return static_cast<double>(total.global() - analysis.shared);
+  if (!machine.has_l2())
+    return static_cast<double>(total.global() - analysis.shared + analysis.added);
   const auto least = static_cast<double>(least_bytes(chain, true));
-  if (least <= static_cast<double>(machine.l2.capacity_bytes)) return least;
+  // Sums that clusters add to are in memory before and after.
+  const auto sums = static_cast<double>(2 * analysis.settled.global_read);
+  if (least <= static_cast<double>(machine.l2.capacity_bytes)) return least + sums;
   const Extents wave = wave_of(
       analysis.trips, std::max<int64_t>(machine.concurrent_clusters(plan.shape.cores()), 1));
   const int64_t cores = analysis.trips.clusters * plan.shape.cores();
@@ -68,7 +71,7 @@ double memory_bytes(const Chain& chain, const Plan& plan, const Analysis& analys
   const double d =
       tensor(v.d_loads, Dim::n, Dim::l, each.d, 1, shape.m * wave[Dim::m] * wave[Dim::k]);
   const auto stored = static_cast<double>(chain.size[Dim::m] * chain.size[Dim::l] * each.e);
-  return std::min(static_cast<double>(total.global()), a + b + d + stored);
+  return std::min(static_cast<double>(total.global()), a + b + d + stored + sums);
 }
 
 }  // namespace fuseflow::cluster

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/chain/on_chip.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {
@@ -76,7 +77,8 @@ class Walk {
       const Trips trips = trips_of(chain_, plan_);
       if (capacity_of(chain_, plan_, trips, machine_, options_.holding).fits()) {
         fits = true;
-        if (obstacle_of(chain_, plan_, trips) == Obstacle::none) {
+        if (obstacle_of(chain_, plan_, trips) == Obstacle::none &&
+            capacity_built(chain_, plan_, trips, machine_, options_.holding).fits()) {
           runs = true;
           cost();
         }

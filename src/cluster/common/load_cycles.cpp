@@ -20,6 +20,19 @@ double store_cycles(double stored, bool adds, int64_t at_a_time, const Machine& 
                   cycles_at(all, shared_bytes_per_cycle(machine)));
 }
 
+double count_cycles(const Machine& machine) {
+  return static_cast<double>(machine.has_l2() ? machine.l2.latency_cycles
+                                              : machine.global.latency_cycles);
+}
+
+double settle_cycles(const Settling& settling, const Machine& machine) {
+  if (settling.sums == 0) return 0;
+  const auto passed = static_cast<double>(2 * settling.sums + settling.result);
+  return count_cycles(machine) + settling.lanes +
+         cycles_at(passed, machine.core.port_bytes_per_cycle) +
+         static_cast<double>(machine.global.latency_cycles);
+}
+
 double load_cycles(const StepBytes& bytes, int cores, int64_t at_a_time, const Machine& machine) {
   const double once = bytes.own + bytes.shared / cores;
   const bool over_links = cores > 1 && !machine.links.multicast;

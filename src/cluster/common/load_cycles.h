@@ -38,6 +38,19 @@ double as_loaded(double stored, bool adds, const Machine& machine);
 /// Cycles in which each of `at_a_time` cores stores, or adds, `stored` bytes.
 double store_cycles(double stored, bool adds, int64_t at_a_time, const Machine& machine);
 
+/// What the last of the clusters that add to a tile does: it reads `sums` bytes, leaves zeros in
+/// their place, and stores `result` bytes. No sums: nobody adds.
+struct Settling {
+  int64_t sums = 0, result = 0;
+  double lanes = 0;  ///< cycles between
+};
+
+/// Cycles from its own sums in memory, and the answer that it is the last, to the result.
+double settle_cycles(const Settling& settling, const Machine& machine);
+
+/// Cycles in which an adder is told how many have added.
+double count_cycles(const Machine& machine);
+
 /// From when the loads of a step are asked until all of them are there, where nobody else asks.
 double load_path(const StepBytes& bytes, int cores, const Machine& machine);
 

@@ -112,6 +112,10 @@ ProductCost::Costs ProductCost::costs_of(const ProductTiles& tiles, int64_t most
   const auto stored = static_cast<double>(b[kKernelM] * columns * element);
   costs.stored = store_cycles(stored, parts.clusters > 1, at_work, machine_) / parts.cores +
                  after_product(tiles);
+  if (parts.clusters == 1) return costs;
+  costs.stored += count_cycles(machine_);
+  const int64_t share = b[kKernelM] * columns / parts.cores;
+  costs.first += settle_cycles({share * element, share * result_bytes_}, machine_);
   return costs;
 }
 

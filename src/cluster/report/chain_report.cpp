@@ -122,6 +122,16 @@ std::string search_text(std::string_view what, const MeasuredPlan& best) {
   return text + "\n";
 }
 
+/// Who makes E, and what of the bytes below that takes.
+std::string finish_text(const Analysis& a) {
+  const int64_t sharers = sharers_of(a.trips);
+  if (sharers == 1) return "  E: stored by the cores that have its sums\n";
+  return fmt::format(
+      "  E: {} clusters add to sums in memory; the last to add makes E of them (global read {}, "
+      "global write {})\n",
+      sharers, a.settled.global_read, a.settled.global_write);
+}
+
 }  // namespace
 
 std::string plan_text(const Chain& chain, const Machine& machine, const Choice& choice) {
@@ -142,6 +152,7 @@ std::string plan_text(const Chain& chain, const Machine& machine, const Choice& 
                       a.trips.temporal[Dim::n], a.trips.temporal[Dim::k], a.trips.temporal[Dim::l]);
   text += fmt::format("  C of a core (bytes): {}\n", placement_text(a.capacity.c));
   text += fmt::format("  partial E of a core (bytes): {}\n", placement_text(a.capacity.e));
+  text += finish_text(a);
   text += fmt::format(
       "  bytes: global read {}, global write {}, links {}, scratchpad read {}, "
       "scratchpad write {}, registers {}\n",

@@ -145,8 +145,6 @@ Json plan_json(const MeasuredPlan& best) {
   if (best.rank == 0) return {};
   const RankedPlan& ranked = best.plan;
   const Analysis& a = ranked.analysis;
-  const int64_t sharers = a.trips.all[Dim::n] / a.trips.temporal[Dim::n] *
-                          (a.trips.all[Dim::k] / a.trips.temporal[Dim::k]);
   return Json::object({{"loops", loops_json(ranked)},
                        {"spatial", spatial_json(ranked)},
                        {"cluster", cluster_json(ranked.plan)},
@@ -158,7 +156,8 @@ Json plan_json(const MeasuredPlan& best) {
                        {"held", held_json(ranked)},
                        {"copies", copies_json(ranked)},
                        {"barriers", barriers_json(ranked)},
-                       {"clusters_that_add_e_in_memory", sharers},
+                       {"clusters_that_add_e_in_memory", sharers_of(a.trips)},
+                       {"finish_bytes", a.settled.global()},
                        {"bytes", bytes_json(a.total)},
                        {"cycles", best.measure.measured.cycles},
                        {"scale", best.measure.scale},

@@ -112,11 +112,13 @@ std::optional<std::string> broken_memory_law(const LevelBytes& moved, const Comp
     return fmt::format("{} bytes are loaded and {} stored, but all tiles once are {} and {}",
                        moved.global_read, moved.global_write, least.loaded, least.stored);
   }
-  if (has_l2 && (moved.l2_read < moved.global_read || moved.l2_write < moved.global_write)) {
+  // What is added to sums that an L2 does not hold, it takes from memory first.
+  const int64_t asked = moved.l2_read + moved.l2_add;
+  if (has_l2 && (asked < moved.global_read || moved.l2_write < moved.global_write)) {
     return fmt::format(
         "an L2 takes {} bytes from memory and gives {} to it, but cores take {} from "
-        "the L2 and give {} to it",
-        moved.global_read, moved.global_write, moved.l2_read, moved.l2_write);
+        "the L2, add {} and give {} to it",
+        moved.global_read, moved.global_write, moved.l2_read, moved.l2_add, moved.l2_write);
   }
   return std::nullopt;
 }

@@ -527,11 +527,13 @@ class Builder {
     store.late = shape_.reduce() == 1;
     if (epilogue_) store.lanes = rows * l_ * e_lanes_;
     const int64_t result_bytes = moved_bytes(source_, source(roles_.store));
-    store.adds = geometry_.sharers() > 1;
-    store.bytes.global_write = rows * l_ * (store.adds ? added_bytes(result_bytes) : result_bytes);
+    store.adders = static_cast<int32_t>(geometry_.sharers());
+    const bool adds = store.adders > 1;
+    store.bytes.global_write = rows * l_ * (adds ? added_bytes(result_bytes) : result_bytes);
     store.bytes.scratchpad_write = store.bytes.global_write;
     store.bytes.scratchpad_read = store.bytes.global_write;
-    return add(store, operands);
+    const int32_t stored = add(store, operands);
+    return adds ? add(settle_after(store, rows * l_ * result_bytes), {stored}) : stored;
   }
 
   int32_t epilogue_load(NodeId of, int core, int64_t row, int64_t col, int64_t rows) {

@@ -363,12 +363,17 @@ class CoreBuilder {
     const std::vector<int32_t> taken = operands(at, op);
     const StreamId stored = at.inputs[0].stream;
     op.row = static_cast<int32_t>(number({true, column_cores(g_) == 1, false, true}, stored));
-    op.adds = adding_clusters(g_) > 1;
+    op.adders = static_cast<int32_t>(adding_clusters(g_));
     if (adds_) op.other_flops = core_elements(g_, stored);
     op.bytes.global_write = core_elements(g_, stored) * stored_bytes(g_, at);
     op.bytes.scratchpad_write += op.bytes.global_write;
     op.bytes.scratchpad_read += op.bytes.global_write;
-    took(at, ops_.add(op, taken, {}));
+    int32_t last = ops_.add(op, taken, {});
+    if (op.adders > 1) {
+      const int64_t result = core_elements(g_, stored) * moved_bytes(g_, at);
+      last = ops_.add(settle_after(op, result), {last}, {});
+    }
+    took(at, last);
   }
 
   const Graph& g_;
@@ -399,7 +404,8 @@ class CoreBuilder {
   TileOps ops_;
 };
 
-/// Operations of a step and of the end of a tile: a rescaled product and an exchange have two.
+/// Operations of a step and of the end of a tile: a rescaled product, an exchange and a store to
+/// which clusters add have two.
 int64_t operations_a_step(const Graph& graph) {
   int64_t operations = static_cast<int64_t>(graph.nodes.size());
   for (const Node& node : graph.nodes) {
@@ -407,7 +413,7 @@ int64_t operations_a_step(const Graph& graph) {
     if (reduces && node.kind == NodeKind::tile_multiply && rescale_of(node)) ++operations;
     if (is_exchange(node)) ++operations;
   }
-  return operations;
+  return operations + (adding_clusters(graph) > 1 ? 1 : 0);
 }
 
 /// Steps of all tiles of a column of the result, at most: where steps are left out, a tile without

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <queue>
 #include <tuple>
@@ -18,7 +19,7 @@ namespace fuseflow {
 namespace {
 
 constexpr int64_t kEventsBetweenChecks = 1 << 14;
-constexpr int32_t kStagesOfANode = 4;  ///< read from afar, links, own core, write afar
+constexpr int32_t kStagesOfANode = 5;  ///< read from afar, links, own core, write afar, count
 
 /// The operation before edge `e` of a node.
 size_t before(const TileOps& graph, const TileOp& node, int32_t e) {
@@ -117,6 +118,12 @@ struct CoreClock {
   WorkDone done;
 };
 
+/// Where clusters add to a tile of the result: a tile of sums, which is not the result's.
+TileKey sums_of(TileKey tile) {
+  tile.tensor = -2 - tile.tensor;
+  return tile;
+}
+
 /// Loads of several cores for which memory is asked once.
 struct Together {
   int32_t missing = 0;  ///< cores that have no room yet
@@ -153,6 +160,8 @@ class Launch {
     left_.resize(static_cast<size_t>(slots_));
     told_.resize(static_cast<size_t>(slots_));
     together_.resize(static_cast<size_t>(slots_));
+    last_added_.resize(static_cast<size_t>(slots_));
+    near_ = (machine.has_l2() ? machine.l2.latency_cycles : machine.global.latency_cycles) * kTicks;
     signal_ = cores > 1 ? machine.link_barrier(cores) * kTicks : 0;
     link_rate_ = machine.link_bytes_per_cycle(cores);
     link_latency_ = machine.link_latency(cores) * kTicks;
@@ -193,6 +202,7 @@ class Launch {
     waits_[slot] = successors_of(cluster).waits;
     if (options_.nodes != nullptr) begun_[slot].assign(waits_[slot].size(), -1);
     start_together(cluster);
+    last_added_[slot].assign(waits_[slot].size(), false);
     left_[slot] = static_cast<int64_t>(waits_[slot].size());
     if (signal_ > 0) told_[slot].assign(waits_[slot].size(), 0);
     for (size_t node = 0; node < waits_[slot].size(); ++node) {
@@ -234,9 +244,16 @@ class Launch {
   }
 
   void begins(int32_t cluster, int32_t node, int64_t time) {
-    const bool late = graph_of(cluster).nodes[node].late;
+    const TileOp& op = graph_of(cluster).nodes[node];
+    if (op.kind == TileOpKind::settle && !last_added_[slot_of(cluster)][store_before(cluster, op)])
+      return done(cluster, node, time);
     events_.push(
-        {time + (late ? machine_.core.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
+        {time + (op.late ? machine_.core.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
+  }
+
+  /// The store whose sums an operation settles.
+  size_t store_before(int32_t cluster, const TileOp& settle) const {
+    return before(graph_of(cluster), settle, 0);
   }
 
   /// Serves a node's stages in order; each that takes time comes back as an event at its end, so
@@ -330,9 +347,34 @@ class Launch {
         return node.bytes.link > 0 ? over_link(core, node.bytes.link, time) : time;
       case 2:
         return on_core(node, core, time);
-      default:
+      case 3:
+        if (node.kind == TileOpKind::settle) return settle(node, time, event);
         return node.bytes.global_write > 0 ? store(node, time, event) : time;
+      default:
+        return node.adders > 1 ? count(node, time, event) : time;
     }
+  }
+
+  /// One adds to a counter in memory, which answers how many had.
+  int64_t count(const TileOp& node, int64_t time, const Event& event) {
+    const TileKey tile = key_of(node, event);
+    int32_t& added = added_[std::tuple(tile.tensor, tile.row, tile.col)];
+    const bool last = ++added == node.adders;
+    last_added_[slot_of(event.cluster)][static_cast<size_t>(event.node)] = last;
+    return time + near_;
+  }
+
+  /// Zeros in the place of sums, and the result.
+  int64_t settle(const TileOp& node, int64_t time, const Event& event) {
+    const size_t store = store_before(event.cluster, node);
+    const int64_t zeros = graph_of(event.cluster).nodes[store].bytes.global_write;
+    TileTransfer access = ask(node, zeros, time, event);
+    access.tile = sums_of(access.tile);
+    const TileAnswer cleared = memory_.store(access);
+    access = ask(node, node.bytes.global_write - zeros, access.port_free, event);
+    const TileAnswer stored = memory_.store(access);
+    count_memory(node, {.global_write = cleared.memory_bytes + stored.memory_bytes});
+    return std::max(cleared.end, stored.end);
   }
 
   /// What a core asks of memory at `time`; its port is taken until all of it has passed.
@@ -349,6 +391,7 @@ class Launch {
     switch (op.kind) {
       case TileOpKind::load:
       case TileOpKind::store:
+      case TileOpKind::settle:
         if (options_.places != nullptr) return options_.places->key(event.cluster, op);
         return private_key(event.cluster, event.node);
       case TileOpKind::fetch:
@@ -383,7 +426,8 @@ class Launch {
 
   int64_t load(const TileOp& node, int64_t time, const Event& event) {
     if (node.pieces > 0) return gather(node, time, event);
-    const TileTransfer access = ask(node, node.bytes.global_read, time, event);
+    TileTransfer access = ask(node, node.bytes.global_read, time, event);
+    if (node.kind == TileOpKind::settle) access.tile = sums_of(access.tile);
     Together* together = together_of(event.cluster, event.node);
     if (together != nullptr && together->asked) {
       return std::max(together->answer.given, access.port_free + together->answer.latency);
@@ -397,9 +441,10 @@ class Launch {
 
   int64_t store(const TileOp& node, int64_t time, const Event& event) {
     TileTransfer access = ask(node, node.bytes.global_write, time, event);
-    access.adds = node.adds;
+    access.adds = node.adders > 1;
+    if (access.adds) access.tile = sums_of(access.tile);
     const TileAnswer answer = memory_.store(access);
-    count_memory(node, {.global_write = answer.memory_bytes});
+    count_memory(node, {.global_read = answer.fetched_bytes, .global_write = answer.memory_bytes});
     return answer.end;
   }
 
@@ -424,6 +469,7 @@ class Launch {
     if (memory_.has_l2()) {
       moved.l2_read = moved.global_read;
       moved.l2_write = moved.global_write;
+      moved.l2_add = op.adders > 1 ? moved.global_write : 0;
     }
     moved.global_read = moved.global_write = 0;
     return moved;
@@ -513,11 +559,16 @@ class Launch {
   }
 
   void finished(int32_t cluster, int32_t node, int64_t time) {
-    const TileOp& done = graph_of(cluster).nodes[node];
-    add_work(core_of(cluster, done).done, done);
-    account(cluster, node, done, time);
+    const TileOp& op = graph_of(cluster).nodes[node];
+    add_work(core_of(cluster, op).done, op);
+    account(cluster, node, op, time);
     result_.bytes += moved_by(cluster, node);
-    result_.flops += done.flops;
+    result_.flops += op.flops;
+    done(cluster, node, time);
+  }
+
+  /// Those that wait for an operation go on.
+  void done(int32_t cluster, int32_t node, int64_t time) {
     ++result_.nodes;
     end_ = std::max(end_, time);
     const Successors& next = successors_of(cluster);
@@ -563,12 +614,15 @@ class Launch {
   std::vector<std::vector<int64_t>> begun_;  ///< by slot and operation, for the nodes' times
   std::vector<int64_t> left_;
   std::vector<std::vector<int64_t>> told_;  ///< by slot and operation: when the last signal arrives
+  std::vector<std::vector<bool>> last_added_;  ///< by slot and store: it was the last to add
+  std::map<std::tuple<int64_t, int64_t, int64_t>, int32_t> added_;  ///< by tile: how many have
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   int32_t slots_ = 0;
   int cores_per_cluster_ = 1;
   double link_rate_ = 1;
   int64_t link_latency_ = 0;
   int64_t signal_ = 0;  ///< ticks from core to core of a cluster
+  int64_t near_ = 0;    ///< ... to what all cores share, and back
   int64_t end_ = 0;
   int64_t matrix_busy_ = 0;
   Measured result_;

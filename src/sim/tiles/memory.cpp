@@ -78,13 +78,17 @@ TileAnswer TileMemory::store(const TileTransfer& access) {
   if (held != nullptr && held->written) {  // goes to memory with what was stored before
     return {passed + machine_.l2.latency_cycles * kTicks, 0};
   }
+  const bool fetches = access.adds && held == nullptr;
+  if (fetches) through_channels(access);
   const int64_t written = through_channels(access);
   if (held != nullptr) {
     held->written = true;
   } else if (has_l2_) {
     held_.put({access.tile, access.bytes, passed, true});
   }
-  return {std::max(passed, written) + machine_.global.latency_cycles * kTicks, access.bytes};
+  return {.end = std::max(passed, written) + machine_.global.latency_cycles * kTicks,
+          .memory_bytes = access.bytes,
+          .fetched_bytes = fetches ? access.bytes : 0};
 }
 
 }  // namespace fuseflow

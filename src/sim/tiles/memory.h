@@ -23,14 +23,15 @@ struct TileTransfer {
   int64_t channel = 0;    ///< its first piece goes to this one, modulo their number
   int64_t time = 0;       ///< when it is asked
   int64_t port_free = 0;  ///< when the core's port has passed all of it
-  bool adds = false;      ///< of a store: it is added to what is there
+  bool adds = false;      ///< of a store: it is added to what is there, which is read first
 };
 
 struct TileAnswer {
-  int64_t end = 0;           ///< when the core has it, or it is stored
-  int64_t memory_bytes = 0;  ///< moved by DRAM
-  int64_t given = 0;         ///< of a load: its end if the core's port took no time
-  int64_t latency = 0;       ///< of a load: ticks from the core's port to the core
+  int64_t end = 0;            ///< when the core has it, or it is stored
+  int64_t memory_bytes = 0;   ///< moved by DRAM: read for a load, written for a store
+  int64_t given = 0;          ///< of a load: its end if the core's port took no time
+  int64_t latency = 0;        ///< of a load: ticks from the core's port to the core
+  int64_t fetched_bytes = 0;  ///< of a store that adds: what DRAM gave first
 };
 
 class TileMemory {

@@ -35,6 +35,7 @@ struct LevelBytes {
   int64_t global_write = 0;
   int64_t l2_read = 0;
   int64_t l2_write = 0;
+  int64_t l2_add = 0;  ///< the part of `l2_write` that is added to sums
   int64_t global() const { return global_read + global_write; }
   LevelBytes& operator+=(const LevelBytes& other);
   bool operator==(const LevelBytes&) const = default;
@@ -51,7 +52,8 @@ enum class TileOpKind : uint8_t {
   spill,     ///< a partial E tile put where it is held
   refill,    ///< what was spilled is fetched again
   reduce,    ///< reduce-scatter: this core's rows of E, summed over the group
-  store,     ///< E to global memory (added there when clusters share it)
+  store,     ///< E to global memory; to sums there, where clusters share it (`adders`)
+  settle,    ///< the last that added brings sums to their type, stores them, clears them
   map,       ///< an elementwise operator or a reduction of rows on one tile (kernels)
 };
 
@@ -60,7 +62,6 @@ struct TileOp {
   TileOpKind kind = TileOpKind::load;
   uint8_t core = 0;
   bool late = false;  ///< waits for the matrix unit's pipeline to drain
-  bool adds = false;  ///< of a store: to what other clusters stored
   int32_t node = -1;  ///< of the graph
   int32_t row = 0, col = 0;
   int32_t rows = 0, cols = 0;  ///< of a send: what each of the other cores gets
@@ -69,6 +70,9 @@ struct TileOp {
   /// make at the same point of their programs. -1: these are the first load of each core, the
   /// second of each, ..
   int32_t turn = -1;
+  /// Of a store: clusters that add to its tile. With several it counts itself when it has added; a
+  /// `settle` whose first operand it is does what it does for the last of them, else nothing.
+  int32_t adders = 1;
   LevelBytes bytes;
   int64_t flops = 0;                        ///< of the matrix unit
   int64_t other_flops = 0;                  ///< sums and operators, on lanes or in memory
@@ -114,6 +118,10 @@ struct TileOps {
     return static_cast<int32_t>(edges.size() - before);
   }
 };
+
+/// What follows a store that adds, for `result_bytes` of the result: the sums read, zeros in their
+/// place, the result. It is of the store's node and tile.
+TileOp settle_after(const TileOp& store, int64_t result_bytes);
 
 /// Operations know their tiles by numbers of 31 bits. Throws Error(unfinished) where a load of a
 /// kernel has more.

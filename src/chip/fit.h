@@ -1,0 +1,86 @@
+// What the chip that kernels are generated for (compute capability 9.0) asks of a kernel, in
+// numbers alone: threads and registers for its sums, room and alignment in the scratchpad,
+// barriers. Kernels are fitted by these rules (cuda/fit.h), and planners leave out what does not
+// fit (cluster/common/on_chip.h), so that what is planned can be built. ir-spec/cuda.md, "What is
+// fitted".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/machine.h"
+
+namespace fuseflow::chip {
+
+/// What a core of the chip has. Bytes, but for registers and counts.
+struct Chip {
+  int64_t scratchpad = 232448;
+  int64_t registers = 65536;     ///< of 4 bytes, of all threads
+  int64_t most_registers = 255;  ///< of a thread
+  int most_groups = 3;           ///< of 128 threads that multiply
+  int64_t most_barriers = 96;
+};
+
+/// The chip with a machine's scratchpad, where the machine has its registers and the instructions
+/// that generated kernels use: products of 64 x 8 x 16 and 16 x 8 x 16. Else nothing: kernels for
+/// such a machine keep its capacities alone.
+std::optional<Chip> chip_of(const Machine& machine);
+
+inline constexpr int64_t kUnit = 16;         ///< rows and columns of matrices are multiples
+inline constexpr int64_t kAlignment = 1024;  ///< of all that is in the scratchpad, for swizzles
+inline constexpr int64_t kSumBytes = 4;
+inline constexpr int64_t kMostReceived = 2;  ///< matrices of others that a core has room for
+
+/// Accumulators in f32.
+struct SumsSize {
+  int64_t rows = 0, columns = 0;
+};
+
+/// Threads that multiply, and the registers that sums take of each.
+struct Groups {
+  int groups = 1;
+  int64_t registers = 0;
+};
+/// The fewest groups that have room; nothing where no number has. Of several sums the last ones are
+/// alive while others are made only where they are alive `together`.
+std::optional<Groups> groups_for(const std::vector<SumsSize>& sums, bool together,
+                                 const Chip& chip);
+/// The columns of a product that one group has.
+int64_t columns_of_group(const SumsSize& sums, int groups);
+
+/// A matrix that arrives: so many copies of so many bytes.
+struct Ring {
+  int64_t copies = 1, bytes = 0;
+};
+
+/// What a kernel needs of a core.
+struct Needs {
+  std::vector<SumsSize> sums;
+  bool together = false;
+  std::vector<Ring> rings;
+  std::vector<int64_t> rooms;  ///< bytes of everything else in the scratchpad
+  int64_t barriers = 0;        ///< beside two for each copy of a ring
+};
+
+/// Partial sums that cores of a group exchange: what a core stages, and gets of the others. They
+/// share columns in eights.
+void add_scatter(Needs& needs, const SumsSize& sums, int64_t cores);
+int64_t scatter_slot(const SumsSize& sums, int64_t cores);
+/// Matrices of so many bytes that go round a group of cores.
+void add_round(Needs& needs, int64_t bytes, int64_t cores);
+int64_t round_slots(int64_t cores);
+
+int64_t barriers_of(const Needs& needs);
+/// With alignment, and with the barriers and a flag after everything.
+int64_t scratchpad_of(const Needs& needs);
+
+/// Why it does not fit; empty where it does.
+std::string why_not(const Needs& needs, const Chip& chip);
+
+/// Takes copies from the largest rings until the scratchpad has room. Why it has not; empty where
+/// it has.
+std::string fit_copies(Needs& needs, const Chip& chip);
+
+}  // namespace fuseflow::chip
