@@ -60,10 +60,11 @@ void write_value(const TileRange& range, To& to) {
 /// field has its number before it, and a number of no field is the end.
 template <typename To>
 void write_node(const Node& node, Differ least, To& to) {
+  const Node& none = default_node();
   int64_t number = 0;
   for_each_field([&](const auto& row) {
     ++number;
-    if (row.rule.differ < least || is_default(node, row)) return;
+    if (row.rule.differ < least || is_default(node, row, none)) return;
     to.number(number);
     write_value<std::remove_cvref_t<decltype(row)>::names>(value_of(node, row.member), to);
   });

@@ -179,18 +179,17 @@ auto& value_of(AnyNode& node, T TileFields::*member) {
 /// A node of which nothing is set.
 const Node& default_node();
 
-/// Whether the field of a node is as in a node of which nothing is set.
+/// Whether the field of a node is as in `none`, a node of which nothing is set.
 template <typename Row>
-bool is_default(const Node& node, const Row& row) {
+bool is_default(const Node& node, const Row& row, const Node& none = default_node()) {
   using T = std::remove_cvref_t<decltype(value_of(node, row.member))>;
   const T& value = value_of(node, row.member);
   if constexpr (requires(T list) { list.clear(); }) {
     return value.empty();
   } else if constexpr (std::is_same_v<T, float>) {  // -0 is another one, and NaN is itself
-    return std::bit_cast<uint32_t>(value) ==
-           std::bit_cast<uint32_t>(value_of(default_node(), row.member));
+    return std::bit_cast<uint32_t>(value) == std::bit_cast<uint32_t>(value_of(none, row.member));
   } else {
-    return value == value_of(default_node(), row.member);
+    return value == value_of(none, row.member);
   }
 }
 
