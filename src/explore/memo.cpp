@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "explore/point_result.h"
+#include "ir/print.h"
 #include "support/csv.h"
 
 namespace fuseflow {
@@ -162,6 +164,9 @@ bool Memo::take(const std::vector<std::string>& all, std::string& wrong) {
   } else if (kind == "whole") {
     const std::string name = fields.text("seed");
     wholes[name] = fields.amounts();
+  } else if (kind == "program") {
+    const std::string key = fields.text("name");
+    programs[key] = fields.text("program");
   } else {
     return false;
   }
@@ -197,6 +202,13 @@ std::string memo_line(Interval run, const std::vector<CopiedPoint>& copies) {
 
 std::string memo_line(const std::string& whole, const Amounts& takes) {
   return fmt::format("whole,{},{}\n", csv_field(whole), amounts_fields(takes));
+}
+
+/// In one line: in a program's text ends of lines only separate.
+std::string memo_line(const std::string& key, const Program& planned) {
+  std::string text = print_program(planned);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return fmt::format("program,{},{}\n", csv_field(key), csv_field(text));
 }
 
 }  // namespace fuseflow
