@@ -23,6 +23,11 @@ std::string last_part(const std::string& name) {
   return without_output(at == std::string::npos ? name : name.substr(at + 1));
 }
 
+/// The name of a region of a layer, which fuse makes of the layer's path: "encoder/layer.0".
+bool is_layer(const std::string& name) {
+  return !name.starts_with('/') && name.find('/') != std::string::npos;
+}
+
 std::string joined(const ModulePath& path) {
   std::string text;
   for (const std::string& part : path) {
@@ -59,10 +64,12 @@ ShortNames::ShortNames(const std::vector<std::string>& names) {
   std::set<std::string> open(names.begin(), names.end());
   std::set<std::string> taken;
   take_unique(open, taken, short_, [](const std::string& name) {
+    if (is_layer(name)) return name.substr(name.rfind('/') + 1);
     const std::string path = joined(module_path(name));
     return path.empty() ? last_part(name) : path;
   });
   take_unique(open, taken, short_, [](const std::string& name) {
+    if (is_layer(name)) return name;
     return with(joined(module_path(name)), last_part(name));
   });
 }
