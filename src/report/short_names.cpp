@@ -17,9 +17,12 @@ std::string without_output(std::string name) {
   return name;
 }
 
-/// The operator or the parameter that the name ends with.
+/// The operator or the parameter that the name ends with; of a numbered module both: "blocks.0".
 std::string last_part(const std::string& name) {
-  const size_t at = name.find_last_of(name.starts_with('/') ? "/" : ".");
+  size_t at = name.find_last_of(name.starts_with('/') ? "/" : ".");
+  const bool numbered = at != std::string::npos && at > 0 && name[at] == '.' &&
+                        name.find_first_not_of("0123456789", at + 1) == std::string::npos;
+  if (numbered) at = name.find_last_of('.', at - 1);
   return without_output(at == std::string::npos ? name : name.substr(at + 1));
 }
 
