@@ -73,14 +73,18 @@ std::vector<bool> leave_their_groups(const DraftProgram& draft, size_t tensors) 
 
 }  // namespace
 
-void round_results(const Program& program, DraftProgram& draft) {
+void round_results(Program& program, DraftProgram& draft) {
   const std::vector<bool> leaves = leave_their_groups(draft, program.tensors.size());
   for (DraftStatement& made : draft.statements) {
     Statement& statement = made.statement;
     const auto result = static_cast<size_t>(statement.result);
-    const ElementType type = program.tensors[result].type;
-    const std::optional<Op> rounds = rounding_operator(type);
-    if (!rounds || !leaves[result] || HeldNodes(program, statement, type).root()) continue;
+    Tensor& tensor = program.tensors[result];
+    const std::optional<Op> rounds = rounding_operator(tensor.type);
+    if (!rounds || HeldNodes(program, statement, tensor.type).root()) continue;
+    if (!leaves[result]) {
+      if (tensor.role == Role::temporary) tensor.type = ElementType::f32;
+      continue;
+    }
     Expr rounded;
     rounded.kind = Expr::Kind::apply;
     rounded.op = *rounds;
