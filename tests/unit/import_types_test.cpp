@@ -1,5 +1,6 @@
 // Element types of few bits: how they are read, what Casts and quantisation make of numbers, blocks
 // with scales of their own, convolutions of integers. And where weights may be.
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
