@@ -16,6 +16,10 @@ namespace fuseflow {
 
 namespace {
 
+/// Stands in a line of the journal for the end of a line of a program, in which names have no such
+/// bytes (ir/names.h escapes them).
+constexpr char kEndOfLine = '\x1e';
+
 constexpr std::string_view kPossible = "possible", kRefused = "refused";
 
 /// Fields as one field: a list in a line.
@@ -166,7 +170,9 @@ bool Memo::take(const std::vector<std::string>& all, std::string& wrong) {
     wholes[name] = fields.amounts();
   } else if (kind == "program") {
     const std::string key = fields.text("name");
-    programs[key] = fields.text("program");
+    std::string text = fields.text("program");
+    std::replace(text.begin(), text.end(), kEndOfLine, '\n');
+    programs[key] = std::move(text);
   } else {
     return false;
   }
@@ -204,10 +210,9 @@ std::string memo_line(const std::string& whole, const Amounts& takes) {
   return fmt::format("whole,{},{}\n", csv_field(whole), amounts_fields(takes));
 }
 
-/// In one line: in a program's text ends of lines only separate.
 std::string memo_line(const std::string& key, const Program& planned) {
   std::string text = print_program(planned);
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::replace(text.begin(), text.end(), '\n', kEndOfLine);
   return fmt::format("program,{},{}\n", csv_field(key), csv_field(text));
 }
 
