@@ -45,12 +45,7 @@ void warn_of_shortages(const Program& program, const Machine& machine) {
 void say_verdicts(const Program& given, const Program& program, const EstimateOptions& o,
                   const MachineDescription& described, const Machine& machine,
                   const ProgramEstimate& estimate) {
-  TensorData data = load_patterns(program);
-  data.storage.resize(program.tensors.size());
-  std::vector<bool> uncertain(program.tensors.size(), false);
-  for (const Region& region : program.regions) {
-    static_cast<void>(estimate_region_into(program, region, data, uncertain, machine));
-  }
+  const TensorData data = expected_data(program, machine);
   const auto machine_with = [&](const std::vector<std::string>& more) {
     return o.machine.load_with(described, more);
   };

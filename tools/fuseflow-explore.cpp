@@ -219,7 +219,8 @@ bool with_tiles(const ExploreOptions& o, const Machine& machine) {
 
 /// What the machine's cores can run, as seeds of the search: runs of kernels, and plans with
 /// tensors of their own (statements divided, copies read) as they are.
-PlannedSeeds seeds_of_tiles(const Program& kernels, const Machine& whole, int threads) {
+PlannedSeeds seeds_of_tiles(const Program& kernels, const Machine& whole, int threads,
+                            const KeptProgram& kept) {
   const Machine machine = cluster::machine_to_plan(whole);
   cluster::PlanOptions options{.given = cluster::given_formats(kernels),
                                .effort = {.operations = int64_t{1} << 22},
@@ -230,8 +231,10 @@ PlannedSeeds seeds_of_tiles(const Program& kernels, const Machine& whole, int th
   const auto add = [&](const Program& program, cluster::PlanStrategy strategy, const char* name) {
     try {
       options.strategy = strategy;
-      cluster::PlanListener unheard;
-      Program planned = cluster::plan(program, machine, options, unheard);
+      Program planned = kept(name, program, [&] {
+        cluster::PlanListener unheard;
+        return cluster::plan(program, machine, options, unheard);
+      });
       Seed runs = planned_seed(kernels, planned, name);
       if (!runs.parts.empty()) seeds.runs.push_back(std::move(runs));
       if (planned.tensors.size() == kernels.tensors.size()) return;
@@ -336,8 +339,8 @@ ExitCode explore_main(ExploreOptions& o) {
   if (!tiles) warn_of_streams(kernels, machine);
   read_seeds(kernels, o);
   if (tiles) {
-    o.search.planned = SeedMaker{"tiles", [&](const Program& searched) {
-                                   return seeds_of_tiles(searched, machine, o.search.threads);
+    o.search.planned = SeedMaker{"tiles", [&](const Program& searched, const KeptProgram& kept) {
+                                   return seeds_of_tiles(searched, machine, o.search.threads, kept);
                                  }};
   }
   const TensorData held = load_tensors(kernels);  // before signals are caught: they end it

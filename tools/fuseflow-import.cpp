@@ -81,6 +81,7 @@ ExitCode import_main(const ImportArguments& o, bool inspecting) {
   options.dims = std::move(bound.extents);
   fuseflow::collect(o.formats, "--format", options.formats, [](const std::string& v) { return v; });
   options.follow_links = o.follow_links;
+  options.round_results = o.type.empty();
   fuseflow::check_outputs({{"-o", o.output}});
   fuseflow::register_onnx_sources();
   const fuseflow::StopScope limits("the model was not imported", o.max_seconds,

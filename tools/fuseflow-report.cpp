@@ -1,6 +1,9 @@
 // fuseflow-report: one page, and a table on the terminal, of what was run.
 #include <fmt/format.h>
 
+#include <memory>
+#include <optional>
+
 #include "import/import.h"
 #include "ir/data_facts.h"
 #include "ir/files.h"
@@ -10,6 +13,7 @@
 #include "report/page.h"
 #include "shell/tool.h"
 #include "support/outputs.h"
+#include "whatif/advise.h"
 
 namespace fuseflow {
 namespace {
@@ -47,19 +51,48 @@ std::optional<Machine> machine_of(const ReportOptions& o, const std::string& nam
   return machine_named(name, o.machine.settings);
 }
 
+/// Tries changes on regions of the last run's program, by the estimate.
+class Trials {
+ public:
+  Trials(Program given, Program lowered, Machine machine)
+      : given_(std::move(given)), lowered_(std::move(lowered)), machine_(std::move(machine)) {}
+
+  Advice advise(size_t region, const RegionFigures& figures, const Limit& limit) const {
+    const MachineWith machine_with = [this](const std::vector<std::string>& more) {
+      return set_up_machine({machine_, {}}, more);
+    };
+    const TrialSetup setup{given_, lowered_, machine_, machine_with, {}};
+    if (!data_) data_ = expected_data(lowered_, machine_);
+    const RegionVerdict verdict = verdict_of_figures(setup, region, *data_, figures, limit);
+    return {verdict.limit, tries_words(verdict)};
+  }
+
+ private:
+  const Program given_, lowered_;
+  const Machine machine_;
+  mutable std::optional<TensorData> data_;  ///< read when the first region asks
+};
+
 PageInput read_input(const ReportOptions& o) {
   PageInput input;
   for (const std::string& file : o.runs) input.runs.push_back(parse_run_table(read_source(file)));
+  std::optional<Program> given;
   if (!o.program.empty()) {
-    input.program = read_program(o.program);
-    const DataRead read = find_data_facts(*input.program);  // as the simulator does
-    input.program = lower_program(std::move(*input.program));
+    given = read_program(o.program);
+    const DataRead read = find_data_facts(*given);  // as the simulator does
+    input.program = lower_program(*given);
   }
   if (!o.nodes.empty()) input.nodes = parse_node_table(read_source(o.nodes));
   if (!o.streams.empty()) input.streams = parse_stream_table(read_source(o.streams));
   if (!o.search.empty()) input.search = parse_search_table(read_source(o.search));
   input.machine = machine_of(o, input.runs.back().machine);
-  if (input.program && input.machine) fit_buffers(*input.program, *input.machine);
+  if (input.program && input.machine) {
+    fit_buffers(*input.program, *input.machine);
+    const auto trials = std::make_shared<const Trials>(*given, *input.program, *input.machine);
+    input.advise = [trials](size_t region, const RegionFigures& figures, const Limit& limit) {
+      return trials->advise(region, figures, limit);
+    };
+  }
   input.version = tool_version();
   return input;
 }

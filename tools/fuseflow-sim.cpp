@@ -29,6 +29,7 @@
 #include "support/interrupt.h"
 #include "support/outputs.h"
 #include "support/stop.h"
+#include "support/suggest.h"
 #include "tensor/write.h"
 #include "whatif/advise.h"
 #include "whatif/table.h"
@@ -139,10 +140,9 @@ std::pair<TensorId, std::string> named_file(const Program& program, const std::s
   if (tensor < 0) {
     std::vector<std::string> names;
     for (const Tensor& t : program.tensors) names.push_back(t.name);
-    const std::string nearest = nearest_name(name, names);
     throw Error(ExitCode::usage,
                 fmt::format("{}: there is no tensor %{}{}", option, name,
-                            nearest.empty() ? "" : fmt::format(", did you mean %{}?", nearest)));
+                            did_you_mean(name, names, {}, ", did you mean %", "?")));
   }
   return {tensor, file};
 }

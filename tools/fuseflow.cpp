@@ -25,6 +25,7 @@ struct Tool {
 };
 
 constexpr auto kTools = std::to_array<Tool>({
+#include "support/suggest.h"
 #include "tools/tool_rows.h"
 });
 
@@ -64,8 +65,7 @@ int unknown_tool(const std::string& name) {
   std::vector<std::string> names;
   names.reserve(kTools.size());
   for (const Tool& tool : kTools) names.emplace_back(tool.name);
-  const std::string nearest = nearest_name(name, names);
-  const std::string advice = nearest.empty() ? "" : ", did you mean `" + nearest + "`?";
+  const std::string advice = did_you_mean(name, names, {}, ", did you mean `", "`?");
   return fail(ExitCode::usage,
               "there is no tool `" + name + "`" + advice + "\nRun with --help for the list.");
 }

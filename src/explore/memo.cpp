@@ -3,16 +3,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "explore/point_result.h"
+#include "ir/print.h"
 #include "support/csv.h"
 
 namespace fuseflow {
 
 namespace {
+
+/// Stands in a line of the journal for the end of a line of a program, in which names have no such
+/// bytes (ir/names.h escapes them).
+constexpr char kEndOfLine = '\x1e';
 
 constexpr std::string_view kPossible = "possible", kRefused = "refused";
 
@@ -162,6 +168,11 @@ bool Memo::take(const std::vector<std::string>& all, std::string& wrong) {
   } else if (kind == "whole") {
     const std::string name = fields.text("seed");
     wholes[name] = fields.amounts();
+  } else if (kind == "program") {
+    const std::string key = fields.text("name");
+    std::string text = fields.text("program");
+    std::replace(text.begin(), text.end(), kEndOfLine, '\n');
+    programs[key] = std::move(text);
   } else {
     return false;
   }
@@ -197,6 +208,12 @@ std::string memo_line(Interval run, const std::vector<CopiedPoint>& copies) {
 
 std::string memo_line(const std::string& whole, const Amounts& takes) {
   return fmt::format("whole,{},{}\n", csv_field(whole), amounts_fields(takes));
+}
+
+std::string memo_line(const std::string& key, const Program& planned) {
+  std::string text = print_program(planned);
+  std::replace(text.begin(), text.end(), '\n', kEndOfLine);
+  return fmt::format("program,{},{}\n", csv_field(key), csv_field(text));
 }
 
 }  // namespace fuseflow

@@ -1,7 +1,7 @@
 // What a search has worked out besides results of simulations: estimates of points, the sets of
-// placements and the copies that it tried, what whole seeds take. A journal keeps it as lines, so
-// that a resumed search goes on where it stopped instead of working it out again. Everything here
-// is by the numbers of points and runs of kernels, which depend on the search alone
+// placements and the copies that it tried, its seeds and what they take as a whole. A journal keeps
+// it as lines, so that a resumed search goes on where it stopped instead of working it out again.
+// Everything here is by the numbers of points and runs of kernels, which depend on the search alone
 // (explore/identity.h).
 #pragma once
 
@@ -43,6 +43,7 @@ struct Memo {
   std::map<Interval, std::vector<StoredSet>> sets;      ///< by run, once it was tried
   std::map<Interval, std::vector<CopiedPoint>> copies;  ///< by run, once they were tried
   std::map<std::string, Amounts> wholes;                ///< what seeds take as a whole, by name
+  std::map<std::string, std::string> programs;          ///< planned, as text (kept_program.h)
 
   /// Takes what the fields of a line say; false if they are no line of a memo. Says in `wrong` what
   /// is wrong with one.
@@ -54,5 +55,6 @@ std::string memo_line(size_t point, const EstimatedPoint& estimated);
 std::string memo_line(Interval run, const std::vector<StoredSet>& sets);
 std::string memo_line(Interval run, const std::vector<CopiedPoint>& copies);
 std::string memo_line(const std::string& whole, const Amounts& takes);
+std::string memo_line(const std::string& key, const Program& planned);
 
 }  // namespace fuseflow

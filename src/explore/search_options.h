@@ -34,10 +34,14 @@ struct PlannedSeeds {
   std::vector<WholeSeed> wholes;
 };
 
+/// Gives what a function makes of a program, or what it made of it before (kept_program.h).
+using KeptProgram = std::function<Program(const std::string& name, const Program& from,
+                                          const std::function<Program()>& plan)>;
+
 /// Makes seeds of a program that is searched: as given, rewritten, or in blocks.
 struct SeedMaker {
   std::string name;  ///< says what it makes: a journal is of one
-  std::function<PlannedSeeds(const Program& kernels)> make;
+  std::function<PlannedSeeds(const Program& kernels, const KeptProgram& kept)> make;
 };
 
 struct SearchOptions {

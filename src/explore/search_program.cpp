@@ -7,6 +7,7 @@
 
 #include "explore/candidates.h"
 #include "explore/estimates.h"
+#include "explore/kept_program.h"
 #include "explore/outcome.h"
 #include "explore/seeds.h"
 #include "explore/simulation.h"
@@ -32,13 +33,16 @@ Seeds seeds_until_interrupted(const Program& kernels, const Machine& machine,
   Seeds seeds;
   try {
     seeds = strategy_seeds(kernels);
-    add_automatic(kernels, options.given.value_or(kernels), machine, seeds);
+    const KeptProgram kept = [&](const auto& name, const Program& from, const auto& plan) {
+      return kept_program(record, name, from, plan);
+    };
+    add_automatic(kernels, options.given.value_or(kernels), machine, kept, seeds);
     if (options.shards == 1 && options.merge.empty()) {
       run_seeds(seeds.wholes, machine, options, record);
     }
     seeds.runs.insert(seeds.runs.end(), given.begin(), given.end());
     if (options.planned) {
-      PlannedSeeds planned = options.planned->make(kernels);
+      PlannedSeeds planned = options.planned->make(kernels, kept);
       std::move(planned.runs.begin(), planned.runs.end(), std::back_inserter(seeds.runs));
       std::move(planned.wholes.begin(), planned.wholes.end(), std::back_inserter(seeds.wholes));
     }

@@ -200,10 +200,10 @@ Seeds strategy_seeds(const Program& kernels) {
 }
 
 void add_automatic(const Program& kernels, const Program& given, const Machine& machine,
-                   Seeds& seeds) {
+                   const KeptProgram& kept, Seeds& seeds) {
   if (seeds.runs.empty()) return;  // a program without kernels
   try {
-    WholeSeed whole{"auto", fused(given, machine)};
+    WholeSeed whole{"auto", kept("auto", given, [&] { return fused(given, machine); })};
     whole.program.strategy = given.strategy;
     const bool is_point =
         kernels.regions.size() < 2 && print_program(whole.program) == print_program(given);

@@ -23,7 +23,7 @@ Seeds strategy_seeds(const Program& kernels);
 /// Adds `auto`, what fuse makes of `given` on the machine: as a whole, and where its regions are
 /// runs of kernels as runs; not where that is a point anyway.
 void add_automatic(const Program& kernels, const Program& given, const Machine& machine,
-                   Seeds& seeds);
+                   const KeptProgram& kept, Seeds& seeds);
 
 /// The regions of `program`, which are made of the same kernels; schedules are taken over where
 /// they only name tensors of `kernels`, graphs for cores as they are. Throws Error(rejected) for

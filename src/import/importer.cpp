@@ -17,6 +17,7 @@
 #include "support/diagnostics.h"
 #include "support/error.h"
 #include "support/stop.h"
+#include "support/suggest.h"
 #include "support/text.h"
 #include "tensor/extents.h"
 
@@ -472,7 +473,7 @@ void Importer::check_bindings() const {
   for (const auto& [name, data] : model_.initializers) known.push_back(name);
   for (const auto& [name, source] : options_.bindings) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string near = nearest_name(name, known);
+    const std::string near = meant_name(name, known);
     complain(fmt::format("--bind {}: the model has no such input{}", shown(name),
                          near.empty() ? "" : fmt::format("; did you mean '{}'?", shown(near))));
   }

@@ -194,6 +194,9 @@ class NodeImport {
   void weight_selection(const View& source, const View& weights);
   void select_output(int i, Selection selection);
   void join_output(int i, Parts parts);
+  /// After output 0 was given, which is `from` moved: its parts, if `from` has any, are those of
+  /// `from`, each moved by `move`, along dimension `dim`.
+  void move_parts(const View& from, int dim, const std::function<View(const View&)>& move);
   void rank_output(int i, Ranking ranking);
   /// `view` with dimension `dim` a single atom.
   View single_axis(const View& view, int dim);

@@ -193,6 +193,16 @@ void NodeImport::join_output(int i, Parts parts) {
   importer_.set_value(name, std::move(view));
 }
 
+void NodeImport::move_parts(const View& from, int dim,
+                            const std::function<View(const View&)>& move) {
+  if (!from.parts) return;
+  Parts moved{dim, {}};
+  for (const auto& part : from.parts->views) {
+    moved.views.push_back(std::make_shared<const View>(move(*part)));
+  }
+  join_output(0, std::move(moved));
+}
+
 void NodeImport::rank_output(int i, Ranking ranking) {
   const std::string& name = output_name(i);
   View view = importer_.value(name);

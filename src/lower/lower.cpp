@@ -18,6 +18,7 @@
 #include "lower/parallelize.h"
 #include "lower/placements.h"
 #include "lower/results.h"
+#include "tensor/rounding.h"
 
 namespace fuseflow {
 
@@ -82,7 +83,7 @@ class RegionLowering {
     const Instance& instance = indices_.instances[root];
     const Statement& statement = region_.statements[instance.statement];
     const Tensor& tensor = program_.tensors[statement.result];
-    const int node = expressions_.of_instance[root];
+    const int node = without_rounding(expressions_.of_instance[root], tensor);
     std::vector<int> map;
     for (const IndexId index : statement.result_indices) map.push_back(instance.map[index].plain());
     const std::optional<float> fill = expressions_.nodes[node].fill;
@@ -93,6 +94,16 @@ class RegionLowering {
     StreamTensor value = emitter_.emit_root(node, map, everywhere);
     builder_.set_origin(instance.statement);
     write_result(program_, statement.result, map, std::move(value), emitter_, builder_);
+  }
+
+  /// What is rounded to the type of the tensor that stores it, without that: storing rounds.
+  int without_rounding(int node, const Tensor& tensor) const {
+    const ExprNode& made = expressions_.nodes[static_cast<size_t>(node)];
+    const bool rounds =
+        made.kind == ExprNode::Kind::apply && made.op == rounding_operator(tensor.type);
+    if (!rounds) return node;
+    const int value = made.children[0];
+    return expressions_.nodes[static_cast<size_t>(value)].fill == made.fill ? value : node;
   }
 
   std::vector<std::string> tensor_names() const {

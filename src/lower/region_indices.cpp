@@ -6,6 +6,7 @@
 
 #include "ir/slice.h"
 #include "lower/expression.h"
+#include "support/suggest.h"
 
 namespace fuseflow {
 
@@ -22,11 +23,9 @@ std::vector<int> RegionIndices::find(const std::vector<std::string>& names) cons
   for (const std::string& name : names) {
     const auto place = std::find(known.begin(), known.end(), name);
     if (place == known.end()) {
-      const std::string near = nearest_name(name, known);
       throw Error(ExitCode::rejected,
                   fmt::format("the region has no index '{}', its indices are {}{}", name,
-                              fmt::join(known, ", "),
-                              near.empty() ? "" : "; did you mean '" + near + "'?"));
+                              fmt::join(known, ", "), did_you_mean(name, known)));
     }
     const int position = static_cast<int>(place - known.begin());
     if (std::find(result.begin(), result.end(), position) != result.end()) {

@@ -10,6 +10,7 @@
 
 #include "ir/names.h"
 #include "lower/lower.h"
+#include "support/suggest.h"
 
 namespace fuseflow {
 
@@ -166,10 +167,9 @@ TensorId find_requested(const Program& program, const std::string& name) {
   if (tensor >= 0) return tensor;
   std::vector<std::string> names;
   for (const Tensor& t : program.tensors) names.push_back(t.name);
-  const std::string nearest = nearest_name(name, names);
   throw Error(ExitCode::rejected,
               fmt::format("there is no tensor %{}{}", name,
-                          nearest.empty() ? "" : ", did you mean %" + nearest + "?"));
+                          did_you_mean(name, names, {}, ", did you mean %", "?")));
 }
 
 /// Extents by class of dimensions, as asked for by --block.

@@ -25,6 +25,7 @@
 #include "passes/runs_alone.h"
 #include "passes/storage_choice.h"
 #include "resources/resources.h"
+#include "support/suggest.h"
 
 namespace fuseflow {
 
@@ -98,7 +99,7 @@ std::vector<int> find_members(const Program& program, const Dependences& d,
     if (program.regions[d.nodes[s].region].name == name) found.push_back(static_cast<int>(s));
   }
   if (!found.empty()) return found;
-  const std::string near = nearest_name(name, known);
+  const std::string near = meant_name(name, known);
   throw Error(
       ExitCode::rejected,
       fmt::format("no statement and no region is called {}{}; expected names as `fuseflow-fuse -v` "
@@ -191,11 +192,10 @@ void complete(FuseRequest& request) {
 void refuse_value(std::string_view option, const std::string& value,
                   const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) return;
-  const std::string near = nearest_name(value, known);
   throw Error(
       ExitCode::usage,
       fmt::format("--{}={} is unknown{}; expected one of {}", option, value,
-                  near.empty() ? "" : ", did you mean '" + near + "'?", fmt::join(known, ", ")));
+                  did_you_mean(value, known, {}, ", did you mean '"), fmt::join(known, ", ")));
 }
 
 FuseRequest parse_arguments(const PassArguments& arguments) {

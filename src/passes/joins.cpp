@@ -16,6 +16,7 @@
 #include "passes/join_forms.h"
 #include "passes/orders.h"
 #include "support/csv.h"
+#include "support/suggest.h"
 
 namespace fuseflow {
 
@@ -151,7 +152,7 @@ Join resolve_join(const Program& program, const JoinRequest& request) {
     if (tensor < 0) {
       std::vector<std::string> known;
       for (const Tensor& t : program.tensors) known.push_back(t.name);
-      const std::string near = nearest_name(name, known);
+      const std::string near = meant_name(name, known);
       throw Error(
           ExitCode::rejected,
           fmt::format("--join: there is no tensor %{}{}", quote_if_needed(name),

@@ -15,6 +15,7 @@
 #include "machine/load.h"
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
+#include "support/suggest.h"
 
 namespace fuseflow {
 
@@ -421,7 +422,7 @@ std::vector<size_t> find_regions(const Program& program, const std::vector<std::
     const std::string name = !given.empty() && given.front() == '@' ? given.substr(1) : given;
     const auto at = std::find(known.begin(), known.end(), name);
     if (at == known.end()) {
-      const std::string near = nearest_name(name, known);
+      const std::string near = meant_name(name, known);
       throw Error(ExitCode::rejected,
                   fmt::format("no region is called {}{}; expected one of {}", quote_if_needed(name),
                               near.empty() ? "" : "; did you mean " + quote_if_needed(near) + "?",

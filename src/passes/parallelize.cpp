@@ -15,6 +15,7 @@
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
 #include "passes/copies.h"
+#include "support/suggest.h"
 
 namespace fuseflow {
 
@@ -80,10 +81,9 @@ size_t find_region(const Program& program, const std::string& name) {
     if (program.regions[r].name == name) return r;
     names.push_back(program.regions[r].name);
   }
-  const std::string nearest = nearest_name(name, names);
   throw Error(ExitCode::rejected,
               fmt::format("there is no region @{}{}", name,
-                          nearest.empty() ? "" : ", did you mean @" + nearest + "?"));
+                          did_you_mean(name, names, {}, ", did you mean @", "?")));
 }
 
 /// A factor of 1 takes an entry away.

@@ -23,6 +23,7 @@
 #include "passes/possible_schedule.h"
 #include "passes/reused_inputs.h"
 #include "passes/store_search.h"
+#include "support/suggest.h"
 
 namespace fuseflow {
 
@@ -51,7 +52,7 @@ TensorId find_or_refuse(const Program& program, const std::string& text) {
   if (tensor >= 0) return tensor;
   std::vector<std::string> known;
   for (const Tensor& t : program.tensors) known.push_back(t.name);
-  const std::string near = nearest_name(name, known);
+  const std::string near = meant_name(name, known);
   throw Error(
       ExitCode::rejected,
       fmt::format("no tensor is called {}{}; expected a name as `fuseflow-fuse -v` prints it",
@@ -72,12 +73,12 @@ std::pair<std::string, Placement> split_request(const std::string& text) {
   const std::string placement = text.substr(equals + 1);
   const auto known = find_placement(placement);
   if (!known) {
-    const std::string near =
-        nearest_name(placement, {"stream", "recompute", "scratchpad", "memory"});
     throw Error(ExitCode::usage,
                 fmt::format("unknown placement '{}'{}; expected stream, recompute, "
                             "scratchpad or memory",
-                            placement, near.empty() ? "" : ", did you mean '" + near + "'?"));
+                            placement,
+                            did_you_mean(placement, {"stream", "recompute", "scratchpad", "memory"},
+                                         {}, ", did you mean '")));
   }
   return {text.substr(0, equals), *known};
 }

@@ -9,6 +9,7 @@
 #include "ir/names.h"
 #include "passes/orders.h"
 #include "passes/storage_forms.h"
+#include "support/suggest.h"
 
 namespace fuseflow {
 
@@ -51,7 +52,7 @@ TensorId resolve_storage(const Program& program, StorageRequest& request) {
   if (tensor >= 0) return original_of(program, tensor);
   std::vector<std::string> known;
   for (const Tensor& t : program.tensors) known.push_back(t.name);
-  const std::string near = nearest_name(request.tensor, known);
+  const std::string near = meant_name(request.tensor, known);
   throw Error(ExitCode::rejected,
               fmt::format("--store: there is no tensor %{}{}", quote_if_needed(request.tensor),
                           near.empty() ? "" : ", did you mean %" + quote_if_needed(near) + "?"));

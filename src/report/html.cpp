@@ -25,7 +25,8 @@ details { border-top: 1px solid var(--grid); padding: .5rem 0; margin: .5rem 0; 
 summary { cursor: pointer; } summary span { color: var(--soft); margin-left: .6rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .87rem; }
 th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid var(--grid); }
-th { white-space: nowrap; } td.text, th.text { text-align: left; }
+code { font-size: .92em; overflow-wrap: anywhere; }
+th, td { white-space: nowrap; } td.text { white-space: normal; } td.text, th.text { text-align: left; }
 td.text { overflow-wrap: anywhere; min-width: 8rem; } td.text:first-child { min-width: 4.5rem; }
 [title] { text-decoration: underline dotted var(--grid); text-underline-offset: 3px; }
 .bars { font-size: .87rem; margin: .3rem 0 .8rem; font-variant-numeric: tabular-nums; }
@@ -84,6 +85,20 @@ std::string html_text(const std::string& text) {
   return out;
 }
 
+std::string html_prose(const std::string& text) {
+  std::string html;
+  bool inside = false;
+  for (const char c : html_text(text)) {
+    if (c != '`') {
+      html += c;
+      continue;
+    }
+    html += inside ? "</code>" : "<code>";
+    inside = !inside;
+  }
+  return inside ? html + "</code>" : html;
+}
+
 namespace {
 
 /// Names of a model may break after their separators.
@@ -137,7 +152,7 @@ std::string section_text(const HtmlSection& section) {
   return fmt::format(
       "<details{}>\n<summary><h2>{}</h2>{}</summary>\n<p id=\"{}\">{}</p>\n{}</details>\n",
       section.open ? " open" : "", html_text(section.title), gist, section.id,
-      html_text(section.explanation), section.body);
+      html_prose(section.explanation), section.body);
 }
 
 }  // namespace

@@ -12,6 +12,9 @@ namespace fuseflow {
 /// that are no UTF-8 `?`.
 std::string html_text(const std::string& text);
 
+/// The same of a sentence; what stands between backticks is set as code.
+std::string html_prose(const std::string& text);
+
 /// A text, and what is shown where the pointer rests on it (empty: nothing).
 struct HtmlCell {
   HtmlCell(std::string shown = {}, std::string whole = {})

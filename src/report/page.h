@@ -12,8 +12,16 @@
 #include "report/node_table.h"
 #include "report/run_table.h"
 #include "report/search_table.h"
+#include "verdict/figures.h"
+#include "verdict/limit.h"
 
 namespace fuseflow {
+
+/// What limits a region once changes were tried on it, and which of them help, in words.
+struct Advice {
+  Limit limit;
+  std::string tries;  ///< empty: none were tried
+};
 
 struct PageInput {
   std::vector<RunTable> runs;      ///< at least one; the first is the baseline
@@ -25,6 +33,8 @@ struct PageInput {
   std::string version;  ///< of the tools
   /// Lays out a Graphviz text as SVG; empty where that cannot be done.
   std::function<std::string(const std::string&)> layout;
+  /// Tries changes on a region of `program`; none: nothing is tried.
+  std::function<Advice(size_t region, const RegionFigures&, const Limit&)> advise;
 };
 
 /// Throws Error(rejected) where the files do not belong together: a program, nodes or streams of

@@ -356,6 +356,9 @@ HtmlSection streams_section(const PageView& view) {
   for (const Fill& fill : fills) full += fill.share >= 1 ? fill.copies : 0;
   fills.resize(std::min(fills.size(), kMostStreams));
   const bool bounded = fills[0].depth > 0;
+  const bool held_up = fills[0].row->blocked > 0;
+  if (held_up) std::erase_if(fills, [](const Fill& fill) { return fill.row->blocked <= 0; });
+  const RegionCycles cycles = cycles_by_region(input);
   std::vector<Bar> bars;
   for (const Fill& fill : fills) {
     const std::string of = fill.depth > 0 ? " of " + grouped_number(fill.depth) : "";
@@ -363,21 +366,25 @@ HtmlSection streams_section(const PageView& view) {
     const double blocked = fill.row->blocked;
     const std::string held =
         blocked > 0 ? fmt::format(", blocked {} cycles", grouped_number(blocked)) : "";
+    const BarPart filled = {fill.share >= 1 ? "blocked" : "busy",
+                            bounded ? fill.share : fill.row->peak_tokens / most};
+    const BarPart waited = {"blocked", blocked / std::max(1.0, cycles.at(fill.row->region))};
     bars.push_back({"@" + view.names.of(fill.row->region) + " $" +
                         short_stream(fill.row->stream, view.names) + copies,
                     fmt::format("@{} ${}{}: {} tokens in all", fill.row->region, fill.row->stream,
                                 copies, grouped_number(fill.row->tokens)),
-                    {{fill.share >= 1 ? "blocked" : "busy",
-                      bounded ? fill.share : fill.row->peak_tokens / most}},
+                    {held_up ? waited : filled},
                     grouped_number(fill.row->peak_tokens) + of + held});
   }
   const std::string fullness =
       fmt::format("{} of {} streams were full at some time", full, input.streams.size());
   return {"streams", "Streams", bounded ? fullness : "",
-          "The most tokens that were in a stream at a time" +
-              std::string(bounded ? ", of those that it has room for; those first that blocked "
-                                    "their producers for the most cycles."
-                                  : "; there is room for any number."),
+          held_up ? "Streams that were full while nothing else held up their producers: for what "
+                    "share of their regions' cycles. Beside the bar stands the most tokens that "
+                    "were in the stream at a time, of those that it has room for."
+                  : "The most tokens that were in a stream at a time" +
+                        std::string(bounded ? ", of those that it has room for."
+                                            : "; there is room for any number."),
           (bounded ? "<p>" + fullness + ".</p>\n" : "") + bar_chart(bars, 1)};
 }
 

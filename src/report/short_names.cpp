@@ -17,10 +17,18 @@ std::string without_output(std::string name) {
   return name;
 }
 
-/// The operator or the parameter that the name ends with.
+/// The operator or the parameter that the name ends with; of a numbered module both: "blocks.0".
 std::string last_part(const std::string& name) {
-  const size_t at = name.find_last_of(name.starts_with('/') ? "/" : ".");
+  size_t at = name.find_last_of(name.starts_with('/') ? "/" : ".");
+  const bool numbered = at != std::string::npos && at > 0 && name[at] == '.' &&
+                        name.find_first_not_of("0123456789", at + 1) == std::string::npos;
+  if (numbered) at = name.find_last_of('.', at - 1);
   return without_output(at == std::string::npos ? name : name.substr(at + 1));
+}
+
+/// The name of a region of a layer, which fuse makes of the layer's path: "encoder/layer.0".
+bool is_layer(const std::string& name) {
+  return !name.starts_with('/') && name.find('/') != std::string::npos;
 }
 
 std::string joined(const ModulePath& path) {
@@ -59,10 +67,12 @@ ShortNames::ShortNames(const std::vector<std::string>& names) {
   std::set<std::string> open(names.begin(), names.end());
   std::set<std::string> taken;
   take_unique(open, taken, short_, [](const std::string& name) {
+    if (is_layer(name)) return name.substr(name.rfind('/') + 1);
     const std::string path = joined(module_path(name));
     return path.empty() ? last_part(name) : path;
   });
   take_unique(open, taken, short_, [](const std::string& name) {
+    if (is_layer(name)) return name;
     return with(joined(module_path(name)), last_part(name));
   });
 }

@@ -19,7 +19,7 @@ constexpr size_t kMostVerdicts = 5;
 constexpr double kMatters = 0.05;  ///< share of the run's cycles
 
 struct VerdictText {
-  std::string region, limit, roof;
+  std::string region, limit, roof, tries;
 };
 
 std::vector<VerdictText> verdicts(const PageInput& input) {
@@ -31,16 +31,19 @@ std::vector<VerdictText> verdicts(const PageInput& input) {
   for (const RunRow* row : longest_regions(run, kMostVerdicts)) {
     const double cycles = row->numbers.at("cycles");
     if (cycles < kMatters * all) continue;
-    for (const Region& region : input.program->regions) {
+    for (size_t r = 0; r < input.program->regions.size(); ++r) {
+      const Region& region = input.program->regions[r];
       if (region.name != row->region || !region.graph) continue;
       const Graph& graph = *region.graph;
       const RegionFigures figures = region_figures(input, region.name, graph);
       const auto limit = find_limit(graph, machine, figures);
       if (!limit) continue;
+      const Advice advice = input.advise ? input.advise(r, figures, *limit) : Advice{*limit, ""};
       texts.push_back({fmt::format("@{} ({:.1f}% of the cycles)", quote_if_needed(region.name),
                                    100 * cycles / std::max(1.0, all)),
-                       limit_words(*input.program, graph, machine, *limit),
-                       "at best: " + roof_words(*input.program, graph, *limit, cycles)});
+                       limit_words(*input.program, graph, machine, advice.limit),
+                       "at best: " + roof_words(*input.program, graph, advice.limit, cycles),
+                       advice.tries});
     }
   }
   return texts;
@@ -76,22 +79,26 @@ RegionFigures region_figures(const PageInput& input, const std::string& region,
 HtmlSection verdict_section(const PageView& view) {
   std::string body;
   for (const VerdictText& text : verdicts(view.input)) {
-    body += fmt::format("<p><b>{}</b> is {}; {}.</p>\n", html_text(text.region),
-                        html_text(text.limit), html_text(text.roof));
+    body += fmt::format("<p><b>{}</b> is {}; {}.", html_text(text.region), html_text(text.limit),
+                        html_text(text.roof));
+    if (!text.tries.empty()) body += "<br>Try: " + html_prose(text.tries) + ".";
+    body += "</p>\n";
   }
-  return {"limits",
-          "What limits it",
-          "",
-          "What the longest regions wait for, and what they would take if their busiest nodes, or "
-          "memory, did. `fuseflow-sim -v` tries what helps.",
-          body,
-          true};
+  return {
+      "limits",
+      "What limits it",
+      "",
+      "What the longest regions wait for, and what they would take if their busiest nodes, or "
+      "memory, did. What helps is estimated on the region alone; `fuseflow-sim -v` simulates it.",
+      body,
+      true};
 }
 
 std::vector<std::string> verdict_texts(const PageInput& input) {
   std::vector<std::string> texts;
   for (const VerdictText& text : verdicts(input)) {
     texts.push_back(text.region + " is " + text.limit + "\n  " + text.roof + "\n");
+    if (!text.tries.empty()) texts.back() += "  try: " + text.tries + "\n";
   }
   return texts;
 }

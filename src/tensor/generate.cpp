@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "support/error.h"
+#include "support/suggest.h"
 #include "tensor/limits.h"
 #include "tensor/params.h"
 #include "tensor/patterns.h"
@@ -97,12 +98,10 @@ const GeneratorSpec& find_generator(std::string_view name) {
   }
   std::vector<std::string> near = names;
   near.insert(near.end(), {"file", "onnx", "values"});
-  const std::string nearest = nearest_name(name, near);
   throw Error(
       ExitCode::rejected,
       fmt::format("unknown source '{}'{}, expected file, onnx, values or a generator: {}", name,
-                  nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
-                  fmt::join(names, ", ")));
+                  did_you_mean(name, near, {}, " (did you mean '", "'?)"), fmt::join(names, ", ")));
 }
 
 std::vector<std::pair<std::string, std::string>> canonical_params(
@@ -117,10 +116,9 @@ std::vector<std::pair<std::string, std::string>> canonical_params(
   };
   for (const auto& [key, value] : params) {
     if (rank(key) == static_cast<std::ptrdiff_t>(order.size())) {
-      const std::string near = nearest_name(key, order);
       throw Error(ExitCode::rejected,
                   fmt::format("{}: unknown key '{}'{}, expected {}", spec.name, key,
-                              near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+                              did_you_mean(key, order, {}, " (did you mean '", "'?)"),
                               spec.name == "file" ? "from_shape, levels, values, seed, nnz"
                                                   : key_list(spec)));
     }

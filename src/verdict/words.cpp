@@ -29,7 +29,7 @@ std::string stream_words(const Graph& graph, StreamId stream) {
   return "$" + quote_if_needed(graph.streams[static_cast<size_t>(stream)].name);
 }
 
-/// Tokens that it has room for.
+/// Tokens that it has room for; 0: not known.
 int64_t depth_of(const Graph& graph, const Machine& machine, StreamId stream) {
   const Node& producer =
       graph.nodes[static_cast<size_t>(graph.streams[static_cast<size_t>(stream)].producer)];
@@ -40,8 +40,9 @@ int64_t depth_of(const Graph& graph, const Machine& machine, StreamId stream) {
 std::string full_words(const Program& program, const Graph& graph, const Machine& machine,
                        const Limit& limit) {
   const NodeId producer = graph.streams[static_cast<size_t>(limit.stream)].producer;
-  return fmt::format("{} (room for {}) is full and blocks {} {} of the time",
-                     stream_words(graph, limit.stream), depth_of(graph, machine, limit.stream),
+  const int64_t depth = depth_of(graph, machine, limit.stream);
+  return fmt::format("{}{} is full and blocks {} {} of the time", stream_words(graph, limit.stream),
+                     depth > 0 ? fmt::format(" (room for {})", depth) : "",
                      node_words(program, graph, producer), percent(limit.stream_share));
 }
 

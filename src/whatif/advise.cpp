@@ -124,6 +124,20 @@ LimitKind kind_by_rate(LimitKind kind, const std::vector<Tried>& tries, double b
   return rate ? LimitKind::bandwidth : kind;
 }
 
+/// Estimates are too low where copies are collected through streams that are full.
+void drop_copies_behind_full_streams(std::vector<Tried>& tries, LimitKind kind) {
+  if (kind != LimitKind::fifo && kind != LimitKind::latency) return;
+  std::erase_if(tries, [](const Tried& one) { return one.change.pass == "parallelize"; });
+}
+
+/// Of what a run counted: its kind once changes were tried, and the best of these.
+void settle_run(RegionVerdict& verdict) {
+  const LimitKind kind = verdict.limit.kind;
+  verdict.limit.kind = kind_by_rate(kind, verdict.tries, verdict.cycles);
+  if (verdict.limit.kind != kind) verdict.limit.share = verdict.limit.bytes_share;
+  keep_best(verdict.tries, verdict.cycles);
+}
+
 }  // namespace
 
 RegionFigures figures_of(const Machine& machine, const RunResult& result) {
@@ -172,12 +186,32 @@ std::vector<RegionVerdict> verdicts_of_run(const TrialSetup& setup, const Progra
     } else {
       verdict.tries = as_estimated(changes, figures.cycles);
     }
-    verdict.limit.kind = kind_by_rate(limit->kind, verdict.tries, figures.cycles);
-    if (verdict.limit.kind != limit->kind) verdict.limit.share = limit->bytes_share;
-    keep_best(verdict.tries, figures.cycles);
+    settle_run(verdict);
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;
+}
+
+RegionVerdict verdict_of_figures(const TrialSetup& setup, size_t region, const TensorData& data,
+                                 const RegionFigures& figures, const Limit& limit) {
+  RegionVerdict verdict{region, figures.cycles, figures.cycles, true, limit, {}};
+  const RegionTrials trials(setup.given, setup.lowered, region, data, setup.machine_with);
+  const std::vector<Remedy> changes =
+      remedies_for(trials.slice(), trials.given_slice(), setup.machine, figures, limit);
+  verdict.tries = as_estimated(estimate_all(trials, changes), figures.cycles);
+  drop_copies_behind_full_streams(verdict.tries, limit.kind);
+  settle_run(verdict);
+  return verdict;
+}
+
+TensorData expected_data(const Program& program, const Machine& machine) {
+  TensorData data = load_patterns(program);
+  data.storage.resize(program.tensors.size());
+  std::vector<bool> uncertain(program.tensors.size(), false);
+  for (const Region& region : program.regions) {
+    static_cast<void>(estimate_region_into(program, region, data, uncertain, machine));
+  }
+  return data;
 }
 
 namespace {
@@ -227,15 +261,22 @@ std::vector<RegionVerdict> verdicts_of_estimate(const TrialSetup& setup,
     verdict.limit.kind = kind_by_keys(trials, limit->kind, changes, figures.cycles);
     if (verdict.limit.kind == LimitKind::bandwidth) verdict.limit.share = limit->bytes_share;
     verdict.tries = as_estimated(changes, figures.cycles);
-    if (verdict.limit.kind == LimitKind::fifo || verdict.limit.kind == LimitKind::latency) {
-      // Estimates are too low where copies are collected through streams that are full.
-      std::erase_if(verdict.tries,
-                    [](const Tried& one) { return one.change.pass == "parallelize"; });
-    }
+    drop_copies_behind_full_streams(verdict.tries, verdict.limit.kind);
     keep_best(verdict.tries, figures.cycles);
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;
+}
+
+std::string tries_words(const RegionVerdict& verdict) {
+  std::string tries;
+  for (const Tried& one : verdict.tries) {
+    tries +=
+        fmt::format("{}`{}` ({}{:.0f} cycles, {:.2f} times as fast)", tries.empty() ? "" : ", ",
+                    command_of(one.change), one.simulated ? "" : "about ", one.cycles,
+                    verdict.cycles / std::max(1.0, one.cycles));
+  }
+  return tries.empty() ? "nothing that was tried helps" : tries;
 }
 
 std::string verdict_lines(const TrialSetup& setup, const std::vector<RegionVerdict>& verdicts) {
@@ -248,15 +289,7 @@ std::string verdict_lines(const TrialSetup& setup, const std::vector<RegionVerdi
         100 * verdict.cycles / std::max(1.0, verdict.all),
         limit_words(setup.lowered, graph, setup.machine, verdict.limit, verdict.waits_known));
     text += "  at best: " + roof_words(setup.lowered, graph, verdict.limit, verdict.cycles) + "\n";
-    std::string tries;
-    for (const Tried& one : verdict.tries) {
-      tries +=
-          fmt::format("{}`{}` ({}{:.0f} cycles, {:.2f} times as fast)", tries.empty() ? "" : ", ",
-                      command_of(one.change), one.simulated ? "" : "about ", one.cycles,
-                      verdict.cycles / std::max(1.0, one.cycles));
-    }
-    text +=
-        "  try: " + (tries.empty() ? std::string("nothing that was tried helps") : tries) + "\n";
+    text += "  try: " + tries_words(verdict) + "\n";
   }
   return text;
 }

@@ -46,6 +46,19 @@ std::vector<RegionVerdict> verdicts_of_estimate(const TrialSetup& setup,
                                                 const ProgramEstimate& estimate,
                                                 const TensorData& data);
 
+/// Of a region of a run of which tables tell `figures` and these the `limit`: the same by estimates
+/// alone. `data`: everything that the region reads.
+RegionVerdict verdict_of_figures(const TrialSetup& setup, size_t region, const TensorData& data,
+                                 const RegionFigures& figures, const Limit& limit);
+
+/// What regions of a lowered program read, those tensors that other regions compute as an estimate
+/// expects them.
+TensorData expected_data(const Program& program, const Machine& machine);
+
+/// The changes that help, as commands, each with the region's cycles and how many times as fast
+/// that is; that nothing helps where nothing does.
+std::string tries_words(const RegionVerdict& verdict);
+
 /// Three lines a region: what limits it, how far it is from its roof, what to try.
 std::string verdict_lines(const TrialSetup& setup, const std::vector<RegionVerdict>& verdicts);
 

@@ -251,6 +251,37 @@ TEST(ImportEdges, NormalisedWeights) {
 
 /// What cannot stand in a matrix is computed edge by edge: a result with an element for each edge,
 /// edges that are a permutation of the nodes, no edges.
+/// A linear layer over what both ends have is a product for each end, computed by node.
+TEST(ImportEdges, LinearLayersOverBothEnds) {
+  const Floats weights = {1, 0, 0.5, -1, 2, 1, -1, 0.5};  // [4, 2]
+  const auto message = [&](size_t e, int c) {
+    float sum = 0;
+    for (int k = 0; k < 2; ++k) {
+      sum += node_value(kDistinctEdges[e].target, k) * weights[static_cast<size_t>(2 * k + c)];
+      sum += node_value(kDistinctEdges[e].source, k) * weights[static_cast<size_t>(2 * k + 4 + c)];
+    }
+    return std::max(0.0F, sum);
+  };
+  const std::string constants =
+      ", float[4,2] w = {1, 0, 0.5, -1, 2, 1, -1, 0.5}, int64[1] one = {1}, int64 first = {0}";
+  const std::string plain = "c = Concat<axis = 1>(ends, rows) ";
+  const std::string towers =  // as PNA has them, of which there is one
+      "a = Unsqueeze(ends, one) b = Unsqueeze(rows, one) t = Concat<axis = -1>(a, b) "
+      "c = Gather<axis = 1>(t, first) ";
+  for (const std::string& joined : {plain, towers}) {
+    const std::string nodes = "ends = Gather(x, dst) " + joined +
+                              "m = MatMul(c, w) r = Relu(m) y = ScatterElements<axis = 0, "
+                              "reduction = \"add\">(zero, at, r)";
+    const std::string graph = edge_model(kDistinctEdges, nodes, "", "float[4,2] y", constants);
+    expect_edges_on_matrix(graph, edge_sums(kDistinctEdges, message));
+    const Program program = imported_with(model_at(18, graph), kNodeBinds);
+    const TensorId term = find_tensor(program, "m.end1");
+    ASSERT_GE(term, 0);
+    EXPECT_EQ(known_shape(program.tensors[static_cast<size_t>(term)]),
+              (std::vector<int64_t>{4, 2}));
+  }
+}
+
 TEST(ImportEdges, EdgeByEdge) {
   const Program by_edge = imported_with(
       model_at(18, edge_model(kDistinctEdges,

@@ -63,11 +63,12 @@ TEST(ImportHostile, TruncatedProtobuf) {
 
 TEST(ImportHostile, AllUnsupportedOperatorsAtOnce) {
   const auto model = model_of(
-      "g (float[2,3] x) => (float[2,3] y) { a = Foo(x)\n b = com.acme.Bar(a)\n y = Det(b) }");
+      "g (float[2,3] x) => (float[2,3] y) { a = Foo(x)\n b = com.acme.Bar(a)\n y = MaxRoiPool(b, "
+      "b) }");
   const std::string why = rejection([&] { import_model(model, kX); });
   expect_part(why, "operator Foo (node 'Foo(a)') is not supported");
   expect_part(why, "operator com.acme.Bar");
-  expect_part(why, "operator Det");
+  expect_part(why, "operator MaxRoiPool");
 }
 
 TEST(ImportHostile, AllUnboundInputsAtOnce) {

@@ -103,6 +103,10 @@ TEST(ImportSequences, AreListsOfValues) {
   EXPECT_EQ(values_of(split + "y = SequenceAt(q, one) }"), (Floats{2, 5}));
   EXPECT_EQ(values_of(split + "r = SequenceErase(q, one) y = SequenceAt(r, last) }"),
             (Floats{3, 6}));
+  // Before the last one, as a list of Python has it; without a place after it.
+  EXPECT_EQ(values_of(split + "s = SequenceAt(q, one) m = Neg(s) r = SequenceInsert(q, m, last) "
+                              "y = ConcatFromSequence<axis = 0, new_axis = 1>(r) }"),
+            (Floats{1, 4, 2, 5, -2, -5, 3, 6}));
   EXPECT_EQ(values_of(split + "y = ConcatFromSequence<axis = 0, new_axis = 1>(q) }"),
             (Floats{1, 4, 2, 5, 3, 6}));
   EXPECT_EQ(values_of(split + "n = SequenceLength(q) f = Cast<to = 1>(n) y = Mul(x, f) }"),

@@ -33,8 +33,6 @@ struct LeftOut {
 
 constexpr LeftOut kLeftOut[] = {
     {"test_training_dropout", "training"},
-    {"test_batchnorm_epsilon_training_mode", "training"},
-    {"test_batchnorm_example_training_mode", "training"},
     {"test_bitwise_not_3d", "refused: unsigned integers of 16 bits"},
     {"test_roialign_mode_max", "refused: the largest of a window"},
     // Debian 13 has the data of ONNX 1.17. Later ones have other results here, which are ours

@@ -49,6 +49,15 @@ TEST(ImportTopK, SmallestAndOtherAxes) {
             (Values{3, 3, 2, 1, -1, -1, -2, -3}));
 }
 
+TEST(ImportTopK, CountsAsFirstDefined) {
+  const auto model = onnx_of(
+      "<ir_version: 3, opset_import: [\"\" : 9]> g (float[1,3] x) => (float[1,2] y) { "
+      "y, i = TopK<axis = -1, k = 2>(x) }");
+  ImportOptions options;
+  options.bindings["x"] = parse_binding("values(1, 3, 2)");
+  EXPECT_EQ(result_of(import_by_file(model, options)), (std::vector<float>{3, 2}));
+}
+
 TEST(ImportTopK, WhatGoesBackStays) {
   const Program program =
       imported("float[2,4]", kTaken + kZeros + "y = ScatterElements<axis = 1>(z, i, v)");

@@ -1,5 +1,6 @@
 // Element types of few bits: how they are read, what Casts and quantisation make of numbers, blocks
 // with scales of their own, convolutions of integers. And where weights may be.
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -83,6 +84,44 @@ TEST(ImportTypes, TensorsOfEightBitsAreDeclaredSo) {
                     {{"x", "values(1, 1000)"}});
   EXPECT_EQ(result_type(program), ElementType::f8e4m3);
   EXPECT_EQ(result_of(program), (Floats{1, 448}));
+}
+
+/// All statements in one region, as `fuseflow-fuse --strategy=full` has them.
+Program as_one_region(Program program) {
+  std::vector<Statement>& all = program.regions[0].statements;
+  for (size_t r = 1; r < program.regions.size(); ++r) {
+    const std::vector<Statement>& more = program.regions[r].statements;
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  program.regions.resize(1);
+  return program;
+}
+
+TEST(ImportTypes, ResultsOfSixteenBitsAreRoundedWhateverIsFused) {
+  const Binds binds = {{"a", "values(2048, 1)"}, {"b", "values(1, 1)"}, {"c", "values(2048)"}};
+  const auto model = [](const std::string& type) {
+    return model_at(17, "(" + type + "[1,2] a, " + type + "[2,1] b, " + type + "[1,1] c) => (" +
+                            type + "[1,1] y) { m = MatMul(a, b) r = Relu(m) y = Sub(r, c) }");
+  };
+  const Program half = imported_with(model("float16"), binds);
+  EXPECT_EQ(result_of(half), Floats{0});  // 2049 is no f16: 2048 is
+  EXPECT_EQ(result_of(as_one_region(half)), Floats{0});
+  EXPECT_EQ(result_of(as_one_region(imported_with(model("bfloat16"), binds))), Floats{0});
+  EXPECT_EQ(result_of(as_one_region(imported_with(model("float"), binds))), Floats{1});
+  // Of a value of the type a rectifier makes one of the type; a result is rounded where it is
+  // stored.
+  const auto rounds = [&](size_t region) {
+    const Expr& root = half.regions[region].statements[0].root();
+    return root.kind == Expr::Kind::apply && root.op == Op::f16;
+  };
+  EXPECT_TRUE(rounds(0));
+  EXPECT_FALSE(rounds(1));
+  EXPECT_FALSE(rounds(2));
+
+  ImportOptions given;  // --type says what is stored, and no more
+  given.round_results = false;
+  for (const auto& [name, text] : binds) given.bindings[name] = parse_binding(text);
+  EXPECT_EQ(result_of(as_one_region(import_by_file(model("float16"), given))), Floats{1});
 }
 
 TEST(ImportTypes, BlocksHaveScalesOfTheirOwn) {

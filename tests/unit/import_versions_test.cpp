@@ -41,6 +41,33 @@ void expect_fault(int opset, const std::string& graph, const Binds& binds,
   EXPECT_NE(told.find(part), std::string::npos) << told;
 }
 
+TEST(ImportSmall, DeterminantsAreWrittenOut) {
+  EXPECT_EQ(values_of(22, "(float[2,2,2] x) => (float[2] y) { y = Det(x) }",
+                      {{"x", "values(1, 2, 3, 4, 2, 0, 1, 3)"}}),
+            (Floats{-2, 6}));
+  EXPECT_EQ(values_of(11, "(float[4,4] x) => (float y) { y = Det(x) }",
+                      {{"x", "values(0, 2, 0, 1, 1, 0, 0, 2, 0, 0, 3, 0, 2, 1, 1, 1)"}}),
+            Floats{21});
+  expect_fault(22, "(float[5,5] x) => (float y) { y = Det(x) }", {{"x", "uniform(seed=1)"}},
+               "matrices of 5 rows, expected 1 to 4");
+}
+
+/// As in training: by mean and variance of the batch.
+TEST(ImportSmall, BatchNormalizationOfABatch) {
+  const std::string start = "(float[2,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => ";
+  const std::string node =
+      "BatchNormalization<epsilon = 0.0, momentum = 0.5, training_mode = 1>(x, s, b, m, v) }";
+  const Binds binds = {{"x", "values(1, 10, 3, 20)"},
+                       {"s", "values(1, 2)"},
+                       {"b", "values(0, 1)"},
+                       {"m", "values(4, 5)"},
+                       {"v", "values(3, 1)"}};
+  EXPECT_EQ(values_of(15, start + "(float[2,2] y) { y, rm, rv = " + node, binds),
+            (Floats{-1, -1, 1, 3}));
+  EXPECT_EQ(values_of(15, start + "(float[2] y) { z, y, rv = " + node, binds), (Floats{3, 10}));
+  EXPECT_EQ(values_of(15, start + "(float[2] y) { z, rm, y = " + node, binds), (Floats{2, 13}));
+}
+
 const Tensor& result_tensor(const Program& program) {
   return program.tensors.at(static_cast<size_t>(find_tensor(program, "y")));
 }

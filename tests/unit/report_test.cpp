@@ -145,13 +145,17 @@ TEST(Report, EmptyColumnsAreLeftOut) {
 TEST(Report, NamesAreShortAndTellApart) {
   const std::string whole = "/gat1/lin/MatMul_output_0";
   const std::string twice = "/gat2/lin/MatMul_output_0", other = "/gat2/lin/Add_output_0";
-  const ShortNames names({whole, twice, other, "y", "layers.0.lin.weight", "/Relu_output_0"});
+  const ShortNames names({whole, twice, other, "y", "layers.0.lin.weight", "/Relu_output_0",
+                          "encoder/layer.0", "encoder/layer.0_1", "blocks.0"});
   EXPECT_EQ(names.of(whole), "gat1.lin");
   EXPECT_EQ(names.of(twice), "gat2.lin.MatMul");
   EXPECT_EQ(names.of(other), "gat2.lin.Add");
   EXPECT_EQ(names.of("y"), "y");
   EXPECT_EQ(names.of("layers.0.lin.weight"), "layers.0.lin");
   EXPECT_EQ(names.of("/Relu_output_0"), "Relu");
+  EXPECT_EQ(names.of("encoder/layer.0"), "layer.0");
+  EXPECT_EQ(names.of("blocks.0"), "blocks.0");
+  EXPECT_EQ(names.of("encoder/layer.0_1"), "layer.0_1");
   EXPECT_EQ(names.of("unknown/name"), "unknown/name");
 }
 

@@ -6,6 +6,7 @@
 
 #include "support/ceil_div.h"
 #include "support/error.h"
+#include "support/suggest.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -57,11 +58,8 @@ Activation parse_activation(std::string_view name) {
     }
     names.emplace_back(known.name);
   }
-  const std::string near = nearest_name(name, names);
-  throw Error(
-      ExitCode::usage,
-      fmt::format("unknown activation '{}', expected one of {}{}", name, fmt::join(names, ", "),
-                  near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+  throw Error(ExitCode::usage, fmt::format("unknown activation '{}', expected one of {}{}", name,
+                                           fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 std::string_view name_of(Activation activation) {
@@ -255,11 +253,8 @@ Chain workload(std::string_view name) {
     }
     names.push_back(chain.name);
   }
-  const std::string near = nearest_name(name, names);
-  throw Error(
-      ExitCode::usage,
-      fmt::format("unknown workload '{}', expected one of {}{}", name, fmt::join(names, ", "),
-                  near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+  throw Error(ExitCode::usage, fmt::format("unknown workload '{}', expected one of {}{}", name,
+                                           fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 }  // namespace fuseflow::cluster

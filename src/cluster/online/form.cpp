@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/names.h"
+#include "tensor/rounding.h"
 
 namespace fuseflow::cluster {
 
@@ -26,6 +27,7 @@ struct Place {
     return expr().kind == Expr::Kind::reduce && expr().reduction == reduction;
   }
   bool accesses() const { return expr().kind == Expr::Kind::access; }
+  bool rounds() const { return applies(Op::f16) || applies(Op::bf16); }
 };
 
 bool same_place(const std::vector<TileSubscript>& x, const std::vector<TileSubscript>& y) {
@@ -47,7 +49,7 @@ class OnlineBuilder {
 
   /// Is the statement a product with what looks like a softmax? Then `build` says the rest.
   bool begin(const Statement& last) {
-    const Place root{&last, static_cast<int32_t>(last.nodes.size()) - 1, {}};
+    const Place root = sum_of(last);
     if (!root.reduces(Reduction::sum)) return false;
     last_ = &last;
     const Place body = root.child(0);
@@ -90,6 +92,15 @@ class OnlineBuilder {
   }
 
  private:
+  /// What the statement stores, without a rounding that storing does as well.
+  Place sum_of(const Statement& last) const {
+    const Place root{&last, static_cast<int32_t>(last.nodes.size()) - 1, {}};
+    const ElementType type = statements_.program().tensors[static_cast<size_t>(last.result)].type;
+    const bool stored =
+        root.expr().kind == Expr::Kind::apply && root.expr().op == rounding_operator(type);
+    return stored ? root.child(0) : root;
+  }
+
   std::string name_of(TensorId tensor) const {
     return "%" + quote_if_needed(statements_.program().tensors[static_cast<size_t>(tensor)].name);
   }
@@ -125,7 +136,8 @@ class OnlineBuilder {
   }
 
   bool divides_by_sum(const Place& side) const {
-    const Place at = look_anywhere(side);
+    Place at = look_anywhere(side);
+    if (at.rounds()) at = look_anywhere(at.child(0));  // refused later, with the reason
     if (!at.applies(Op::div) && !at.applies(Op::mul)) return false;
     Place bottom = look_anywhere(at.child(1));
     if (at.applies(Op::mul)) {
@@ -154,8 +166,8 @@ class OnlineBuilder {
   void bind_result() {
     form_.result = last_->result;
     form_.members.insert(last_->result);
-    root_ = {last_, static_cast<int32_t>(last_->nodes.size()) - 1,
-             builder_.bind_result(*last_, form_.stored)};
+    root_ = sum_of(*last_);
+    root_.binding = builder_.bind_result(*last_, form_.stored);
     for (const IndexId index : root_.expr().over) {
       steps_ *= builder_.extent_of(*last_, index);
       root_.binding[index] = builder_.new_digit(*last_, index, true);
@@ -168,6 +180,12 @@ class OnlineBuilder {
   /// Numerator and denominator, as they are accessed.
   std::pair<Place, Place> quotient(const Place& side) {
     const Place at = look(side);
+    if (at.rounds()) {
+      refuse_kernel(fmt::format(
+          "its weights are rounded to {0}, and a kernel that divides at its end never has them; an "
+          "import with --type {0} rounds only what is stored",
+          op_info(at.expr().op).name));
+    }
     Place bottom = at.child(1);
     if (at.applies(Op::mul)) bottom = look(bottom).child(0);
     return {at.child(0), bottom};

@@ -12,6 +12,7 @@
 #include "import/finish/edge_plan.h"
 #include "import/finish/edge_softmax.h"
 #include "import/finish/edge_starts.h"
+#include "import/finish/edge_terms.h"
 #include "import/finish/finalize.h"
 #include "import/values/evaluate.h"
 #include "support/text.h"
@@ -473,6 +474,7 @@ class Converter {
 
 void edges_to_matrices(DraftProgram& draft) {
   simplify_starts(draft);
+  split_edge_terms(draft);
   if (!Converter(draft).run()) return;
   drop_dead_statements(draft);
   join_edge_softmax(draft);

@@ -15,6 +15,7 @@
 #include "import/finish/fully_masked_rows.h"
 #include "import/finish/infer.h"
 #include "import/finish/masked_products.h"
+#include "import/finish/round_results.h"
 #include "import/finish/split_dimensions.h"
 #include "import/values/evaluate.h"
 #include "import/values/indices.h"
@@ -357,6 +358,7 @@ Program finalize(DraftProgram draft, const OnnxModel& model, const ImportOptions
   drop_ranges(program);
   sort_tensors(program, draft);
   join_masked_products(program, draft);
+  if (options.round_results) round_results(program, draft);
   program.regions = regions_of(draft, program);
   return program;
 }

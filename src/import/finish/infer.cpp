@@ -15,6 +15,7 @@
 #include "ir/value_numbers.h"
 #include "ops/sign.h"
 #include "support/error.h"
+#include "support/suggest.h"
 
 namespace fuseflow {
 
@@ -305,10 +306,8 @@ void apply_formats(Program& program, DraftProgram& draft, const ImportOptions& o
     std::vector<std::string> names;
     for (const Tensor& t : program.tensors) names.push_back(t.name);
     if (id < 0) {
-      const std::string near = nearest_name(name, names);
-      throw Error(ExitCode::rejected,
-                  fmt::format("--format {}: the program has no such tensor{}", name,
-                              near.empty() ? "" : "; did you mean '" + near + "'?"));
+      throw Error(ExitCode::rejected, fmt::format("--format {}: the program has no such tensor{}",
+                                                  name, did_you_mean(name, names)));
     }
     Tensor& tensor = program.tensors[static_cast<size_t>(id)];
     try {

@@ -18,6 +18,7 @@
 #include "support/input_kind.h"
 #include "support/io.h"
 #include "support/stop.h"
+#include "support/suggest.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -384,7 +385,7 @@ class Loader {
     for (const auto& a : function.attribute_proto()) known.push_back(a.name());
     for (const auto& a : call.attribute()) {
       if (std::find(known.begin(), known.end(), a.name()) != known.end()) continue;
-      const std::string near = nearest_name(a.name(), known);
+      const std::string near = meant_name(a.name(), known);
       fail(fmt::format("node '{}': function '{}' has no attribute '{}'{}", shown(call.name()),
                        shown(function.name()), shown(a.name()),
                        near.empty() ? "" : fmt::format("; did you mean '{}'?", shown(near))));

@@ -8,6 +8,7 @@
 
 #include "import/onnx/definitions.h"
 #include "support/error.h"
+#include "support/suggest.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -91,7 +92,7 @@ std::string unknown_attribute(const OnnxNode& node, const OperatorDefinition& de
   std::vector<std::string> known;
   for (const AttributeRule& rule : definition.attributes) known.emplace_back(rule.name);
   const std::string elsewhere = attribute_opsets(node.full_name(), name);
-  const std::string near = elsewhere.empty() ? nearest_name(name, known) : std::string();
+  const std::string near = elsewhere.empty() ? meant_name(name, known) : std::string();
   return fmt::format("has no attribute '{}' in opset {}{}, expected {}{}", shown(name), node.opset,
                      elsewhere, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near));

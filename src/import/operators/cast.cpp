@@ -9,16 +9,11 @@
 #include "import/operators/registry.h"
 #include "import/operators/small_types.h"
 #include "import/operators/wrapping.h"
+#include "tensor/rounding.h"
 
 namespace fuseflow {
 
 namespace {
-
-/// The operator that rounds to a type of 16 bits. Streams carry f32, so that a Cast that is fused
-/// with what reads it would round nothing without one.
-Op rounding_to(ElementType type) {
-  return type == ElementType::f16 ? Op::f16 : Op::bf16;
-}
 
 enum class Change { none, truth, cut, wrap, round };
 
@@ -63,7 +58,9 @@ void cast_to(NodeImport& node, ElementType type, int code) {
   if (change == Change::cut) root = cut_towards_zero(k, root);
   const bool wraps = change == Change::wrap || (change == Change::cut && is_small_integer(to));
   if (wraps) root = lowest_bits(k, root, *to, folds && whole);
-  if (change == Change::round) root = k.apply(rounding_to(type), {root});
+  // Streams carry f32, so that a Cast that is fused with what reads it would round nothing without
+  // an operator that does.
+  if (change == Change::round) root = k.apply(*rounding_operator(type), {root});
   node.define(0, k.result(all_labels(view.rank()), root, type));
   if (code != 0) node.mark_code(0, code);
 }

@@ -110,6 +110,17 @@ void gather_along(NodeImport& node, const View& data, int axis, const std::vecto
     result = select_elements(node, data, indices, axis);
   }
   node.output(0, node.reshaped(result, shape));
+  if (affine && !integral && data.parts && data.parts->dim != axis) {
+    const int dim = data.parts->dim;
+    const int moved = dim < axis ? dim : dim - 1 + static_cast<int>(index_shape.size());
+    node.move_parts(data, moved, [&](const View& part) {
+      std::vector<int64_t> own = shape;
+      own[static_cast<size_t>(moved)] = part.extent(dim);
+      return node.reshaped(node.sliced(part, axis, affine->first, affine->second,
+                                       static_cast<int64_t>(indices.size())),
+                           own);
+    });
+  }
   const bool by_row = axis == 0 && index_shape.size() == 1;
   if (by_row && !importer.is_constant(data)) {
     node.select_output(

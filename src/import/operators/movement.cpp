@@ -63,6 +63,13 @@ void transpose_node(NodeImport& node) {
   }
   transpose(view, order);
   node.output(0, std::move(view));
+  const View& from = node.input(0);
+  if (!from.parts) return;
+  const auto at = std::find(order.begin(), order.end(), from.parts->dim);
+  node.move_parts(from, static_cast<int>(at - order.begin()), [&](View part) {
+    transpose(part, order);
+    return part;
+  });
 }
 
 /// The product of extents, refusing what is out of range and what has too many.

@@ -125,24 +125,58 @@ void layer_normalization(NodeImport& node) {
   if (node.has_output(2)) node.output(2, y.inverse);
 }
 
+/// The mean of each channel over all else.
+View channel_mean(const NodeImport& node, const View& x) {
+  Kernel k = node.kernel();
+  std::vector<int> labels = all_labels(x.rank());
+  const int a = k.operand(x, labels);
+  const int32_t value = k.use(a);
+  labels.erase(labels.begin() + 1);
+  return k.result({1}, k.reduce(Reduction::mean, labels, value), x.type);
+}
+
+/// What training uses: mean and variance of the batch itself. Outputs 1 and 2 are the running ones.
+std::pair<View, View> batch_statistics(NodeImport& node, const View& x) {
+  const View mean = node.helper("mean", channel_mean(node, x));
+  const View wide = by_channel(node, mean, x.rank());
+  const View centered = node.helper("centered", binary_view(node, Op::sub, x, wide));
+  const View squares = binary_view(node, Op::mul, centered, centered);
+  const View variance = node.helper("variance", channel_mean(node, squares));
+  const float momentum = node.real("momentum", 0.9F);
+  const auto running = [&](int input, int output, const View& now) {
+    if (!node.has_output(output)) return;
+    Kernel k = node.kernel();
+    const int before = k.operand(node.input(input), {0});
+    const int after = k.operand(now, {0});
+    const int32_t kept = k.apply(Op::mul, {k.use(before), k.constant(momentum)});
+    const int32_t added = k.apply(Op::mul, {k.use(after), k.constant(1 - momentum)});
+    node.define(output, k.result({0}, k.apply(Op::add, {kept, added}), x.type));
+  };
+  running(3, 1, mean);
+  running(4, 2, variance);
+  return {mean, variance};
+}
+
 void batch_normalization(NodeImport& node) {
   const View& x = node.input(0);
   node.ignore({"momentum"});  // of training
-  const bool test = node.opset() >= 7 || node.integer("is_test", 0) != 0;
-  if (node.integer("training_mode", 0) != 0 || !test)
-    node.reject("training mode; export the model with model.eval()");
+  if (node.opset() < 7 && node.integer("is_test", 0) == 0)
+    node.reject("training mode of opsets below 7; export the model with model.eval()");
   if (node.integer("spatial", 1) == 0)
     node.reject("spatial = 0 (a mean for each position) is not supported");
   if (x.rank() < 2) node.reject("expected a tensor of rank 2 or more");
+  const bool trains = node.integer("training_mode", 0) != 0;
+  const auto [mean, variances] =
+      trains ? batch_statistics(node, x) : std::pair(node.input(3), node.input(4));
   Kernel k = node.kernel();
   const int s = k.operand(node.input(1), {0});
-  const int v = k.operand(node.input(4), {0});
+  const int v = k.operand(variances, {0});
   const int32_t scale = k.use(s);
   const int32_t variance = k.use(v);
   const int32_t shifted = k.apply(Op::add, {variance, k.constant(node.real("epsilon", 1e-5F))});
   const int32_t root = k.apply(Op::div, {scale, k.apply(Op::sqrt, {shifted})});
   const View factor = node.helper("factor", k.result({0}, root, x.type));
-  const View product = binary_view(node, Op::mul, node.input(3), factor);
+  const View product = binary_view(node, Op::mul, mean, factor);
   const View shift = node.helper("shift", binary_view(node, Op::sub, node.input(2), product));
   const View wide_factor = by_channel(node, factor, x.rank());
   const View wide_shift = by_channel(node, shift, x.rank());
@@ -158,7 +192,7 @@ void instance_normalization(NodeImport& node) {
 }
 
 constexpr OperatorRow kNormalizationRows[] = {
-    {"BatchNormalization", batch_normalization, "training"},
+    {"BatchNormalization", batch_normalization, "training below opset 7"},
     {"InstanceNormalization", instance_normalization},
     {"LayerNormalization", layer_normalization},
     {"LogSoftmax", softmax<true>},

@@ -58,11 +58,13 @@ View taken(NodeImport& node, const Ranking& r, const View* data) {
 void top_k(NodeImport& node) {
   const View& x = node.input(0);
   if (x.rank() == 0) node.reject("expected a tensor of rank 1 or more");
-  const auto count = node.ints(1, "k", "the number of elements");
-  if (!count || count->size() != 1) node.reject("expected one number of elements k");
+  const std::vector<int64_t> count = node.has_input(1)
+                                         ? node.ints_input(1, "the number of elements")
+                                         : std::vector{node.integer("k", 0)};
+  if (count.size() != 1) node.reject("expected one number of elements k");
   const int dim = node.axis(node.integer("axis", -1), x.rank());
   const int64_t n = x.extent(dim);
-  const int64_t k = (*count)[0];
+  const int64_t k = count[0];
   if (k < 1 || k > n) node.reject(fmt::format("cannot take {} of {} elements", k, n));
   if (n > kLongestAxis) {
     node.reject(

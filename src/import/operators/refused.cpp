@@ -13,7 +13,6 @@ constexpr std::string_view kStrings = "tensors of strings are not supported";
 constexpr RefusedRow kRefused[] = {
     {"Bernoulli", kRandom},
     {"DeformConv", "its windows are moved by values"},
-    {"Det", "a determinant is an elimination, which depends on values"},
     {"ImageDecoder", "it decodes files of images"},
     {"MaxRoiPool", "its windows depend on values; use RoiAlign"},
     {"Multinomial", kRandom},

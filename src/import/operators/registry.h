@@ -38,6 +38,7 @@ std::span<const OperatorRow> constant_operators();
 std::span<const OperatorRow> contraction_operators();
 std::span<const OperatorRow> control_operators();
 std::span<const OperatorRow> conv_transpose_operators();
+std::span<const OperatorRow> determinant_operators();
 std::span<const OperatorRow> elementary_operators();
 std::span<const OperatorRow> elementwise_operators();
 std::span<const OperatorRow> extremes_operators();

@@ -11,13 +11,14 @@ namespace fuseflow {
 
 namespace {
 
-/// A place in a list of `count`, given as input i; negative ones count from the end.
-size_t place_input(const NodeImport& node, int i, size_t count) {
+/// A place in a list of `count`, given as input i; negative ones count from the end. `after`: the
+/// place after the last one is one, too.
+size_t place_input(const NodeImport& node, int i, size_t count, bool after = false) {
   const auto given = node.ints_input(i, "the place");
   if (given.size() != 1) node.reject("expected one place");
   const auto length = static_cast<int64_t>(count);
   const int64_t place = given[0] < 0 ? given[0] + length : given[0];
-  if (place < 0 || place >= length)
+  if (place < 0 || place >= length + (after ? 1 : 0))
     node.reject(fmt::format("place {} is outside a sequence of {} places", given[0], length));
   return static_cast<size_t>(place);
 }
@@ -35,7 +36,7 @@ void sequence_empty(NodeImport& node) {
 void sequence_insert(NodeImport& node) {
   std::vector<View> tensors = node.sequence_input(0);
   size_t place = tensors.size();
-  if (node.has_input(2)) place = place_input(node, 2, tensors.size() + 1);
+  if (node.has_input(2)) place = place_input(node, 2, tensors.size(), true);
   const View& tensor = node.input(1);
   tensors.insert(tensors.begin() + static_cast<std::ptrdiff_t>(place), tensor);
   node.output_sequence(0, std::move(tensors), tensor.type);

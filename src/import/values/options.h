@@ -17,6 +17,8 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes;  ///< inputs of which only the shape is needed
   std::string base_dir;                                ///< relative names of bound files start here
   bool follow_links = false;  ///< weights may be links out of the model's folder
+  /// Results of 16 bits are rounded where they are fused, too. Not where the user gives the types.
+  bool round_results = true;
 };
 
 /// A constant (share of entries unlike its best fill at most this) is stored compressed. Just above
