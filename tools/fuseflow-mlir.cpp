@@ -14,6 +14,7 @@
 #include "shell/tool.h"
 #include "support/io.h"
 #include "support/outputs.h"
+#include "tensor/limits.h"
 #include "tensor/npy.h"
 
 namespace fuseflow {
@@ -29,6 +30,7 @@ struct MlirArguments {
   bool generate = false;
   bool write = false;
   bool dense = false;
+  bool dense_results = false;
   bool main = false;
 };
 
@@ -64,6 +66,9 @@ void add_options(CommandLine& app, MlirArguments& o) {
   app.add_flag("--write", o.write,
                "FILE is a program: write its statements as linalg.generic instead");
   app.add_flag("--dense", o.dense, "With --write: no encodings, every tensor is dense");
+  app.add_flag("--dense-results", o.dense_results,
+               "With --write: encodings of inputs and constants only, what is computed is dense "
+               "(LLVM's sparsifier takes more of such programs)");
   app.add_flag("--main", o.main,
                "With --write: also a function main that holds the data, calls the other and prints "
                "the results (mlir-cpu-runner)");
@@ -114,9 +119,22 @@ Source generated(const LinalgValue& value, size_t seed) {
                                   sparse ? "density=0.1," : "", values, seed));
 }
 
-/// What the program names for a constant that the file has: its elements, or a file of them.
-Source written_constant(const LinalgConstant& constant, const ConstantTensor& data,
-                        const std::string& output) {
+/// The entries of a sparse constant as FROSTT text.
+std::string entries_text(const ConstantTensor& data) {
+  const ConstantEntries& entries = data.entries();
+  std::string text;
+  for (size_t e = 0; e < entries.positions.size(); ++e) {
+    std::vector<int64_t> place(data.shape.size());
+    int64_t rest = entries.positions[e];
+    for (size_t d = place.size(); d-- > 0; rest /= data.shape[d])
+      place[d] = rest % data.shape[d] + 1;
+    text += fmt::format("{} {:.9g}\n", fmt::join(place, " "), entries.values[e]);
+  }
+  return text;
+}
+
+/// All elements in row-major order.
+std::vector<float> all_elements(const ConstantTensor& data) {
   std::vector<float> values(static_cast<size_t>(data.size()), 0);
   if (data.sparse()) {
     const ConstantEntries& entries = data.entries();
@@ -125,10 +143,16 @@ Source written_constant(const LinalgConstant& constant, const ConstantTensor& da
   } else {
     for (int64_t i = 0; i < data.size(); ++i) values[static_cast<size_t>(i)] = data.as_float(i);
   }
+  return values;
+}
+
+/// What the program names for a constant that the file has: its elements, or a file of them.
+Source written_constant(const LinalgConstant& constant, const ConstantTensor& data,
+                        const std::string& output) {
   Source source;
   if (data.size() <= kLargestInline) {
     source.kind = Source::Kind::inline_values;
-    source.values = std::move(values);
+    source.values = all_elements(data);
     return source;
   }
   if (output == "-")
@@ -140,9 +164,11 @@ Source written_constant(const LinalgConstant& constant, const ConstantTensor& da
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);
   source.kind = Source::Kind::file;
-  source.path = fmt::format("{}/{}.npy", folder, constant.name);  // names in SSA form have no "/"
+  // Names in SSA form have no "/".
+  source.path = fmt::format("{}/{}.{}", folder, constant.name, data.sparse() ? "tns" : "npy");
   check_outputs({{"-o", source.path}});
-  write_output(source.path, npy_bytes(values, data.shape));
+  write_output(source.path,
+               data.sparse() ? entries_text(data) : npy_bytes(all_elements(data), data.shape));
   return source;
 }
 
@@ -158,11 +184,29 @@ void drop_needless(const LinalgFunction& f, const std::vector<LinalgConstant>& c
   }
 }
 
+/// Refuses, at its place, what is too large to be generated as all its elements.
+void check_generated(const LinalgFunction& f, LinalgId id) {
+  const LinalgValue& value = f.values[static_cast<size_t>(id)];
+  if (value.format && !value.format->all_dense()) return;
+  int64_t count = 1;
+  bool large = false;
+  for (const int64_t extent : value.shape)
+    large = large || __builtin_mul_overflow(count, extent, &count) || count > kMaxStored;
+  if (!large) return;
+  const auto makes = [&](const LinalgOp& op) { return op.results[0] == id; };
+  const auto op = std::find_if(f.ops.begin(), f.ops.end(), makes);
+  throw Error(ExitCode::rejected, op->where,
+              fmt::format("%{} has more elements than are generated, expected at most {}, an "
+                          "encoding with compressed levels, or data of its own: --bind {}=FILE",
+                          value.name, kMaxStored, value.name));
+}
+
 /// Binds what the user did not: constants, and with --generate arguments.
 void bind_rest(const LinalgFunction& f, const MlirArguments& o, ImportOptions& options) {
   size_t seed = 0;
   std::vector<std::string> made;
   const auto generate = [&](const std::string& name, LinalgId id) {
+    check_generated(f, id);
     options.bindings[name] = generated(f.values[static_cast<size_t>(id)], ++seed);
     made.push_back("%" + name);
   };
@@ -197,7 +241,7 @@ std::vector<std::vector<int64_t>> shapes_of(const std::vector<LinalgArgument>& a
     if (open == argument.shape.end()) continue;
     const auto bound = options.bindings.find(argument.name);
     if (bound == options.bindings.end())
-      throw Error(ExitCode::rejected,
+      throw Error(ExitCode::rejected, argument.where,
                   fmt::format("argument %{} has extents that only its data say; give it data: "
                               "--bind {}=FILE",
                               argument.name, argument.name));
@@ -209,7 +253,7 @@ std::vector<std::vector<int64_t>> shapes_of(const std::vector<LinalgArgument>& a
 ExitCode write_main(const MlirArguments& o) {
   check_outputs({{"-o", o.output}});
   const Program program = read_program(o.file);
-  const std::string text = write_linalg(program, {!o.dense, o.main});
+  const std::string text = write_linalg(program, {!o.dense, o.dense_results, o.main});
   try {
     const LinalgModule verified(text, "the written text");
   } catch (const Error& error) {
@@ -219,14 +263,9 @@ ExitCode write_main(const MlirArguments& o) {
   return ExitCode::ok;
 }
 
-ExitCode mlir_main(const MlirArguments& o) {
-  register_onnx_sources();
-  if (o.write) return write_main(o);
-  if (o.dense || o.main)
-    throw Error(ExitCode::usage, "--dense and --main are about what --write writes");
+/// The program of the function that is asked for.
+Program read_mlir(const SourceText& source, const MlirArguments& o) {
   ImportOptions options;
-  check_outputs({{"-o", o.output}});
-  const SourceText source = read_source(o.file);
   const LinalgModule module(source.text, source.name);
   const std::string name = chosen_function(module, o);
   const std::vector<LinalgArgument> arguments = module.arguments(name);
@@ -243,7 +282,24 @@ ExitCode mlir_main(const MlirArguments& o) {
   Program program = linalg_program(f, source.name, options);
   if (!o.name.empty()) program.name = o.name;
   verify(program);
-  write_program(o.output, std::move(program));
+  return program;
+}
+
+ExitCode mlir_main(const MlirArguments& o) {
+  register_onnx_sources();
+  if (o.write) return write_main(o);
+  if (o.dense || o.dense_results || o.main)
+    throw Error(ExitCode::usage,
+                "--dense, --dense-results and --main are about what --write writes");
+  check_outputs({{"-o", o.output}});
+  const SourceText source = read_source(o.file);
+  try {
+    write_program(o.output, read_mlir(source, o));
+  } catch (const Error& error) {
+    const Diagnostic& first = error.diagnostics()[0];
+    if (error.code() != ExitCode::rejected || !first.where.file.empty()) throw;
+    throw Error(error.code(), Location{source.name}, first.message);
+  }
   return ExitCode::ok;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "import/importer.h"
+#include "linalg/grouping.h"
 #include "linalg/live.h"
 #include "linalg/movement.h"
 #include "linalg/structured.h"
@@ -61,7 +62,6 @@ class Conversion {
   OnnxModel ports(const std::string& path);
   void make(Importer& importer);
   void convert(LinalgValues& values, const LinalgOp& op, int group);
-  std::vector<int> groups() const;
   void finish(Program& program) const;
 
   const LinalgFunction& f_;
@@ -83,18 +83,6 @@ OnnxModel Conversion::ports(const std::string& path) {
     model.outputs.push_back(
         port_of(result_name(r), f_.values[static_cast<size_t>(f_.returned[r])]));
   return model;
-}
-
-/// Operations that the file puts into one region are numbered by the last of them.
-std::vector<int> Conversion::groups() const {
-  std::map<std::string, int> last;
-  for (size_t o = 0; o < f_.ops.size(); ++o) {
-    if (!f_.ops[o].region.empty()) last[f_.ops[o].region] = static_cast<int>(o);
-  }
-  std::vector<int> groups;
-  for (size_t o = 0; o < f_.ops.size(); ++o)
-    groups.push_back(f_.ops[o].region.empty() ? static_cast<int>(o) : last[f_.ops[o].region]);
-  return groups;
 }
 
 void Conversion::convert(LinalgValues& values, const LinalgOp& op, int group) {
@@ -123,7 +111,7 @@ void Conversion::make(Importer& importer) {
   const size_t count = f_.values.size();
   LinalgValues values{importer, f_, std::vector<std::optional<View>>(count),
                       std::vector<bool>(count, false), std::vector<bool>(count, false)};
-  const std::vector<int> group = groups();
+  const std::vector<int> group = operation_groups(f_);
   for (size_t o = 0; o < f_.ops.size(); ++o) {
     const LinalgOp& op = f_.ops[o];
     const auto id = static_cast<size_t>(op.results[0]);

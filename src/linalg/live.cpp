@@ -13,32 +13,38 @@ std::vector<bool> needed_nodes(const LinalgOp& op, const std::vector<int32_t>& r
   return needed;
 }
 
+std::vector<LinalgId> values_read(const LinalgOp& op, const std::vector<bool>& live) {
+  std::vector<LinalgId> read;
+  std::vector<int32_t> roots;
+  bool any = false;
+  for (size_t r = 0; r < op.results.size(); ++r) {
+    if (!live[static_cast<size_t>(op.results[r])]) continue;
+    any = true;
+    if (r < op.yields.size()) roots.push_back(op.yields[r]);
+  }
+  if (!any) return read;
+  const auto inputs = static_cast<int32_t>(op.inputs.size());
+  const std::vector<bool> needed = needed_nodes(op, roots);
+  for (size_t n = 0; n < op.body.size(); ++n) {
+    if (!needed[n]) continue;
+    const BodyNode& node = op.body[n];
+    if (node.kind == BodyNode::Kind::element) read.push_back(node.value);
+    if (node.kind != BodyNode::Kind::operand) continue;
+    const auto& from = node.operand < inputs ? op.inputs : op.outs;
+    const int32_t at = node.operand < inputs ? node.operand : node.operand - inputs;
+    read.push_back(from[static_cast<size_t>(at)].value);
+  }
+  if (op.kind == LinalgOp::Kind::structured) return read;
+  for (const LinalgOperand& input : op.inputs) read.push_back(input.value);
+  return read;
+}
+
 std::vector<bool> live_values(const LinalgFunction& function) {
   std::vector<bool> live(function.values.size(), false);
   for (const LinalgId id : function.returned) live[static_cast<size_t>(id)] = true;
   for (size_t o = function.ops.size(); o-- > 0;) {
-    const LinalgOp& op = function.ops[o];
-    std::vector<int32_t> roots;
-    bool any = false;
-    for (size_t r = 0; r < op.results.size(); ++r) {
-      if (!live[static_cast<size_t>(op.results[r])]) continue;
-      any = true;
-      if (r < op.yields.size()) roots.push_back(op.yields[r]);
-    }
-    if (!any) continue;
-    const auto inputs = static_cast<int32_t>(op.inputs.size());
-    const std::vector<bool> needed = needed_nodes(op, roots);
-    for (size_t n = 0; n < op.body.size(); ++n) {
-      if (!needed[n]) continue;
-      const BodyNode& node = op.body[n];
-      if (node.kind == BodyNode::Kind::element) live[static_cast<size_t>(node.value)] = true;
-      if (node.kind != BodyNode::Kind::operand) continue;
-      const auto& from = node.operand < inputs ? op.inputs : op.outs;
-      const int32_t at = node.operand < inputs ? node.operand : node.operand - inputs;
-      live[static_cast<size_t>(from[static_cast<size_t>(at)].value)] = true;
-    }
-    if (op.kind == LinalgOp::Kind::structured) continue;
-    for (const LinalgOperand& input : op.inputs) live[static_cast<size_t>(input.value)] = true;
+    for (const LinalgId id : values_read(function.ops[o], live))
+      live[static_cast<size_t>(id)] = true;
   }
   return live;
 }

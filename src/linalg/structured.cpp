@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "ir/statement_rules.h"
 #include "linalg/accumulate.h"
 #include "linalg/live.h"
+#include "linalg/place_range.h"
 #include "linalg/regroup.h"
 #include "linalg/scalar_ops.h"
 
@@ -20,6 +23,10 @@ constexpr int kUnit = 100000;
 constexpr int kChosen = 200000;
 /// Nodes of an expression when everything shared is written out.
 constexpr int64_t kLargestTree = 20000;
+/// Some operations become several, one in another: half of what a statement may have.
+constexpr int kDeepestTree = kMaxExpressionDepth / 2;
+/// No tensor has so many elements; larger places are outside, too.
+constexpr float kFarthest = 4e18F;
 
 bool is_unit(const Subscript& s) {
   return s.terms.empty();
@@ -49,9 +56,12 @@ class Structured {
   void prepare(const std::vector<int32_t>& roots, const std::vector<int32_t>& more);
   void declare_operand(int32_t n);
   void declare_chosen();
-  void check_size(const std::vector<int32_t>& roots) const;
+  /// Refuses bodies that are no expression of ours; bounds the recursion of all that follows.
+  void check_size() const;
   Subscript over_indices(const Subscript& map);
   int32_t use(int32_t operand);
+  /// Refuses tensor.extract at places outside of dimension `d`.
+  void check_place(const Subscript& place, LinalgId id, size_t d) const;
   int32_t expression(int32_t node);
   int32_t applied(const BodyNode& node);
   int32_t element(int32_t n);
@@ -87,13 +97,20 @@ void Structured::note_undefined(LinalgId id) {
                      op_.where.file, op_.where.line, op_.name));
 }
 
-void Structured::check_size(const std::vector<int32_t>& roots) const {
+void Structured::check_size() const {
   std::vector<int64_t> size(op_.body.size(), 1);
+  std::vector<int> depth(op_.body.size(), 1);
   for (size_t n = 0; n < size.size(); ++n) {
-    for (const int32_t child : op_.body[n].children)
+    for (const int32_t child : op_.body[n].children) {
       size[n] = std::min(kLargestTree + 1, size[n] + size[static_cast<size_t>(child)]);
+      depth[n] = std::max(depth[n], depth[static_cast<size_t>(child)] + 1);
+    }
   }
-  for (const int32_t root : roots) {
+  for (const int32_t root : op_.yields) {
+    if (depth[static_cast<size_t>(root)] > kDeepestTree)
+      refuse_linalg(op_, fmt::format("its body is nested deeper than {} operations, expected "
+                                     "several linalg operations",
+                                     kDeepestTree));
     if (size[static_cast<size_t>(root)] > kLargestTree)
       refuse_linalg(op_, fmt::format("its body is an expression of more than {} operations, "
                                      "expected several linalg operations",
@@ -105,7 +122,7 @@ std::optional<Subscript> Structured::affine(int32_t n) const {
   const BodyNode& node = op_.body[static_cast<size_t>(n)];
   Subscript s;
   if (node.kind == BodyNode::Kind::constant) {
-    s.offset = static_cast<int64_t>(node.constant);
+    s.offset = static_cast<int64_t>(std::clamp(node.constant, -kFarthest, kFarthest));
     return s;
   }
   if (node.kind == BodyNode::Kind::index) {
@@ -118,6 +135,14 @@ std::optional<Subscript> Structured::affine(int32_t n) const {
   const auto a = affine(node.children[0]);
   const auto b = affine(node.children[1]);
   if (!a || !b) return std::nullopt;
+  // Places of 2^31 and more are in no tensor that is stored; smaller numbers cannot overflow.
+  const auto is_small = [](const Subscript& x) {
+    constexpr int64_t kFar = int64_t{1} << 31;
+    return std::abs(x.offset) < kFar &&
+           std::all_of(x.terms.begin(), x.terms.end(),
+                       [](const auto& t) { return std::abs(t.second) < kFar; });
+  };
+  if (!is_small(*a) || !is_small(*b)) return std::nullopt;
   const auto scaled = [](Subscript x, int64_t factor) {
     x.offset *= factor;
     for (auto& term : x.terms) term.second *= factor;
@@ -177,7 +202,6 @@ void Structured::declare_chosen() {
 }
 
 void Structured::prepare(const std::vector<int32_t>& roots, const std::vector<int32_t>& more) {
-  check_size(roots);
   needed_ = needed_nodes(op_, roots);
   std::vector<int32_t> used = more;
   for (size_t n = 0; n < op_.body.size(); ++n) {
@@ -217,6 +241,15 @@ int32_t Structured::use(int32_t n) {
   return kernel_.use_at(simple_.at(n), subscripts);
 }
 
+void Structured::check_place(const Subscript& place, LinalgId id, size_t d) const {
+  const int64_t extent = value_of(id).shape[d];
+  const auto range = places_of(place, op_.loops);
+  if (!range || range->low < 0 || range->high >= extent)
+    refuse_linalg(op_, fmt::format("tensor.extract reads outside of dimension {} of %{}, which has "
+                                   "{} elements",
+                                   d, value_of(id).name, extent));
+}
+
 int32_t Structured::element(int32_t n) {
   const BodyNode& node = op_.body[static_cast<size_t>(n)];
   const View& view = elements_.at(node.value);
@@ -225,6 +258,7 @@ int32_t Structured::element(int32_t n) {
   int32_t condition = -1;
   for (size_t d = 0; d < node.children.size(); ++d) {
     if (const auto place = affine(node.children[d])) {
+      check_place(*place, node.value, d);
       subscripts.push_back(over_indices(*place));
       continue;
     }
@@ -415,6 +449,7 @@ View Structured::chosen_place(size_t r, const ArgumentChoice& choice) {
 }
 
 View Structured::result(size_t r) {
+  check_size();
   const int32_t root = op_.yields[r];
   const ElementType type = value_of(op_.results[r]).type;
   const std::vector<int> labels = result_labels(r);

@@ -78,6 +78,7 @@ class FunctionText {
 
 std::string FunctionText::encoding_of(const Tensor& tensor) {
   if (!options_.encodings || tensor.format.all_dense() || tensor.shape.empty()) return {};
+  if (options_.inputs_only && !tensor.given()) return {};
   if (tensor.fill != 0) {
     report(Severity::note, fmt::format("mlir: %{} is written dense: what it lacks is {}, in an "
                                        "encoding 0",

@@ -8,8 +8,9 @@
 namespace fuseflow {
 
 struct LinalgWriteOptions {
-  bool encodings = true;  ///< formats as sparse_tensor encodings; else all tensors are dense
-  bool main = false;      ///< also a function that holds the data, calls the other and prints
+  bool encodings = true;     ///< formats as sparse_tensor encodings; else all tensors are dense
+  bool inputs_only = false;  ///< encodings of inputs and constants alone
+  bool main = false;         ///< also a function that holds the data, calls the other and prints
 };
 
 /// One function of the program's name. Its arguments are inputs and constants, in the program's

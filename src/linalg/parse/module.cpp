@@ -13,6 +13,7 @@
 
 #include "linalg/parse/old_spelling.h"
 #include "linalg/parse/parse.h"
+#include "linalg/parse/text_limits.h"
 #include "linalg/parse/walk.h"
 
 namespace fuseflow {
@@ -55,7 +56,7 @@ class Collected {
  private:
   void add(mlir::Diagnostic& d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error && found_.size() < 50)
-      found_.push_back({Severity::error, place_of(d.getLocation()), d.str(), {}});
+      found_.push_back({Severity::error, place_of(d.getLocation()), text_of(d), {}});
   }
 
   std::vector<fuseflow::Diagnostic> found_;
@@ -104,7 +105,9 @@ struct LinalgModule::State {
 
 LinalgModule::LinalgModule(std::string_view text, const std::string& path)
     : state_(std::make_unique<State>()) {
+  check_linalg_text(text, path);
   State& s = *state_;
+  s.context.printOpOnDiagnostic(false);  // its text may be as long as types are
   s.context.allowUnregisteredDialects();
   s.context.loadAllAvailableDialects();
   Collected messages(&s.context);
@@ -129,12 +132,18 @@ LinalgModule::~LinalgModule() = default;
 
 std::vector<std::string> LinalgModule::functions() const {
   std::set<std::string> called;
-  state_->block.walk([&](mlir::func::CallOp op) { called.insert(op.getCallee().str()); });
-  std::vector<std::string> names;
-  state_->block.walk([&](mlir::func::FuncOp f) {
-    const std::string name = f.getName().str();
-    if (!f.isExternal() && !called.contains(name)) names.push_back(name);
+  state_->block.walk([&](mlir::func::CallOp op) {
+    auto around = op->getParentOfType<mlir::func::FuncOp>();
+    if (around && around.getName() != op.getCallee()) called.insert(op.getCallee().str());
   });
+  std::vector<std::string> names;
+  std::vector<std::string> all;
+  state_->block.walk([&](mlir::func::FuncOp f) {
+    if (f.isExternal()) return;
+    all.push_back(f.getName().str());
+    if (!called.contains(all.back())) names.push_back(all.back());
+  });
+  if (names.empty()) names = all;  // they call each other
   if (names.empty()) {
     state_->block.walk([&](mlir::Operation* op) {
       const llvm::StringRef dialect = op->getName().getDialectNamespace();
@@ -150,6 +159,7 @@ std::vector<LinalgArgument> LinalgModule::arguments(const std::string& function)
   for (const mlir::BlockArgument a : found.getArguments()) {
     LinalgArgument argument;
     argument.name = state_->name_of_value(a);
+    argument.where = place_of(a.getLoc());
     const auto type = llvm::dyn_cast<mlir::RankedTensorType>(a.getType());
     if (!type && llvm::isa<mlir::ShapedType>(a.getType()))
       refuse(*found, fmt::format("argument %{} is no tensor of known rank; expected tensors (run "

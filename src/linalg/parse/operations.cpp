@@ -5,6 +5,8 @@
 #include <mlir/Dialect/Bufferization/IR/Bufferization.h>
 #include <mlir/IR/DialectResourceBlobManager.h>
 
+#include "linalg/place_range.h"
+
 namespace fuseflow {
 
 namespace {
@@ -17,6 +19,29 @@ const std::vector<int64_t>& shape_of(LinalgId id, const FunctionScope& scope) {
   return scope.function.values[static_cast<size_t>(id)].shape;
 }
 
+[[noreturn]] void refuse_large(mlir::Operation& op) {
+  refuse(op, "extents, offsets or coefficients that exceed 62 bits, expected smaller ones");
+}
+
+/// Sums and products of extents; refused where they exceed 62 bits.
+int64_t within_range(bool overflow, int64_t value, mlir::Operation& op) {
+  constexpr int64_t kLargest = int64_t{1} << 62;
+  if (overflow || value > kLargest || value < -kLargest) refuse_large(op);
+  return value;
+}
+
+int64_t sum(int64_t a, int64_t b, mlir::Operation& op) {
+  int64_t value = 0;
+  const bool overflow = __builtin_add_overflow(a, b, &value);
+  return within_range(overflow, value, op);
+}
+
+int64_t product(int64_t a, int64_t b, mlir::Operation& op) {
+  int64_t value = 0;
+  const bool overflow = __builtin_mul_overflow(a, b, &value);
+  return within_range(overflow, value, op);
+}
+
 /// A new value of this type; `shape` has the extents that the type leaves open.
 LinalgId new_value(mlir::Type type, std::vector<int64_t> shape, mlir::Operation& op,
                    FunctionScope& scope) {
@@ -25,9 +50,16 @@ LinalgId new_value(mlir::Type type, std::vector<int64_t> shape, mlir::Operation&
     refuse(op,
            "gives something that is no tensor of known rank; expected tensors "
            "(run before bufferization and vectorization)");
-  for (const int64_t extent : shape) {
-    if (extent < 1)
-      refuse(op, fmt::format("a tensor with the extent {}, expected at least 1", extent));
+  check_rank(shape.size(), op);
+  int64_t count = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] < 1)
+      refuse(op, fmt::format("a tensor with the extent {}, expected at least 1", shape[d]));
+    const int64_t declared = ranked.getDimSize(static_cast<unsigned>(d));
+    if (!mlir::ShapedType::isDynamic(declared) && declared != shape[d])
+      refuse(op, fmt::format("dimension {} has the extent {}, expected {} as its type says", d,
+                             shape[d], declared));
+    count = product(count, shape[d], op);
   }
   LinalgValue value;
   value.type = element_type(ranked.getElementType(), op);
@@ -64,18 +96,18 @@ Subscript subscript_of(mlir::AffineExpr expr, mlir::Operation& op) {
   const Subscript a = subscript_of(both.getLHS(), op);
   const Subscript b = subscript_of(both.getRHS(), op);
   if (expr.getKind() == mlir::AffineExprKind::Mul) {  // a constant stands on the right
-    s.offset = a.offset * b.offset;
-    for (const auto& [loop, c] : a.terms) s.terms.emplace_back(loop, c * b.offset);
+    s.offset = product(a.offset, b.offset, op);
+    for (const auto& [loop, c] : a.terms) s.terms.emplace_back(loop, product(c, b.offset, op));
   } else {
     s = a;
-    s.offset += b.offset;
+    s.offset = sum(a.offset, b.offset, op);
     for (const auto& term : b.terms) {
       const auto found = std::find_if(s.terms.begin(), s.terms.end(),
                                       [&](const auto& t) { return t.first == term.first; });
       if (found == s.terms.end())
         s.terms.push_back(term);
       else
-        found->second += term.second;
+        found->second = sum(found->second, term.second, op);
     }
   }
   std::erase_if(s.terms, [](const auto& t) { return t.second == 0; });
@@ -88,6 +120,26 @@ void add_extents(const LinalgOperand& operand, const FunctionScope& scope, Linal
     if (!operand.map[d].is_plain()) continue;
     int64_t& extent = made.loops[static_cast<size_t>(operand.map[d].plain())];
     if (extent < 0) extent = shape[d];
+  }
+}
+
+/// Loops stay within the operand; one that is a dimension walks over all of it.
+void check_extents(const LinalgOperand& operand, const FunctionScope& scope, const LinalgOp& made,
+                   mlir::Operation& op) {
+  const auto& shape = shape_of(operand.value, scope);
+  const auto& name = scope.function.values[static_cast<size_t>(operand.value)].name;
+  for (size_t d = 0; d < operand.map.size(); ++d) {
+    const Subscript& s = operand.map[d];
+    if (s.is_plain() && made.loops[static_cast<size_t>(s.plain())] != shape[d])
+      refuse(op,
+             fmt::format("loop d{} has the extent {} by another operand, but dimension {} of "
+                         "%{} has {}",
+                         s.plain(), made.loops[static_cast<size_t>(s.plain())], d, name, shape[d]));
+    const auto range = places_of(s, made.loops);
+    if (!range) refuse_large(op);
+    if (range->low < 0 || range->high >= shape[d])
+      refuse(op, fmt::format("reads elements {} to {} of dimension {} of %{}, which has {}",
+                             range->low, range->high, d, name, shape[d]));
   }
 }
 
@@ -138,6 +190,8 @@ LinalgOp read_structured(linalg::LinalgOp op, FunctionScope& scope) {
              "the extent of a loop is not known, expected an operand that has "
              "it as a dimension");
   }
+  for (const LinalgOperand& operand : made.inputs) check_extents(operand, scope, made, *op);
+  for (const LinalgOperand& operand : made.outs) check_extents(operand, scope, made, *op);
   read_scalars(block, body, scope);
   mlir::Operation* end = block.getTerminator();
   for (const mlir::Value value : end->getOperands())
@@ -148,6 +202,28 @@ LinalgOp read_structured(linalg::LinalgOp op, FunctionScope& scope) {
     made.results.push_back(new_value(result.getType(), shape_of(out.value, scope), *op, scope));
   }
   return made;
+}
+
+/// The entries of sparse<[[0, 1], ..], [1.0, ..]>; equal places add up.
+ConstantPtr sparse_data(mlir::SparseElementsAttr elements, const std::vector<int64_t>& shape,
+                        ElementType type) {
+  std::vector<std::pair<int64_t, float>> entries;
+  const auto indices = elements.getIndices().getValues<uint64_t>();
+  auto next = indices.begin();
+  const auto add = [&](float value) {
+    int64_t position = 0;
+    for (const int64_t extent : shape) position = position * extent + static_cast<int64_t>(*next++);
+    entries.emplace_back(position, value);
+  };
+  const mlir::DenseElementsAttr values = elements.getValues();
+  if (is_integer(type)) {
+    for (const mlir::APInt& value : values.getValues<mlir::APInt>())
+      add(static_cast<float>(value.getSExtValue()));
+  } else {
+    for (const mlir::APFloat& value : values.getValues<mlir::APFloat>())
+      add(static_cast<float>(value.convertToDouble()));
+  }
+  return constant_sparse(std::move(entries), shape, type);
 }
 
 /// The values of a constant, or null where the file leaves them out.
@@ -163,20 +239,8 @@ ConstantPtr constant_data(mlir::ElementsAttr elements, mlir::Operation& op) {
       refuse(op, "the resource's bytes are not those of a tensor of this type");
     elements = mlir::DenseElementsAttr::getFromRawBuffer(elements.getShapedType(), blob->getData());
   }
-  if (auto sparse_elements = llvm::dyn_cast<mlir::SparseElementsAttr>(elements)) {
-    std::vector<std::pair<int64_t, float>> entries;
-    const auto indices = sparse_elements.getIndices().getValues<uint64_t>();
-    const size_t rank = shape.size();
-    auto next = indices.begin();
-    const mlir::DenseElementsAttr values = sparse_elements.getValues();
-    for (const mlir::APFloat& value : values.getValues<mlir::APFloat>()) {
-      int64_t position = 0;
-      for (size_t d = 0; d < rank; ++d, ++next)
-        position = position * shape[d] + static_cast<int64_t>(*next);
-      entries.emplace_back(position, static_cast<float>(value.convertToDouble()));
-    }
-    return constant_sparse(std::move(entries), shape, type);
-  }
+  if (auto entries = llvm::dyn_cast<mlir::SparseElementsAttr>(elements))
+    return sparse_data(entries, shape, type);
   const auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(elements);
   if (!dense) refuse(op, "elements that are neither dense, sparse nor a resource");
   if (is_integer(type)) {
@@ -278,13 +342,16 @@ std::vector<int64_t> collapsed_shape(tensor::CollapseShapeOp op, FunctionScope& 
   std::vector<int64_t> shape;
   for (const auto& group : op.getReassociationIndices()) {
     shape.push_back(1);
-    for (const int64_t d : group) shape.back() *= from[static_cast<size_t>(d)];
+    for (const int64_t d : group)
+      shape.back() = product(shape.back(), from[static_cast<size_t>(d)], *op);
   }
   return shape;
 }
 
+/// Where the smaller tensor of a slice lies in the larger one, of shape `around`.
 template <typename Slice>
-void read_places(Slice op, FunctionScope& scope, LinalgOp& made) {
+void read_places(Slice op, const std::vector<int64_t>& around, FunctionScope& scope,
+                 LinalgOp& made) {
   made.offsets = known_integers(op.getMixedOffsets(), scope, *op);
   made.sizes = known_integers(op.getMixedSizes(), scope, *op);
   made.strides = known_integers(op.getMixedStrides(), scope, *op);
@@ -292,28 +359,37 @@ void read_places(Slice op, FunctionScope& scope, LinalgOp& made) {
   for (size_t d = 0; d < made.sizes.size(); ++d) {
     made.dropped.push_back(dropped.test(static_cast<unsigned>(d)));
     if (made.strides[d] < 1) refuse(*op, "expected strides of at least 1");
+    if (made.sizes[d] < 1) refuse(*op, "expected sizes of at least 1");
+    const int64_t last =
+        sum(made.offsets[d], product(made.strides[d], made.sizes[d] - 1, *op), *op);
+    if (made.offsets[d] < 0 || last >= around[d])
+      refuse(*op, fmt::format("takes elements {} to {} of dimension {}, which has {}",
+                              made.offsets[d], last, d, around[d]));
   }
+}
+
+/// The extents of the smaller tensor.
+std::vector<int64_t> kept_sizes(const LinalgOp& made) {
+  std::vector<int64_t> shape;
+  for (size_t d = 0; d < made.sizes.size(); ++d) {
+    if (!made.dropped[d]) shape.push_back(made.sizes[d]);
+  }
+  return shape;
 }
 
 LinalgOp read_slice(tensor::ExtractSliceOp op, FunctionScope& scope) {
   LinalgOp made = of_input(LinalgOp::Kind::slice, op.getSource(), *op, scope);
-  read_places(op, scope, made);
-  const auto& from = shape_of(made.inputs[0].value, scope);
-  std::vector<int64_t> shape;
-  for (size_t d = 0; d < made.sizes.size(); ++d) {
-    const int64_t last = made.offsets[d] + made.strides[d] * (made.sizes[d] - 1);
-    if (made.offsets[d] < 0 || last >= from[d])
-      refuse(*op, fmt::format("reads element {} of dimension {}, which has {}", last, d, from[d]));
-    if (!made.dropped[d]) shape.push_back(made.sizes[d]);
-  }
-  made.results = {new_value(op.getType(), std::move(shape), *op, scope)};
+  read_places(op, shape_of(made.inputs[0].value, scope), scope, made);
+  made.results = {new_value(op.getType(), kept_sizes(made), *op, scope)};
   return made;
 }
 
 LinalgOp read_insert(tensor::InsertSliceOp op, FunctionScope& scope) {
   LinalgOp made = of_input(LinalgOp::Kind::insert, op.getSource(), *op, scope);
   made.inputs.push_back({scope.tensor(op.getDest(), *op), {}});
-  read_places(op, scope, made);
+  read_places(op, shape_of(made.inputs[1].value, scope), scope, made);
+  if (kept_sizes(made) != shape_of(made.inputs[0].value, scope))
+    refuse(*op, "its sizes are not the extents of the tensor that is put in");
   made.results = {new_value(op.getType(), shape_of(made.inputs[1].value, scope), *op, scope)};
   return made;
 }
@@ -325,9 +401,17 @@ LinalgOp read_concat(mlir::ValueRange inputs, int64_t dim, mlir::Operation& op,
   made.dim = static_cast<int>(dim);
   for (const mlir::Value input : inputs) made.inputs.push_back({scope.tensor(input, op), {}});
   std::vector<int64_t> shape = shape_of(made.inputs[0].value, scope);
-  for (size_t i = 1; i < made.inputs.size(); ++i)
-    shape[static_cast<size_t>(dim)] +=
-        shape_of(made.inputs[i].value, scope)[static_cast<size_t>(dim)];
+  const auto along = static_cast<size_t>(dim);
+  for (size_t i = 1; i < made.inputs.size(); ++i) {
+    std::vector<int64_t> other = shape_of(made.inputs[i].value, scope);
+    const int64_t together = sum(shape[along], other[along], op);
+    other[along] = shape[along];
+    if (other != shape)
+      refuse(op, fmt::format("operand {} has other extents than the first in a dimension that is "
+                             "not {}",
+                             i, dim));
+    shape[along] = together;
+  }
   made.results = {new_value(op.getResult(0).getType(), std::move(shape), op, scope)};
   return made;
 }
@@ -340,7 +424,7 @@ LinalgOp read_pad(tensor::PadOp op, FunctionScope& scope) {
   made.sizes = shape;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (made.offsets[d] < 0 || high[d] < 0) refuse(*op, "expected sizes of at least 0");
-    shape[d] += made.offsets[d] + high[d];
+    shape[d] = sum(sum(shape[d], made.offsets[d], *op), high[d], *op);
   }
   made.strides.assign(shape.size(), 1);
   made.dropped.assign(shape.size(), false);
@@ -426,8 +510,8 @@ LinalgOp read_empty(mlir::RankedTensorType type, mlir::ValueRange dynamic, mlir:
 [[noreturn]] void refuse_unknown(mlir::Operation& op) {
   const llvm::StringRef dialect = op.getName().getDialectNamespace();
   std::string why =
-      "has no meaning here, expected linalg on tensors, and the operations of tensor, "
-      "arith, math and scf.for around it";
+      "has no meaning here, expected linalg on tensors, and the operations of tensor, arith and "
+      "math, scf.for and scf.if around it";
   if (dialect == "sam" || dialect == "samml")
     why =
         "is an operation of FuseFlow's sam dialect, a dataflow graph; expected linalg on "
@@ -483,6 +567,39 @@ LinalgOp read_operation(mlir::Operation& op, FunctionScope& scope) {
   if (auto elements = llvm::dyn_cast<tensor::FromElementsOp>(op))
     return read_elements(elements, scope);
   refuse_unknown(op);
+}
+
+LinalgOp read_choice(mlir::Operation& op, mlir::Type type, int32_t condition, mlir::Value yes,
+                     mlir::Value no, FunctionScope& scope) {
+  LinalgOp made;
+  ScalarScope body;
+  body.outer = &scope.scalars;
+  const int32_t test = outer_scalar(condition, body);
+  std::vector<int32_t> sides;
+  for (const mlir::Value side : {yes, no}) {
+    LinalgOperand read{scope.tensor(side, op), {}};
+    for (size_t d = 0; d < shape_of(read.value, scope).size(); ++d)
+      read.map.push_back(Subscript{{{static_cast<IndexId>(d), 1}}, 0});
+    BodyNode node;
+    node.kind = BodyNode::Kind::operand;
+    node.operand = static_cast<int32_t>(made.inputs.size());
+    node.type = scope.function.values[static_cast<size_t>(read.value)].type;
+    sides.push_back(body.add(node));
+    made.inputs.push_back(std::move(read));
+  }
+  made.loops = shape_of(made.inputs[0].value, scope);
+  if (made.loops != shape_of(made.inputs[1].value, scope))
+    refuse(op, "its sides give tensors of different extents");
+  made.reduces.assign(made.loops.size(), false);
+  BodyNode chosen;
+  chosen.kind = BodyNode::Kind::apply;
+  chosen.op = "arith.select";
+  chosen.type = body.nodes[static_cast<size_t>(sides[0])].type;
+  chosen.children = {test, sides[0], sides[1]};
+  made.yields = {body.add(std::move(chosen))};
+  made.body = std::move(body.nodes);
+  made.results = {new_value(type, made.loops, op, scope)};
+  return made;
 }
 
 LinalgOp read_scalar_result(mlir::Value value, mlir::Operation& user, FunctionScope& scope) {

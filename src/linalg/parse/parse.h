@@ -15,6 +15,7 @@ struct LinalgArgument {
   std::string name;  ///< without the %
   ElementType type = ElementType::f32;
   std::vector<int64_t> shape;  ///< -1: the file does not say
+  Location where;
 };
 
 /// A module that was parsed and verified.

@@ -2,6 +2,8 @@
 // them (sizes, offsets, numbers).
 #include <fmt/format.h>
 
+#include <set>
+
 #include "linalg/parse/scope.h"
 
 namespace fuseflow {
@@ -31,6 +33,16 @@ std::optional<int64_t> folded(llvm::StringRef op, llvm::ArrayRef<int64_t> x) {
   if (op == "arith.muli") return wrapped(a * b);
   if (op == "arith.maxsi") return std::max(x[0], x[1]);
   if (op == "arith.minsi") return std::min(x[0], x[1]);
+  if (op == "arith.cmpi eq") return x[0] == x[1] ? 1 : 0;
+  if (op == "arith.cmpi ne") return x[0] != x[1] ? 1 : 0;
+  if (op == "arith.cmpi slt") return x[0] < x[1] ? 1 : 0;
+  if (op == "arith.cmpi sle") return x[0] <= x[1] ? 1 : 0;
+  if (op == "arith.cmpi sgt") return x[0] > x[1] ? 1 : 0;
+  if (op == "arith.cmpi sge") return x[0] >= x[1] ? 1 : 0;
+  if (op == "arith.cmpi ult") return a < b ? 1 : 0;
+  if (op == "arith.cmpi ule") return a <= b ? 1 : 0;
+  if (op == "arith.cmpi ugt") return a > b ? 1 : 0;
+  if (op == "arith.cmpi uge") return a >= b ? 1 : 0;
   if (x[0] < 0 || x[1] <= 0) return std::nullopt;
   if (op == "arith.divsi" || op == "arith.divui" || op == "arith.floordivsi") return x[0] / x[1];
   if (op == "arith.ceildivsi" || op == "arith.ceildivui")
@@ -246,6 +258,9 @@ int32_t read_one(mlir::Operation& op, ScalarScope& scope, const FunctionScope& a
     node.type = ElementType::i64;
     return scope.add(node);
   }
+  if (!llvm::isa_and_present<mlir::arith::ArithDialect, mlir::math::MathDialect,
+                             sparse::SparseTensorDialect, mlir::scf::SCFDialect>(op.getDialect()))
+    refuse(op, "has no meaning for scalars here, expected operations of arith and math");
   const ElementType type = element_type(op.getResult(0).getType(), op);
   if (auto unary = llvm::dyn_cast<sparse::UnaryOp>(op))
     return read_unary(unary, scope, around, type);
@@ -258,17 +273,6 @@ int32_t read_one(mlir::Operation& op, ScalarScope& scope, const FunctionScope& a
   if (auto choice = llvm::dyn_cast<mlir::scf::IfOp>(op))
     return read_if(choice, scope, around, type);
   return read_apply(op, scope, type);
-}
-
-/// Copies a node of the scope around, with what it is made of.
-int32_t brought_in(int32_t node, ScalarScope& scope) {
-  const auto found = scope.copied.find(node);
-  if (found != scope.copied.end()) return found->second;
-  BodyNode copy = scope.outer->nodes[static_cast<size_t>(node)];
-  for (int32_t& child : copy.children) child = brought_in(child, scope);
-  const int32_t at = scope.add(std::move(copy), scope.outer->known[static_cast<size_t>(node)]);
-  scope.copied[node] = at;
-  return at;
 }
 
 }  // namespace
@@ -286,6 +290,25 @@ int32_t ScalarScope::integer(int64_t value) {
   return add(node, value);
 }
 
+int32_t outer_scalar(int32_t node, ScalarScope& scope) {
+  // Children come before their parents: the nodes are copied in order.
+  std::set<int32_t> missing;
+  std::vector<int32_t> stack{node};
+  while (!stack.empty()) {
+    const int32_t at = stack.back();
+    stack.pop_back();
+    if (scope.copied.contains(at) || !missing.insert(at).second) continue;
+    for (const int32_t child : scope.outer->nodes[static_cast<size_t>(at)].children)
+      stack.push_back(child);
+  }
+  for (const int32_t at : missing) {
+    BodyNode copy = scope.outer->nodes[static_cast<size_t>(at)];
+    for (int32_t& child : copy.children) child = scope.copied.at(child);
+    scope.copied[at] = scope.add(std::move(copy), scope.outer->known[static_cast<size_t>(at)]);
+  }
+  return scope.copied.at(node);
+}
+
 LinalgId FunctionScope::tensor(mlir::Value value, mlir::Operation& user) const {
   const auto found = tensors.find(value);
   if (found == tensors.end())
@@ -300,7 +323,7 @@ int32_t scalar(mlir::Value value, ScalarScope& scope, mlir::Operation& user) {
   if (found != scope.at.end()) return found->second;
   if (scope.outer != nullptr) {
     const auto around = scope.outer->at.find(value);
-    if (around != scope.outer->at.end()) return brought_in(around->second, scope);
+    if (around != scope.outer->at.end()) return outer_scalar(around->second, scope);
   }
   refuse(user, "an operand that is no scalar of a known operation");
 }

@@ -26,10 +26,16 @@ namespace fuseflow {
 [[noreturn]] void refuse(mlir::Operation& op, const std::string& why);
 Location place_of(mlir::Location where);
 std::string name_of(mlir::Operation& op);  ///< "linalg.matmul"
+/// A type as text, unless it has so many parts that nobody could read it.
+std::string text_of(mlir::Type type);
+/// The same of a message of MLIR.
+std::string text_of(const mlir::Diagnostic& message);
 
 /// The element type of a scalar, or of a tensor's elements; refused where `op` has one that is none
 /// of ours.
 ElementType element_type(mlir::Type type, mlir::Operation& op);
+/// Refuses tensors of more dimensions than ours have.
+void check_rank(size_t rank, mlir::Operation& op);
 /// The format of a tensor's encoding; nothing if it has none.
 std::optional<Format> format_of(mlir::RankedTensorType type, mlir::Operation& op);
 
@@ -57,6 +63,9 @@ struct FunctionScope {
 
 /// The node of a scalar that `user` reads.
 int32_t scalar(mlir::Value value, ScalarScope& scope, mlir::Operation& user);
+
+/// A node of `scope.outer` in `scope`, too: with all that it is computed from.
+int32_t outer_scalar(int32_t node, ScalarScope& scope);
 
 /// Adds an operation on scalars (of arith, math, ...) to the scope.
 void read_scalar(mlir::Operation& op, ScalarScope& scope, const FunctionScope& around);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "linalg/parse/scope.h"
+#include "tensor/limits.h"
 
 namespace fuseflow {
 
@@ -13,6 +14,65 @@ Location place_of(mlir::Location where) {
             static_cast<int>(at.getColumn())};
   }
   return {};
+}
+
+namespace {
+
+/// Whether a type or attribute has few parts, each counted as often as its text names it: aliases
+/// make short files of long texts.
+template <typename Part>
+bool is_short(Part part) {
+  constexpr int kMostParts = 100;
+  std::vector<mlir::Type> types;
+  std::vector<mlir::Attribute> attributes;
+  const auto add_attribute = [&](mlir::Attribute a) { attributes.push_back(a); };
+  const auto add_type = [&](mlir::Type t) { types.push_back(t); };
+  part.walkImmediateSubElements(add_attribute, add_type);
+  int parts = 0;
+  while (!types.empty() || !attributes.empty()) {
+    if (++parts > kMostParts) return false;
+    if (!types.empty()) {
+      const mlir::Type next = types.back();
+      types.pop_back();
+      if (next) next.walkImmediateSubElements(add_attribute, add_type);
+    } else {
+      const mlir::Attribute next = attributes.back();
+      attributes.pop_back();
+      if (next) next.walkImmediateSubElements(add_attribute, add_type);
+    }
+  }
+  return true;
+}
+
+template <typename Part>
+std::string short_text(Part part, const char* otherwise) {
+  if (!part || !is_short(part)) return otherwise;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  part.print(stream);
+  return text;
+}
+
+}  // namespace
+
+std::string text_of(mlir::Type type) {
+  return short_text(type, "(a long type)");
+}
+
+std::string text_of(const mlir::Diagnostic& message) {
+  using Kind = mlir::DiagnosticArgument::DiagnosticArgumentKind;
+  std::string text;
+  for (const mlir::DiagnosticArgument& argument : message.getArguments()) {
+    if (argument.getKind() == Kind::Type) {
+      text += "'" + text_of(argument.getAsType()) + "'";
+    } else if (argument.getKind() == Kind::Attribute) {
+      text += short_text(argument.getAsAttribute(), "(a long attribute)");
+    } else {
+      llvm::raw_string_ostream stream(text);
+      argument.print(stream);
+    }
+  }
+  return text;
 }
 
 std::string name_of(mlir::Operation& op) {
@@ -35,12 +95,14 @@ ElementType element_type(mlir::Type type, mlir::Operation& op) {
   if (type.isInteger(8)) return ElementType::i8;
   if (type.isInteger(16) || type.isInteger(32)) return ElementType::i32;
   if (type.isInteger(64) || type.isIndex()) return ElementType::i64;
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  type.print(stream);
   refuse(op, fmt::format("elements of type {}, expected f16, bf16, f32, f64, an f8 or an integer "
                          "of at most 64 bits",
-                         text));
+                         text_of(type)));
+}
+
+void check_rank(size_t rank, mlir::Operation& op) {
+  if (rank > kMaxRank)
+    refuse(op, fmt::format("a tensor of {} dimensions, expected at most {}", rank, kMaxRank));
 }
 
 namespace {
@@ -78,6 +140,14 @@ std::optional<Format> format_of(mlir::RankedTensorType type, mlir::Operation& op
   if (!given) return std::nullopt;
   const auto encoding = llvm::dyn_cast<sparse::SparseTensorEncodingAttr>(given);
   if (!encoding) refuse(op, "an encoding that is no sparse_tensor.encoding has no meaning here");
+  if (encoding.getExplicitVal())
+    refuse(op,
+           "an encoding with explicitVal has no meaning here: the data have the values; leave "
+           "it out");
+  if (encoding.isSlice())
+    refuse(op,
+           "an encoding of a slice has no meaning here; take the part with "
+           "tensor.extract_slice");
   Format format;
   std::vector<int64_t> block(static_cast<size_t>(type.getRank()), 1);
   int last_inner = -1;

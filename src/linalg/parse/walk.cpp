@@ -9,8 +9,8 @@ namespace fuseflow {
 
 namespace {
 
-/// What calls and loops may unfold to.
-constexpr size_t kMostOperations = 100000;
+/// What calls, rounds of loops and the operations in them may unfold to.
+constexpr int64_t kMostSteps = 200000;
 constexpr int kDeepestCalls = 64;
 
 /// The callee, wherever in the file it is; null if it is not.
@@ -36,6 +36,12 @@ class Walk {
   void operation(mlir::Operation& op);
   void call(mlir::func::CallOp op);
   void loop(mlir::scf::ForOp op);
+  void choice(mlir::scf::IfOp op);
+  /// The operations of one side of a choice; gives what it yields.
+  std::vector<mlir::Value> side(mlir::Region& region);
+  /// Refuses what would take too long to unfold.
+  void count_step(mlir::Operation& op);
+  void add(mlir::Operation& op, LinalgOp made);
   /// Of a function that returns nothing: the tensors that nothing reads are its results.
   void return_unused();
   bool is_shaped(mlir::Value value) const { return llvm::isa<mlir::ShapedType>(value.getType()); }
@@ -47,6 +53,7 @@ class Walk {
   std::string region_;  ///< of the call that is being read
   int depth_ = 0;
   int calls_ = 0;
+  int64_t steps_ = 0;
 };
 
 void Walk::bind_all(mlir::ValueRange to, mlir::ValueRange from, mlir::Operation& op) {
@@ -66,6 +73,11 @@ void Walk::call(mlir::func::CallOp op) {
   if (!callee || callee.isExternal())
     refuse(*op, fmt::format("@{} has no body in this file", op.getCallee().str()));
   if (++depth_ > kDeepestCalls) refuse(*op, "calls are nested too deeply, or call themselves");
+  if (!callee.getBody().hasOneBlock())
+    refuse(*op,
+           fmt::format("@{} has several blocks (control flow), expected operations on tensors, "
+                       "scf.for and scf.if",
+                       op.getCallee().str()));
   mlir::Block& body = callee.getBody().front();
   bind_all(body.getArguments(), op.getOperands(), *op);
   const bool outermost = region_.empty();
@@ -84,11 +96,19 @@ void Walk::loop(mlir::scf::ForOp op) {
   const int64_t to = known_integer(op.getUpperBound(), scope_, *op);
   const int64_t step = known_integer(op.getStep(), scope_, *op);
   if (step < 1) refuse(*op, "expected a step of at least 1");
-  if (to > from && (to - from) / step > static_cast<int64_t>(kMostOperations))
-    refuse(*op, "has too many rounds to be unrolled");
+  const uint64_t distance = to > from ? static_cast<uint64_t>(to) - static_cast<uint64_t>(from) : 0;
+  const uint64_t rounds = distance / static_cast<uint64_t>(step) +
+                          (distance % static_cast<uint64_t>(step) != 0 ? 1 : 0);
+  if (rounds > static_cast<uint64_t>(kMostSteps))
+    refuse(*op, fmt::format("has {} rounds, expected at most {}: rounds are unrolled; write what "
+                            "they do as loops of linalg.generic",
+                            rounds, kMostSteps));
   bind_all(op.getRegionIterArgs(), op.getInitArgs(), *op);
   mlir::Block& body = *op.getBody();
-  for (int64_t i = from; i < to; i += step) {
+  for (uint64_t round = 0; round < rounds; ++round) {
+    count_step(*op);
+    const auto i =
+        static_cast<int64_t>(static_cast<uint64_t>(from) + round * static_cast<uint64_t>(step));
     scope_.scalars.at[op.getInductionVar()] = scope_.scalars.integer(i);
     mlir::Operation* end = block(body);
     bind_all(op.getRegionIterArgs(), end->getOperands(), *op);
@@ -96,13 +116,64 @@ void Walk::loop(mlir::scf::ForOp op) {
   bind_all(op.getResults(), op.getRegionIterArgs(), *op);
 }
 
+void Walk::count_step(mlir::Operation& op) {
+  if (++steps_ > kMostSteps)
+    refuse(op, fmt::format("calls and loops unfold to more than {} operations, expected fewer: "
+                           "rounds and calls become operations of the program",
+                           kMostSteps));
+}
+
+std::vector<mlir::Value> Walk::side(mlir::Region& region) {
+  if (region.empty()) return {};
+  mlir::Operation* end = block(region.front());
+  return {end->operand_begin(), end->operand_end()};
+}
+
+/// A condition that is known takes one side. Of another both sides are computed, which have no
+/// effects, and each element is chosen.
+void Walk::choice(mlir::scf::IfOp op) {
+  const int32_t condition = scalar(op.getCondition(), scope_.scalars, *op);
+  if (const auto known = scope_.scalars.known[static_cast<size_t>(condition)]) {
+    const std::vector<mlir::Value> taken =
+        side(*known != 0 ? op.getThenRegion() : op.getElseRegion());
+    return bind_all(op.getResults(), taken, *op);
+  }
+  const std::vector<mlir::Value> yes = side(op.getThenRegion());
+  const std::vector<mlir::Value> no = side(op.getElseRegion());
+  for (const mlir::OpResult result : op.getResults()) {
+    const size_t r = result.getResultNumber();
+    if (is_shaped(result)) {
+      add(*op, read_choice(*op, result.getType(), condition, yes[r], no[r], scope_));
+      scope_.tensors[result] = scope_.function.ops.back().results[0];
+      scope_.function.values.back().name = names_(result);
+      continue;
+    }
+    BodyNode chosen;
+    chosen.kind = BodyNode::Kind::apply;
+    chosen.op = "arith.select";
+    chosen.type = element_type(result.getType(), *op);
+    chosen.children = {condition, scalar(yes[r], scope_.scalars, *op),
+                       scalar(no[r], scope_.scalars, *op)};
+    scope_.scalars.at[result] = scope_.scalars.add(std::move(chosen));
+  }
+}
+
+void Walk::add(mlir::Operation& op, LinalgOp made) {
+  made.name = name_of(op);
+  made.where = place_of(op.getLoc());
+  made.region = region_;
+  if (const auto given = op.getAttrOfType<mlir::StringAttr>("fuseflow.region")) {
+    made.region = given.getValue().str();
+    scope_.function.given_regions = true;
+  }
+  scope_.function.ops.push_back(std::move(made));
+}
+
 void Walk::operation(mlir::Operation& op) {
-  if (scope_.function.ops.size() > kMostOperations)
-    refuse(op,
-           "calls and loops unfold to too many "
-           "operations");
+  count_step(op);
   if (auto called = llvm::dyn_cast<mlir::func::CallOp>(op)) return call(called);
   if (auto repeated = llvm::dyn_cast<mlir::scf::ForOp>(op)) return loop(repeated);
+  if (auto chosen = llvm::dyn_cast<mlir::scf::IfOp>(op)) return choice(chosen);
   const bool shaped =
       llvm::any_of(op.getResults(), [&](mlir::Value value) { return is_shaped(value); });
   if (!shaped) {
@@ -112,19 +183,12 @@ void Walk::operation(mlir::Operation& op) {
     return read_scalar(op, scope_.scalars, scope_);
   }
   LinalgOp made = read_operation(op, scope_);
-  made.name = name_of(op);
-  made.where = place_of(op.getLoc());
-  made.region = region_;
-  if (const auto given = op.getAttrOfType<mlir::StringAttr>("fuseflow.region")) {
-    made.region = given.getValue().str();
-    scope_.function.given_regions = true;
-  }
   for (const mlir::OpResult result : op.getResults()) {
     const LinalgId id = made.results[result.getResultNumber()];
     scope_.function.values[static_cast<size_t>(id)].name = names_(result);
     scope_.tensors[result] = id;
   }
-  scope_.function.ops.push_back(std::move(made));
+  add(op, std::move(made));
 }
 
 mlir::Operation* Walk::block(mlir::Block& block) {
@@ -136,8 +200,8 @@ LinalgFunction Walk::run(mlir::func::FuncOp function,
                          const std::vector<std::vector<int64_t>>& shapes) {
   if (!function.getBody().hasOneBlock())
     refuse(*function,
-           "has several blocks (control flow), expected operations on tensors and "
-           "scf.for");
+           "has several blocks (control flow), expected operations on tensors, scf.for and "
+           "scf.if");
   scope_.function.name = function.getName().str();
   for (const mlir::BlockArgument argument : function.getArguments()) {
     LinalgOp made;
@@ -149,6 +213,7 @@ LinalgFunction Walk::run(mlir::func::FuncOp function,
     value.name = names_(argument);
     value.type = element_type(element, *function);
     value.shape = shapes[argument.getArgNumber()];
+    check_rank(value.shape.size(), *function);
     if (type) value.format = format_of(type, *function);
     const auto id = static_cast<LinalgId>(scope_.function.values.size());
     if (type) {
