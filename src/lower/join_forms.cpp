@@ -147,8 +147,8 @@ LoopOpener::Joined LoopOpener::gallop(const Leaf& first, const Leaf& second) {
   const std::vector<int> loops = emitter_.builder_.stream(first.crd).indices;
   emitter_.builder_.same_index(loops.back(), emitter_.builder_.stream(second.crd).indices.back());
   const OutputSpec reference{StreamKind::ref, loops, false};
-  const std::vector<StreamId> made =
-      emitter_.builder_.add(node, {{StreamKind::crd, loops, false}, reference, reference});
+  const std::vector<StreamId> made = emitter_.builder_.add(
+      std::move(node), {{StreamKind::crd, loops, false}, reference, reference});
   return {made[0],
           {{first.payload, made[1], false, first.pad, false},
            {second.payload, made[2], false, second.pad, false}}};

@@ -11,8 +11,7 @@ using Kind = ExprNode::Kind;
 int LoopOpener::open(int node, bool everywhere_wanted) {
   root_ = node;
   Formula wanted = formula(node);
-  const bool all =
-      everywhere_wanted || wanted == Formulas::kAll || wanted == Formulas::kNever;
+  const bool all = everywhere_wanted || wanted == Formulas::kAll || wanted == Formulas::kNever;
   settle_filters(wanted, all);
   if (!all) {
     note_places(wanted);
@@ -203,7 +202,7 @@ LoopOpener::Joined LoopOpener::join_nodes(NodeKind kind, std::vector<Joined> par
     }
     node.groups.push_back(count);
   }
-  const std::vector<StreamId> made = emitter_.builder_.add(node, outputs);
+  const std::vector<StreamId> made = emitter_.builder_.add(std::move(node), outputs);
   result.crd = made[0];
   for (size_t i = 0; i < result.items.size(); ++i) result.items[i].now = made[i + 1];
   return result;
@@ -220,7 +219,7 @@ StreamId LoopOpener::scan(TensorId tensor, int level, StreamId reference, int64_
   std::vector<int> loops = emitter_.loops_of(context_.space);
   loops.push_back(emitter_.graph_index(index_, context_.space));
   const std::vector<StreamId> made = emitter_.builder_.add(
-      node, {{StreamKind::crd, loops, false}, {StreamKind::ref, loops, false}});
+      std::move(node), {{StreamKind::crd, loops, false}, {StreamKind::ref, loops, false}});
   *inner = made[1];
   return made[0];
 }
@@ -305,7 +304,7 @@ void LoopOpener::look_up(Joined& lead) {
         items.push_back(item);
       }
     }
-    const std::vector<StreamId> made = emitter_.builder_.add(node, outputs);
+    const std::vector<StreamId> made = emitter_.builder_.add(std::move(node), outputs);
     for (size_t i = 0; i < items.size(); ++i) {
       items[i].now = made[i + 1];
       lead.items.push_back(items[i]);
