@@ -1,5 +1,5 @@
 // Runs of kernels as one region each, with the placements that they get by default: what every
-// search of regions starts from. Long runs are placed once, whoever asks for them.
+// search of regions starts from. Long runs are placed once.
 #pragma once
 
 #include <cstddef>
