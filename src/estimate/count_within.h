@@ -15,9 +15,10 @@ ExactCounts count_within(size_t& rows_left, const Program& program, const Graph&
 
 }  // namespace estimate
 
-/// estimate_region_into with the same bound.
-RegionEstimate estimate_region_within(size_t& rows_left, const Program& program,
-                                      const Region& region, TensorData& data,
-                                      std::vector<bool>& uncertain, const Machine& machine);
+/// estimate_region_into with the same bound, without energy, area and the bounds on energy and
+/// bytes, which take as long again as the rest.
+RegionEstimate time_region_within(size_t& rows_left, const Program& program, const Region& region,
+                                  TensorData& data, std::vector<bool>& uncertain,
+                                  const Machine& machine);
 
 }  // namespace fuseflow

@@ -159,6 +159,9 @@ const Graph& graph_of(const Region& region) {
 
 namespace {
 
+/// What is asked of a region: energy and area take as long again as time.
+enum class Figures : uint8_t { all, time };
+
 struct Counted {
   RegionEstimate estimate;
   std::vector<estimate::Written> written;
@@ -176,10 +179,10 @@ std::optional<Region> with_fitted_graph(const Program& program, const Region& re
 
 /// `rows_left`: the most work (count_within.h).
 Counted count_region(const Program& program, const Region& region, const TensorData& data,
-                     const Machine& machine, const std::vector<bool>& uncertain,
+                     const Machine& machine, const std::vector<bool>& uncertain, Figures figures,
                      size_t& rows_left) {
   if (const auto fitted = with_fitted_graph(program, region, machine)) {
-    return count_region(program, *fitted, data, machine, uncertain, rows_left);
+    return count_region(program, *fitted, data, machine, uncertain, figures, rows_left);
   }
   if (graph_of(region).tiles) return {tiles_estimate(program, region, machine), {}};
   if (is_conversion(graph_of(region))) {
@@ -202,11 +205,13 @@ Counted count_region(const Program& program, const Region& region, const TensorD
   }
   const RegionCost cost = region_cost(exact.structure, exact.counts, machine, arrays);
   Counted result{region_estimate(program, region, cost), std::move(exact.written)};
-  std::vector<bool> unknown = uncertain;
-  for (const estimate::Written& written : result.written) {
-    if (!written.certain) unknown[static_cast<size_t>(written.tensor)] = true;
+  if (figures == Figures::all) {
+    std::vector<bool> unknown = uncertain;
+    for (const estimate::Written& written : result.written) {
+      if (!written.certain) unknown[static_cast<size_t>(written.tensor)] = true;
+    }
+    add_energy(result.estimate, program, exact.structure, exact.counts, machine, cost, unknown);
   }
-  add_energy(result.estimate, program, exact.structure, exact.counts, machine, cost, unknown);
   const std::vector<bool>& sure = exact.counts.certain;
   const std::vector<Node>& nodes = exact.structure.graph->nodes;
   result.estimate.certain = std::find(sure.begin(), sure.end(), false) == sure.end() &&
@@ -223,24 +228,36 @@ RegionEstimate estimate_region(const Program& program, const Region& region, con
   std::vector<bool> marks = uncertain;
   marks.resize(program.tensors.size(), false);
   size_t rows_left = SIZE_MAX;
-  return count_region(program, region, data, machine, marks, rows_left).estimate;
+  return count_region(program, region, data, machine, marks, Figures::all, rows_left).estimate;
 }
 
-RegionEstimate estimate_region_into(const Program& program, const Region& region, TensorData& data,
-                                    std::vector<bool>& uncertain, const Machine& machine) {
-  size_t rows_left = SIZE_MAX;
-  return estimate_region_within(rows_left, program, region, data, uncertain, machine);
-}
+namespace {
 
-RegionEstimate estimate_region_within(size_t& rows_left, const Program& program,
-                                      const Region& region, TensorData& data,
-                                      std::vector<bool>& uncertain, const Machine& machine) {
-  Counted counted = count_region(program, region, data, machine, uncertain, rows_left);
+/// Puts the patterns that the region writes into `data` and `uncertain`.
+RegionEstimate keep_written(Counted counted, TensorData& data, std::vector<bool>& uncertain) {
   for (const estimate::Written& written : counted.written) {
     data.storage[static_cast<size_t>(written.tensor)] = written.pattern;
     uncertain[static_cast<size_t>(written.tensor)] = !written.certain;
   }
   return std::move(counted.estimate);
+}
+
+}  // namespace
+
+RegionEstimate estimate_region_into(const Program& program, const Region& region, TensorData& data,
+                                    std::vector<bool>& uncertain, const Machine& machine) {
+  size_t rows_left = SIZE_MAX;
+  return keep_written(
+      count_region(program, region, data, machine, uncertain, Figures::all, rows_left), data,
+      uncertain);
+}
+
+RegionEstimate time_region_within(size_t& rows_left, const Program& program, const Region& region,
+                                  TensorData& data, std::vector<bool>& uncertain,
+                                  const Machine& machine) {
+  return keep_written(
+      count_region(program, region, data, machine, uncertain, Figures::time, rows_left), data,
+      uncertain);
 }
 
 ProgramEstimate estimate_from_data(const Program& program, const TensorData& data,

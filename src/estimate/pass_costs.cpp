@@ -67,7 +67,9 @@ class LoweredBeside {
   }
 
   Region made(size_t region) {
-    const CompletedRegion completed(program(), region);
+    LowerOptions options;
+    options.names = false;
+    const CompletedRegion completed(program(), region, options);
     Region result = completed.region();
     if (&completed.program() != &program()) changed_ = completed.program();
     return result;
@@ -93,7 +95,9 @@ constexpr size_t kRowsOfFirst = 4;
 /// Tokens of a program that is simulated in a tenth of a second.
 constexpr double kFewTokens = 1e7;
 
+/// `sum` keeps the limit of the region that was added last.
 void add(Cost& sum, Cost more) {
+  sum.limit = more.limit;
   sum.cycles += more.cycles;
   sum.dram_bytes += more.dram_bytes;
   sum.flops += more.flops;
@@ -102,9 +106,19 @@ void add(Cost& sum, Cost more) {
   if (sum.doubt.empty()) sum.doubt = std::move(more.doubt);
 }
 
+/// The result of the statement whose node takes longest.
+TensorId limit_of(const RegionEstimate& e, const Region& region) {
+  const auto longest = std::max_element(e.busy.begin(), e.busy.end());
+  if (longest == e.busy.end() || region.statements.empty()) return -1;
+  const auto node = static_cast<size_t>(longest - e.busy.begin());
+  const TensorId statement = region.graph->nodes[node].statement;
+  return statement >= 0 ? statement : region.statements.back().result;
+}
+
 /// What choices go by.
-Cost cost_of(const RegionEstimate& e) {
+Cost cost_of(const RegionEstimate& e, const Region& region) {
   Cost cost;
+  cost.limit = limit_of(e, region);
   cost.cycles = e.cycles;
   cost.dram_bytes = e.dram_read_bytes + e.dram_write_bytes;
   cost.flops = e.flops;
@@ -234,10 +248,10 @@ CountedRegion EstimatedCosts::count(const Program& program, const Region& region
   const size_t most = most_rows(known);
   size_t left = most;
   const RegionEstimate e =
-      estimate_region_within(left, program, region, after.data, after.uncertain, machine_);
+      time_region_within(left, program, region, after.data, after.uncertain, machine_);
   if (!has_first_) first_rows_ += most - left;
   effort_ += static_cast<double>(most - left) / kRowsPerNode;
-  CountedRegion counted{cost_of(e), {}};
+  CountedRegion counted{cost_of(e, region), {}};
   counted.cost.guessed = guesses_values(*region.graph);
   if (!e.certain) {
     counted.cost.doubt = fmt::format("values decide how much flows in region @{}", region.name);
@@ -251,7 +265,8 @@ CountedRegion EstimatedCosts::count(const Program& program, const Region& region
 }
 
 Cost EstimatedCosts::from_statistics(const Program& program, const Region& region, Known& known) {
-  Cost cost = cost_of(estimate_region_from_statistics(program, region, known.statistics, machine_));
+  Cost cost =
+      cost_of(estimate_region_from_statistics(program, region, known.statistics, machine_), region);
   cost.doubt = "from statistics, because " + without_data_;
   return cost;
 }
@@ -268,6 +283,7 @@ Cost EstimatedCosts::estimate_into(const Program& program, const Region& region,
     known.patterns.data.storage[t] = nullptr;
     known.statistics[t] = {};
   }
+  if (program.regions.size() == 1) return estimate_alone(program, region, known);
   const RegionSlice slice = slice_region(program, region);
   Known seen;
   for (const TensorId tensor : slice.tensors) {
@@ -277,6 +293,7 @@ Cost EstimatedCosts::estimate_into(const Program& program, const Region& region,
     seen.statistics.push_back(known.statistics[t]);
   }
   Cost cost = estimate_alone(slice.program, slice.program.regions[0], seen);
+  if (cost.limit >= 0) cost.limit = slice.tensors[static_cast<size_t>(cost.limit)];
   for (size_t i = 0; i < slice.tensors.size(); ++i) {
     const auto t = static_cast<size_t>(slice.tensors[i]);
     known.patterns.data.storage[t] = std::move(seen.patterns.data.storage[i]);
@@ -417,7 +434,7 @@ Cost EstimatedCosts::guess(const Program& program, const Region& region,
     }
     if (pattern) known[t] = statistics_.of(pattern);
   }
-  return cost_of(estimate_region_from_statistics(program, region, known, machine_));
+  return cost_of(estimate_region_from_statistics(program, region, known, machine_), region);
 }
 
 std::optional<Cost> EstimatedCosts::guess_of_regions(const Program& given,

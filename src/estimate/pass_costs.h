@@ -52,6 +52,7 @@ class EstimatedCosts final : public CostModel {
   double pause() const override { return static_cast<double>(machine_.reconfiguration_cycles); }
   double margin() const override;
   double effort() const override { return effort_; }
+  void spend(double effort) override { effort_ += effort; }
 
  private:
   /// What is known of the tensors of a program: their patterns, or statistics of them.

@@ -10,6 +10,7 @@
 
 #include "estimate/pass_costs.h"
 #include "ir/names.h"
+#include "passes/effort.h"
 #include "passes/store_search.h"
 #include "support/error.h"
 

@@ -27,11 +27,11 @@ int64_t tokens_below(const Graph& graph, StreamId stream, int loops) {
 
 namespace {
 
-/// Copies a graph node by node, with the buffers of its plan in front of the first consumer of
+/// Takes a graph over node by node, with the buffers of its plan in front of the first consumer of
 /// each.
 class WithBuffers {
  public:
-  WithBuffers(const Graph& graph, const BufferPlan& plan, const std::vector<size_t>& tags)
+  WithBuffers(Graph& graph, const BufferPlan& plan, const std::vector<size_t>& tags)
       : graph_(graph), plan_(plan), tags_(tags), held_(planned_buffers(graph, plan)) {
     result_.indices = graph.indices;
     result_.scratchpad = graph.scratchpad;
@@ -39,20 +39,21 @@ class WithBuffers {
     result_.streams = graph.streams;
   }
 
-  void run(Graph& graph, std::vector<size_t>& tags) {
+  void run(std::vector<size_t>& tags) {
+    result_.nodes.reserve(graph_.nodes.size() + held_.size() + plan_.ahead.size());
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      Node node = graph_.nodes[n];
+      Node& node = graph_.nodes[n];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (!node.inputs[i].is_immediate()) node.inputs[i].stream = taken_from(n, i);
       }
       add(std::move(node), tags_[n]);
     }
-    graph = std::move(result_);
+    graph_ = std::move(result_);
     tags = std::move(new_tags_);
   }
 
  private:
-  void add(Node node, size_t tag) {
+  void add(Node&& node, size_t tag) {
     for (const StreamId s : node.outputs) {
       result_.streams[s].producer = static_cast<NodeId>(result_.nodes.size());
     }
@@ -98,7 +99,7 @@ class WithBuffers {
     return next;
   }
 
-  const Graph& graph_;
+  Graph& graph_;  ///< its nodes go; their streams stay for questions
   const BufferPlan& plan_;
   const std::vector<size_t>& tags_;
   const std::map<BufferPlace, int64_t> held_;
@@ -111,7 +112,7 @@ class WithBuffers {
 
 void insert_buffers(Graph& graph, std::vector<size_t>& tags) {
   const BufferPlan plan = plan_buffers(graph);
-  if (!plan.needs.empty()) WithBuffers(graph, plan, tags).run(graph, tags);
+  if (!plan.needs.empty()) WithBuffers(graph, plan, tags).run(tags);
 }
 
 }  // namespace fuseflow

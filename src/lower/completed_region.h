@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "lower/lower.h"
 
 namespace fuseflow {
 
@@ -14,7 +15,7 @@ class CompletedRegion {
  public:
   /// Lowers as complete_and_lower() does, whether there is a graph or not, but leaves `given` as it
   /// is: it is copied where completing the region changes it. Throws what that throws.
-  CompletedRegion(const Program& given, size_t region);
+  CompletedRegion(const Program& given, size_t region, const LowerOptions& options = {});
 
   /// The program as completed; the region itself may lack its graph there.
   const Program& program() const { return changed_ ? *changed_ : given_; }

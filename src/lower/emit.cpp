@@ -38,7 +38,7 @@ void Emitter::begin_phase(int phase) {
   Node root;
   root.kind = NodeKind::root;
   Space space;
-  space.crd = builder_.add_one(root, {StreamKind::ref, {}, false});
+  space.crd = builder_.add_one(std::move(root), {StreamKind::ref, {}, false});
   spaces_.push_back(std::move(space));
 }
 
@@ -137,7 +137,7 @@ Input Emitter::make_value(int n, int space) {
       const int levels = program_.tensors[expr.tensor].format.rank();
       array.inputs = streams_in({reference(n, levels, space)});
       builder_.set_origin(expr.statement);
-      result.stream = builder_.add_one(array, {StreamKind::val, loops_of(space), false});
+      result.stream = builder_.add_one(std::move(array), {StreamKind::val, loops_of(space), false});
       break;
     }
     case Kind::coordinate:
@@ -159,7 +159,7 @@ Input Emitter::make_value(int n, int space) {
         break;
       }
       builder_.set_origin(expr.statement);
-      result.stream = builder_.add_one(map, {StreamKind::val, loops_of(space), false});
+      result.stream = builder_.add_one(std::move(map), {StreamKind::val, loops_of(space), false});
       break;
     }
     case Kind::reduce: {
@@ -193,13 +193,13 @@ Input Emitter::coordinate_value(const Affine& affine, int space) {
     map.kind = NodeKind::map;
     map.op = op;
     map.inputs = {a, b};
-    return Input{builder_.add_one(map, {StreamKind::val, loops_of(space), false}), 0};
+    return Input{builder_.add_one(std::move(map), {StreamKind::val, loops_of(space), false}), 0};
   };
   for (const auto& [index, factor] : affine.terms) {
     Node node;
     node.kind = NodeKind::coordinate;
     node.inputs = streams_in({coordinate_stream(index, space)});
-    Input term{builder_.add_one(node, {StreamKind::val, loops_of(space), false}), 0};
+    Input term{builder_.add_one(std::move(node), {StreamKind::val, loops_of(space), false}), 0};
     if (factor != 1) term = combine_with(Op::mul, term, {-1, static_cast<float>(factor)});
     const bool zero = sum.is_immediate() && sum.immediate == 0;
     sum = zero ? term : combine_with(Op::add, term, sum);
@@ -268,7 +268,7 @@ StreamTensor Emitter::finish_reduction(int n, int space, StreamTensor body) {
     if (inner == 0) {
       node.kind = NodeKind::reduce;
       node.inputs = streams_in({parent, value});
-      value = builder_.add_one(node, {StreamKind::val, loops, false});
+      value = builder_.add_one(std::move(node), {StreamKind::val, loops, false});
     } else {
       node.kind = NodeKind::accumulate;
       node.order = static_cast<int>(inner);
@@ -285,7 +285,7 @@ StreamTensor Emitter::finish_reduction(int n, int space, StreamTensor body) {
         node.capacity = node.capacity > limit / extent ? limit : node.capacity * extent;
       }
       outputs.push_back({StreamKind::val, loops, false});
-      const std::vector<StreamId> made = builder_.add(node, outputs);
+      const std::vector<StreamId> made = builder_.add(std::move(node), outputs);
       for (size_t q = p + 1; q < body.crds.size(); ++q) {
         body.crds[q] = made[q - p - 1];
         body.complete[q] = complete_after(body, p, q);
@@ -301,7 +301,8 @@ StreamTensor Emitter::finish_reduction(int n, int space, StreamTensor body) {
     divide.kind = NodeKind::map;
     divide.op = Op::div;
     divide.inputs = {{value, 0}, {-1, static_cast<float>(expr.count)}};
-    value = builder_.add_one(divide, {StreamKind::val, builder_.stream(value).indices, false});
+    value = builder_.add_one(std::move(divide),
+                             {StreamKind::val, builder_.stream(value).indices, false});
   }
   body.value = {value, 0};
   return body;
@@ -321,22 +322,22 @@ StreamId Emitter::as_stream(const StreamTensor& tensor) {
     if (is_new) one->second = builder_.add_index("one", 1);
     loops = {one->second};
     counter.inputs = streams_in({spaces_[0].crd});
-    crd = builder_.add(counter,
+    crd = builder_.add(std::move(counter),
                        {{StreamKind::crd, loops, false}, {StreamKind::ref, loops, false}})[0];
   }
   loops = builder_.stream(crd).indices;
   coordinate.inputs = streams_in({crd});
-  const StreamId any = builder_.add_one(coordinate, {StreamKind::val, loops, false});
+  const StreamId any = builder_.add_one(std::move(coordinate), {StreamKind::val, loops, false});
   Node select;
   select.kind = NodeKind::map;
   select.op = Op::where;
   select.inputs = {{any, 0}, constant, constant};
-  const StreamId value = builder_.add_one(select, {StreamKind::val, loops, false});
+  const StreamId value = builder_.add_one(std::move(select), {StreamKind::val, loops, false});
   if (!tensor.crds.empty()) return value;
   Node reduce;
   reduce.kind = NodeKind::reduce;
   reduce.inputs = streams_in({spaces_[0].crd, value});
-  return builder_.add_one(reduce, {StreamKind::val, {}, false});
+  return builder_.add_one(std::move(reduce), {StreamKind::val, {}, false});
 }
 
 StreamId Emitter::coordinate_stream(int index, int space) {
@@ -388,7 +389,7 @@ StreamId Emitter::locate(int view, int level, int space) {
   const bool absent =
       builder_.may_be_absent(parent) || !inside || tensor.format.levels[level] != LevelKind::dense;
   builder_.set_origin(expr.statement);
-  return builder_.add_one(locate, {StreamKind::ref, loops_of(space), absent});
+  return builder_.add_one(std::move(locate), {StreamKind::ref, loops_of(space), absent});
 }
 
 StreamId Emitter::repeat_to(StreamId stream, int from, int to) {
@@ -400,8 +401,8 @@ StreamId Emitter::repeat_once(StreamId stream, int to) {
   Node repeat;
   repeat.kind = NodeKind::repeat;
   repeat.inputs = streams_in({stream, spaces_[to].crd});
-  return builder_.add_one(
-      repeat, {builder_.stream(stream).kind, loops_of(to), builder_.may_be_absent(stream)});
+  return builder_.add_one(std::move(repeat), {builder_.stream(stream).kind, loops_of(to),
+                                              builder_.may_be_absent(stream)});
 }
 
 StreamId Emitter::align(StreamId to, StreamId from, StreamId inner) {
@@ -414,7 +415,7 @@ StreamId Emitter::align(StreamId to, StreamId from, StreamId inner) {
   builder_.same_index(loops.back(), builder_.stream(from).indices.back());
   loops.insert(loops.end(), stream.indices.begin() + static_cast<long>(loops.size()),
                stream.indices.end());
-  return builder_.add_one(align, {stream.kind, loops, builder_.may_be_absent(inner)});
+  return builder_.add_one(std::move(align), {stream.kind, loops, builder_.may_be_absent(inner)});
 }
 
 }  // namespace fuseflow

@@ -14,6 +14,7 @@
 #include "lower/expression.h"
 #include "lower/graph_builder.h"
 #include "lower/join_places.h"
+#include "lower/node_values.h"
 
 namespace fuseflow {
 
@@ -102,6 +103,7 @@ class Emitter {
   std::map<std::pair<int, int>, Input> values_;                 ///< (node, home space)
   std::map<std::tuple<int, int, std::vector<int>>, StreamTensor> reductions_;
   std::map<std::pair<int, int>, int> graph_indices_;  ///< (region index, how often in scope)
+  NodeValues::Pool formulas_known_;                   ///< for LoopOpener
 };
 
 }  // namespace fuseflow

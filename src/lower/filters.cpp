@@ -21,14 +21,14 @@ LoopOpener::Formula LoopOpener::filter_formula(int n) {
       innermost && std::binary_search(expr.dropped.begin(), expr.dropped.end(), index_);
   if (here && !loops_inside_) loops_inside_ = has_loops_inside();
   if (!here || !*loops_inside_) {
-    const Formula& body = formula(expr.children[0]);
-    return expr.by_structure ? body : Formula{};
+    const Formula body = formula(expr.children[0]);
+    return expr.by_structure ? body : Formulas::kAll;
   }
   Leaf leaf;
   leaf.node = n;
   leaf.pad = expr.constant;
   leaf.pending = true;
-  return {Formula::Kind::leaf, add_leaf(std::move(leaf)), {}};
+  return formulas_.leaf(add_leaf(std::move(leaf)));
 }
 
 /// Whether what the loop is opened for, filters and what they filter aside, has loops inside it.
@@ -53,12 +53,12 @@ bool LoopOpener::has_loops_inside() const {
 
 /// Filters are made where they decide where the loop goes. Elsewhere the value is that of the
 /// operand, which takes part as if there were none.
-void LoopOpener::settle_filters(const Formula& wanted, bool all) {
+void LoopOpener::settle_filters(Formula wanted, bool all) {
   for (size_t l = 0; l < leaves_.size(); ++l) {  // operands add to the leaves
     if (!leaves_[l].pending) continue;
     leaves_[l].pending = false;
     const int n = leaves_[l].node;
-    if (all || !mentions(wanted, static_cast<int>(l))) {
+    if (all || !formulas_.mentions(wanted, static_cast<int>(l))) {
       leaves_[l].located = true;
       formula(emitter_.node(n).children[0]);
       continue;
@@ -84,8 +84,8 @@ StreamTensor Emitter::filtered(int n, const Context& context, int index) {
   filter.init = expr.constant;
   filter.inputs = streams_in({value, result.crds[0], value});
   const std::vector<int> loops = builder_.stream(value).indices;
-  const std::vector<StreamId> made =
-      builder_.add(filter, {{StreamKind::crd, loops, false}, {StreamKind::val, loops, false}});
+  const std::vector<StreamId> made = builder_.add(
+      std::move(filter), {{StreamKind::crd, loops, false}, {StreamKind::val, loops, false}});
   result.crds[0] = made[0];
   result.complete[0] = false;
   result.value = {made[1], 0};

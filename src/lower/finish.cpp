@@ -13,7 +13,10 @@ namespace {
 
 /// Unused payloads of a join, with the inputs they came from. Groups of a left join
 /// whose payloads are all unread go too.
-void trim_join(Node& node, std::vector<bool>& used) {
+void trim_join(Node& node, const std::vector<bool>& used) {
+  const bool all = std::all_of(node.outputs.begin() + 1, node.outputs.end(),
+                               [&](StreamId s) { return used[s]; });
+  if (all && !joins_in_first_space(node.kind)) return;
   Node trimmed = node;
   trimmed.inputs.clear();
   trimmed.groups.clear();
@@ -53,9 +56,11 @@ void remove_dead(Graph& graph, std::vector<size_t>& tags) {
   std::vector<StreamId> moved(graph.streams.size(), -1);
   std::vector<int> index_moved(graph.indices.size(), -1);
   std::vector<size_t> kept_tags;
+  result.nodes.reserve(graph.nodes.size());
+  result.streams.reserve(graph.streams.size());
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!keep[n]) continue;
-    Node node = std::move(graph.nodes[n]);
+    Node& node = graph.nodes[n];
     const auto id = static_cast<NodeId>(result.nodes.size());
     for (Input& input : node.inputs) {
       if (!input.is_immediate()) input.stream = moved[input.stream];

@@ -153,7 +153,7 @@ StreamId GraphBuilder::known_reference(const Node& locate) const {
   return -1;
 }
 
-std::vector<StreamId> GraphBuilder::add(Node node, const std::vector<OutputSpec>& outputs) {
+std::vector<StreamId> GraphBuilder::add(Node&& node, std::span<const OutputSpec> outputs) {
   if (node.kind == NodeKind::locate) {
     const StreamId known = known_reference(node);
     if (known >= 0) return {known};
@@ -161,7 +161,7 @@ std::vector<StreamId> GraphBuilder::add(Node node, const std::vector<OutputSpec>
   return graph_.nodes[add_node(std::move(node), outputs)].outputs;
 }
 
-StreamId GraphBuilder::add_one(Node node, const OutputSpec& output) {
+StreamId GraphBuilder::add_one(Node&& node, const OutputSpec& output) {
   if (node.kind == NodeKind::locate) {
     const StreamId known = known_reference(node);
     if (known >= 0) return known;
@@ -169,15 +169,18 @@ StreamId GraphBuilder::add_one(Node node, const OutputSpec& output) {
   return graph_.nodes[add_node(std::move(node), {&output, 1})].outputs[0];
 }
 
-NodeId GraphBuilder::add_node(Node node, std::span<const OutputSpec> outputs) {
+NodeId GraphBuilder::add_node(Node&& node, std::span<const OutputSpec> outputs) {
   node.phase = phase_;
   const NodeId id = find_or_enter(node, outputs);
   if (static_cast<size_t>(id) < graph_.nodes.size()) return id;
   node.outputs.reserve(outputs.size());
   for (const OutputSpec& output : outputs) {
     node.outputs.push_back(static_cast<StreamId>(graph_.streams.size()));
-    graph_.streams.push_back(
-        {"", output.kind, output.indices, id, static_cast<int>(node.outputs.size()) - 1});
+    graph_.streams.push_back({"",
+                              output.kind,
+                              {output.indices.begin(), output.indices.end()},
+                              id,
+                              static_cast<int>(node.outputs.size()) - 1});
     may_be_absent_.push_back(output.may_be_absent);
   }
   add_sink(std::move(node));
@@ -192,7 +195,7 @@ void GraphBuilder::check_room(size_t made) const {
                           max_nodes_));
 }
 
-void GraphBuilder::add_sink(Node node) {
+void GraphBuilder::add_sink(Node&& node) {
   check_room(graph_.nodes.size());
   node.phase = phase_;
   graph_.nodes.push_back(std::move(node));

@@ -4,19 +4,22 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
 
 namespace fuseflow {
 
-/// What a new output stream is.
+/// What a new output stream is. Most nodes that are asked for are there: nothing is copied for
+/// them.
 struct OutputSpec {
   StreamKind kind = StreamKind::val;
-  std::vector<int> indices;
-  bool may_be_absent = false;  ///< references: N may occur
+  std::span<const int> indices;  ///< of a list that lives as long as this; may be a stream's
+  bool may_be_absent = false;    ///< references: N may occur
 };
 
 class GraphBuilder {
@@ -38,10 +41,13 @@ class GraphBuilder {
   void keep_names() { names_count_ = true; }
   bool names_count() const { return names_count_; }
   /// The outputs of the node, made if there is no equal one.
-  std::vector<StreamId> add(Node node, const std::vector<OutputSpec>& outputs);
-  StreamId add_one(Node node, const OutputSpec& output);
+  std::vector<StreamId> add(Node&& node, std::span<const OutputSpec> outputs);
+  std::vector<StreamId> add(Node&& node, std::initializer_list<OutputSpec> outputs) {
+    return add(std::move(node), std::span(outputs.begin(), outputs.size()));
+  }
+  StreamId add_one(Node&& node, const OutputSpec& output);
   /// A writer: never shared.
-  void add_sink(Node node);
+  void add_sink(Node&& node);
   /// Throws Error(rejected) if no more than `made` nodes may be made: also of what nodes are asked
   /// for, since many may ask for the same ones.
   void check_room(size_t made) const;
@@ -64,7 +70,7 @@ class GraphBuilder {
   void append_key(const Node& node, std::span<const OutputSpec> outputs);
   NodeId find_or_enter(const Node& node, std::span<const OutputSpec> outputs);
   void grow_keys();
-  NodeId add_node(Node node, std::span<const OutputSpec> outputs);
+  NodeId add_node(Node&& node, std::span<const OutputSpec> outputs);
   int representative(int index) const;
   StreamId known_reference(const Node& locate) const;
   StreamId scanned_reference(const Node& locate, StreamId crd) const;

@@ -9,12 +9,6 @@
 
 namespace fuseflow {
 
-bool LoopOpener::mentions(const Formula& formula, int leaf) {
-  if (formula.kind == Formula::Kind::leaf) return formula.leaf == leaf;
-  return std::any_of(formula.children.begin(), formula.children.end(),
-                     [&](const Formula& child) { return mentions(child, leaf); });
-}
-
 /// Bit vectors as they are stored.
 bool LoopOpener::by_words(const Leaf& leaf) const {
   if (leaf.level < 0) return false;
@@ -66,27 +60,27 @@ void LoopOpener::note_place(JoinPlace place, const std::vector<int>& leaves, boo
   if (std::find(all.begin(), all.end(), place) == all.end()) all.push_back(std::move(place));
 }
 
-void LoopOpener::note_places(const Formula& formula) {
-  if (formula.kind == Formula::Kind::both) {
+void LoopOpener::note_places(Formula formula) {
+  if (formulas_.kind(formula) == Formulas::Kind::both) {
     JoinPlace place;
     std::vector<int> leaves;
-    for (const Formula& child : formula.children) {
-      if (child.kind == Formula::Kind::leaf) {
-        leaves.push_back(child.leaf);
+    for (const Formula child : formulas_.children(formula)) {
+      if (formulas_.kind(child) == Formulas::Kind::leaf) {
+        leaves.push_back(formulas_.leaf_of(child));
       } else {
         place.led = true;
       }
     }
     note_place(std::move(place), leaves, true);
   }
-  for (const Formula& child : formula.children) note_places(child);
+  for (const Formula child : formulas_.children(formula)) note_places(child);
 }
 
 /// Levels that do not decide where the loop goes.
-void LoopOpener::note_left_joined(const Formula& formula) {
+void LoopOpener::note_left_joined(Formula formula) {
   std::vector<int> leaves;
   for (int l = 0; l < static_cast<int>(leaves_.size()); ++l) {
-    if (leaves_[l].level >= 0 && !mentions(formula, l)) leaves.push_back(l);
+    if (leaves_[l].level >= 0 && !formulas_.mentions(formula, l)) leaves.push_back(l);
   }
   JoinPlace place;
   place.led = true;
@@ -94,20 +88,14 @@ void LoopOpener::note_left_joined(const Formula& formula) {
 }
 
 /// Whether a leaf decides nowhere but in intersections with others. `alone`: it is no part of one.
-bool LoopOpener::may_locate(const Formula& formula, int leaf, bool alone) const {
-  if (formula.kind == Formula::Kind::leaf) return formula.leaf != leaf || !alone;
-  const bool both = formula.kind == Formula::Kind::both;
-  return std::all_of(formula.children.begin(), formula.children.end(),
-                     [&](const Formula& child) { return may_locate(child, leaf, !both); });
-}
-
-/// The formula as if the leaf had an entry everywhere.
-LoopOpener::Formula LoopOpener::without(const Formula& formula, int leaf) {
-  if (formula.kind == Formula::Kind::leaf) return formula.leaf == leaf ? Formula{} : formula;
-  if (formula.children.empty()) return formula;
-  std::vector<Formula> parts;
-  for (const Formula& child : formula.children) parts.push_back(without(child, leaf));
-  return join(formula.kind, pointers_to(parts));
+bool LoopOpener::may_locate(Formula formula, int leaf, bool alone) const {
+  if (formulas_.kind(formula) == Formulas::Kind::leaf) {
+    return formulas_.leaf_of(formula) != leaf || !alone;
+  }
+  const bool both = formulas_.kind(formula) == Formulas::Kind::both;
+  const std::vector<Formula>& parts = formulas_.children(formula);
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](Formula part) { return may_locate(part, leaf, !both); });
 }
 
 LoopOpener::Formula LoopOpener::locate_levels(Formula formula) {
@@ -119,18 +107,19 @@ LoopOpener::Formula LoopOpener::locate_levels(Formula formula) {
       if (leaf.level < 0 || emitter_.node(leaf.node).tensor != tensor) continue;
       if (!may_locate(formula, l, true)) continue;
       leaf.located = true;
-      formula = without(formula, l);
+      formula = formulas_.without(formula, l);
     }
   }
   return formula;
 }
 
 /// The bit vectors of an intersection by words, the others merged with their result.
-LoopOpener::Joined LoopOpener::build_words(const Formula& formula) {
+LoopOpener::Joined LoopOpener::build_words(Formula formula) {
   std::vector<Joined> words;
   std::vector<Joined> others;
-  for (const Formula& child : formula.children) {
-    const bool word = child.kind == Formula::Kind::leaf && by_words(leaves_[child.leaf]);
+  for (const Formula child : formulas_.children(formula)) {
+    const bool word = formulas_.kind(child) == Formulas::Kind::leaf &&
+                      by_words(leaves_[formulas_.leaf_of(child)]);
     std::vector<Joined>& parts = word ? words : others;
     Joined part = build(child);
     const auto same = [&](const Joined& other) { return other.crd == part.crd; };
@@ -158,15 +147,15 @@ LoopOpener::Joined LoopOpener::gallop(const Leaf& first, const Leaf& second) {
   const std::vector<int> loops = emitter_.builder_.stream(first.crd).indices;
   emitter_.builder_.same_index(loops.back(), emitter_.builder_.stream(second.crd).indices.back());
   const OutputSpec reference{StreamKind::ref, loops, false};
-  const std::vector<StreamId> made =
-      emitter_.builder_.add(node, {{StreamKind::crd, loops, false}, reference, reference});
+  const std::vector<StreamId> made = emitter_.builder_.add(
+      std::move(node), {{StreamKind::crd, loops, false}, reference, reference});
   return {made[0],
           {{first.payload, made[1], false, first.pad, false},
            {second.payload, made[2], false, second.pad, false}}};
 }
 
 /// The compressed levels of an intersection in pairs, the others merged with their results.
-LoopOpener::Joined LoopOpener::build_gallops(const Formula& formula) {
+LoopOpener::Joined LoopOpener::build_gallops(Formula formula) {
   std::vector<Joined> parts;
   std::vector<StreamId> known;
   std::array<int, 2> waiting{-1, -1};  // for a second one, by where they are
@@ -174,22 +163,23 @@ LoopOpener::Joined LoopOpener::build_gallops(const Formula& formula) {
     const auto same = [&](const Joined& other) { return other.crd == part.crd; };
     if (std::none_of(parts.begin(), parts.end(), same)) parts.push_back(std::move(part));
   };
-  for (const Formula& child : formula.children) {
-    const bool gallops = child.kind == Formula::Kind::leaf && may_gallop(leaves_[child.leaf]) &&
-                         build(child).items.size() == 1;
+  for (const Formula child : formulas_.children(formula)) {
+    const int number = formulas_.leaf_of(child);  // -1: another formula
+    const bool gallops =
+        number >= 0 && may_gallop(leaves_[number]) && build_leaf(number).items.size() == 1;
     if (!gallops) {
       add(build(child));
       continue;
     }
-    const Leaf& leaf = leaves_[child.leaf];
+    const Leaf& leaf = leaves_[number];
     if (std::find(known.begin(), known.end(), leaf.crd) != known.end()) continue;
     known.push_back(leaf.crd);
     int& first = waiting[where_stored(leaf)];
     if (first >= 0) add(gallop(leaves_[first], leaf));
-    first = first >= 0 ? -1 : child.leaf;
+    first = first >= 0 ? -1 : number;
   }
   for (const int alone : waiting) {
-    if (alone >= 0) add(build({Formula::Kind::leaf, alone, {}}));
+    if (alone >= 0) add(build_leaf(alone));
   }
   return join_nodes(NodeKind::intersect, std::move(parts));
 }

@@ -65,7 +65,7 @@ class RegionLowering {
     }
     if (!region_.schedule.barriers) start_by_rows(graph);
     if (options_.buffers) {
-      name_streams(graph, tensor_names());
+      if (options_.names) name_streams(graph, tensor_names());
       note_statements(graph, tags);
     }
     return {std::move(graph), std::move(tags), emitter_.join_places()};

@@ -16,8 +16,8 @@ struct LowerOptions {
   size_t max_nodes = 200'000;   ///< of one region; more is Error(rejected)
   size_t max_instances = 4096;  ///< of one region; more is LoweringConflict, and so are more
                                 ///< than most_instances() of its statements
-  bool buffers = true;          ///< false: what flows is all that is asked (estimates); there are
-                                ///< no names of streams either
+  bool buffers = true;          ///< false: what flows is all that is asked (expected steps)
+  bool names = true;            ///< of streams; false: nobody reads the graph
 };
 
 /// Instances beyond which a region is refused as recomputing too much: where every statement exists

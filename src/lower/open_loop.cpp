@@ -11,13 +11,12 @@ using Kind = ExprNode::Kind;
 int LoopOpener::open(int node, bool everywhere_wanted) {
   root_ = node;
   Formula wanted = formula(node);
-  const bool all =
-      everywhere_wanted || wanted.kind == Formula::Kind::all || wanted.kind == Formula::Kind::never;
+  const bool all = everywhere_wanted || wanted == Formulas::kAll || wanted == Formulas::kNever;
   settle_filters(wanted, all);
   if (!all) {
     note_places(wanted);
     note_left_joined(wanted);
-    wanted = locate_levels(std::move(wanted));
+    wanted = locate_levels(wanted);
   }
   Joined lead = all ? everywhere() : build(wanted);
   const int space = emitter_.space_of(lead.crd, context_.space, index_);
@@ -36,17 +35,18 @@ bool LoopOpener::bound(const Affine& affine) const {
   });
 }
 
-const LoopOpener::Formula& LoopOpener::formula(int n) {
-  const auto place = formulas_.find(n);
-  if (place != formulas_.end()) return place->second;
-  Formula made = make_formula(n);
-  return formulas_[n] = std::move(made);
+LoopOpener::Formula LoopOpener::formula(int n) {
+  const int known = known_.at(n);
+  if (known >= 0) return known;
+  const Formula made = make_formula(n);
+  known_.set(n, made);
+  return made;
 }
 
 LoopOpener::Formula LoopOpener::make_formula(int n) {
   const ExprNode& expr = emitter_.node(n);
-  if (expr.kind == Kind::constant) return {Formula::Kind::never, -1, {}};
-  if (!std::binary_search(expr.free.begin(), expr.free.end(), index_)) return {};
+  if (expr.kind == Kind::constant) return Formulas::kNever;
+  if (!std::binary_search(expr.free.begin(), expr.free.end(), index_)) return Formulas::kAll;
   switch (expr.kind) {
     case Kind::view:
       return view_formula(n);
@@ -55,23 +55,25 @@ LoopOpener::Formula LoopOpener::make_formula(int n) {
     case Kind::filtered:
       return filter_formula(n);
     case Kind::apply:
-      break;
+      return apply_formula(expr);
     default:
-      return {};
+      return Formulas::kAll;
   }
-  std::vector<const Formula*> children;
-  for (const int child : expr.children) children.push_back(&formula(child));
-  if (!expr.fill) return {};
+}
+
+LoopOpener::Formula LoopOpener::apply_formula(const ExprNode& expr) {
+  for (const int child : expr.children) formula(child);  // all of them take part
+  if (!expr.fill) return Formulas::kAll;
   std::vector<Formula> products;
-  std::vector<const Formula*> members;
+  std::vector<Formula> members;
   for (const unsigned pattern : expr.patterns) {
     members.clear();
-    for (size_t c = 0; c < children.size(); ++c) {
-      if (((pattern >> c) & 1U) != 0) members.push_back(children[c]);
+    for (size_t c = 0; c < expr.children.size(); ++c) {
+      if (((pattern >> c) & 1U) != 0) members.push_back(formula(expr.children[c]));
     }
-    products.push_back(join(Formula::Kind::both, members));
+    products.push_back(formulas_.join(Formulas::Kind::both, members));
   }
-  return join(Formula::Kind::either, pointers_to(products));
+  return formulas_.join(Formulas::Kind::either, products);
 }
 
 LoopOpener::Formula LoopOpener::view_formula(int n) {
@@ -81,11 +83,11 @@ LoopOpener::Formula LoopOpener::view_formula(int n) {
     const int dimension = tensor.format.mode_order[level];
     const Affine& affine = expr.subscripts[dimension];
     if (bound(affine)) continue;
-    if (!affine.is_shift() || affine.terms[0].first != index_) return {};
+    if (!affine.is_shift() || affine.terms[0].first != index_) return Formulas::kAll;
     if (tensor.format.levels[level] == LevelKind::dense) {
       const int64_t extent = tensor.shape[dimension].value;
       if (affine.offset == 0 && extent == emitter_.extents_[index_]) dense_.emplace_back(n, level);
-      return {};
+      return Formulas::kAll;
     }
     Leaf leaf;
     leaf.node = n;
@@ -93,9 +95,9 @@ LoopOpener::Formula LoopOpener::view_formula(int n) {
     const StreamId parent = emitter_.reference(n, level, context_.space);
     emitter_.builder_.set_origin(expr.statement);
     leaf.crd = scan(expr.tensor, level, parent, -affine.offset, &leaf.payload);
-    return {Formula::Kind::leaf, add_leaf(std::move(leaf)), {}};
+    return formulas_.leaf(add_leaf(std::move(leaf)));
   }
-  return {};
+  return Formulas::kAll;
 }
 
 LoopOpener::Formula LoopOpener::stream_formula(int n) {
@@ -104,8 +106,8 @@ LoopOpener::Formula LoopOpener::stream_formula(int n) {
   const bool inner = std::all_of(expr.over.begin(), expr.over.end(),
                                  [&](int over) { return before(index_, over); });
   if (inner) {  // its own loops come later: its operands take part
-    const Formula& body = formula(expr.children[0]);
-    return expr.fill ? body : Formula{};
+    const Formula body = formula(expr.children[0]);
+    return expr.fill ? body : Formulas::kAll;
   }
   // A stream that came in above, unless it is of another loop of the same name.
   const auto& known = emitter_.spaces_[context_.space].streams;
@@ -123,8 +125,8 @@ LoopOpener::Formula LoopOpener::stream_formula(int n) {
   const bool complete = leaf.stream.complete[0];
   const int position = add_leaf(std::move(leaf));
   if (complete) complete_.push_back(position);
-  if (!expr.fill) return {};
-  return {Formula::Kind::leaf, position, {}};
+  if (!expr.fill) return Formulas::kAll;
+  return formulas_.leaf(position);
 }
 
 int LoopOpener::add_leaf(Leaf leaf) {
@@ -132,83 +134,39 @@ int LoopOpener::add_leaf(Leaf leaf) {
   return static_cast<int>(leaves_.size()) - 1;
 }
 
-std::vector<const LoopOpener::Formula*> LoopOpener::pointers_to(const std::vector<Formula>& parts) {
-  std::vector<const Formula*> pointers;
-  pointers.reserve(parts.size());
-  for (const Formula& part : parts) pointers.push_back(&part);
-  return pointers;
-}
-
-/// a and (a or b) = a; a or (a and b) = a.
-void LoopOpener::absorb(Formula& formula) {
-  const auto compound = [](const Formula& child) { return !child.children.empty(); };
-  if (std::none_of(formula.children.begin(), formula.children.end(), compound)) return;
-  const std::vector<Formula> all = formula.children;
-  std::erase_if(formula.children, [&](const Formula& child) {
-    return std::any_of(all.begin(), all.end(), [&](const Formula& other) {
-      return !(other == child) &&
-             std::find(child.children.begin(), child.children.end(), other) != child.children.end();
-    });
-  });
-}
-
-/// Flattens and simplifies. `both` of nothing is all, `either` of nothing is never.
-LoopOpener::Formula LoopOpener::join(Formula::Kind kind, const std::vector<const Formula*>& parts) {
-  const bool both = kind == Formula::Kind::both;
-  const Formula::Kind neutral = both ? Formula::Kind::all : Formula::Kind::never;
-  const Formula::Kind absorbing = both ? Formula::Kind::never : Formula::Kind::all;
-  Formula result{kind, -1, {}};
-  const auto add = [&](const Formula& part) {
-    auto& list = result.children;
-    if (std::find(list.begin(), list.end(), part) == list.end()) list.push_back(part);
-  };
-  for (const Formula* part : parts) {
-    if (part->kind == absorbing) return {absorbing, -1, {}};
-    if (part->kind == neutral) continue;
-    if (part->kind == kind) {
-      for (const Formula& child : part->children) add(child);
-    } else {
-      add(*part);
-    }
-  }
-  absorb(result);
-  if (result.children.empty()) return {neutral, -1, {}};
-  if (result.children.size() == 1) {
-    Formula only = std::move(result.children.front());
-    return only;
+/// The coordinates of a participant, with the payloads of all that come with them.
+LoopOpener::Joined LoopOpener::build_leaf(int leaf) const {
+  const StreamId crd = leaves_[leaf].crd;
+  Joined result{crd, {}};
+  for (const Leaf& other : leaves_) {
+    if (other.crd != crd || other.payload < 0 || other.located) continue;
+    const auto same = [&](const Item& item) { return item.payload == other.payload; };
+    if (std::any_of(result.items.begin(), result.items.end(), same)) continue;
+    result.items.push_back({other.payload, other.payload, other.is_value(), other.pad, true});
   }
   return result;
 }
 
-LoopOpener::Joined LoopOpener::build(const Formula& wanted) {
-  if (wanted.kind == Formula::Kind::leaf) {
-    const StreamId crd = leaves_[wanted.leaf].crd;
-    Joined result{crd, {}};
-    for (const Leaf& leaf : leaves_) {
-      if (leaf.crd != crd || leaf.payload < 0 || leaf.located) continue;
-      const auto same = [&](const Item& item) { return item.payload == leaf.payload; };
-      if (std::any_of(result.items.begin(), result.items.end(), same)) continue;
-      result.items.push_back({leaf.payload, leaf.payload, leaf.is_value(), leaf.pad, true});
-    }
-    return result;
-  }
-  if (wanted.kind == Formula::Kind::both) {
+LoopOpener::Joined LoopOpener::build(Formula wanted) {
+  if (formulas_.kind(wanted) == Formulas::Kind::leaf) return build_leaf(formulas_.leaf_of(wanted));
+  const bool both = formulas_.kind(wanted) == Formulas::Kind::both;
+  if (both) {
     // A stream with further loops inside is not thinned out: its inner streams could follow only
     // with all of a fiber buffered. The others are looked up at its coordinates.
-    for (const Formula& child : wanted.children) {
-      if (child.kind == Formula::Kind::leaf && leaves_[child.leaf].payload < 0) return build(child);
+    for (const Formula child : formulas_.children(wanted)) {
+      const bool is_leaf = formulas_.kind(child) == Formulas::Kind::leaf;
+      if (is_leaf && leaves_[formulas_.leaf_of(child)].payload < 0) return build(child);
     }
     const Join* join = emitter_.joins_[index_];
     if (join != nullptr && join->form == JoinForm::words) return build_words(wanted);
     if (join != nullptr && join->form == JoinForm::gallop) return build_gallops(wanted);
   }
   std::vector<Joined> parts;
-  for (const Formula& child : wanted.children) {
+  for (const Formula child : formulas_.children(wanted)) {
     Joined part = build(child);
     const auto same = [&](const Joined& other) { return other.crd == part.crd; };
     if (std::none_of(parts.begin(), parts.end(), same)) parts.push_back(std::move(part));
   }
-  const bool both = wanted.kind == Formula::Kind::both;
   return join_nodes(both ? NodeKind::intersect : NodeKind::unite, std::move(parts));
 }
 
@@ -244,7 +202,7 @@ LoopOpener::Joined LoopOpener::join_nodes(NodeKind kind, std::vector<Joined> par
     }
     node.groups.push_back(count);
   }
-  const std::vector<StreamId> made = emitter_.builder_.add(node, outputs);
+  const std::vector<StreamId> made = emitter_.builder_.add(std::move(node), outputs);
   result.crd = made[0];
   for (size_t i = 0; i < result.items.size(); ++i) result.items[i].now = made[i + 1];
   return result;
@@ -261,7 +219,7 @@ StreamId LoopOpener::scan(TensorId tensor, int level, StreamId reference, int64_
   std::vector<int> loops = emitter_.loops_of(context_.space);
   loops.push_back(emitter_.graph_index(index_, context_.space));
   const std::vector<StreamId> made = emitter_.builder_.add(
-      node, {{StreamKind::crd, loops, false}, {StreamKind::ref, loops, false}});
+      std::move(node), {{StreamKind::crd, loops, false}, {StreamKind::ref, loops, false}});
   *inner = made[1];
   return made[0];
 }
@@ -274,8 +232,7 @@ LoopOpener::Joined LoopOpener::everywhere() {
   const auto known = emitter_.complete_.find(key);
   if (known != emitter_.complete_.end()) return {known->second, {}};
   if (!complete_.empty()) {
-    const int leaf = complete_.front();
-    return build({Formula::Kind::leaf, leaf, {}});
+    return build_leaf(complete_.front());
   }
   StreamId crd = -1;
   for (const auto& [view, level] : dense_) {
@@ -347,7 +304,7 @@ void LoopOpener::look_up(Joined& lead) {
         items.push_back(item);
       }
     }
-    const std::vector<StreamId> made = emitter_.builder_.add(node, outputs);
+    const std::vector<StreamId> made = emitter_.builder_.add(std::move(node), outputs);
     for (size_t i = 0; i < items.size(); ++i) {
       items[i].now = made[i + 1];
       lead.items.push_back(items[i]);

@@ -2,31 +2,29 @@
 // joins them as the presence formula says, and looks the others up. Private to the emitter.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "lower/emit.h"
+#include "lower/formulas.h"
 
 namespace fuseflow {
 
 class LoopOpener {
  public:
   LoopOpener(Emitter& emitter, const Context& context, int index)
-      : emitter_(emitter), context_(context), index_(index) {}
+      : emitter_(emitter),
+        context_(context),
+        index_(index),
+        known_(emitter.formulas_known_, emitter.expressions_.nodes.size()) {}
 
   /// The space of the new loop, in which every participant's reference or value is known.
   int open(int node, bool everywhere);
 
  private:
-  /// Which coordinates must be visited, over participants.
-  struct Formula {
-    enum class Kind : uint8_t { all, never, leaf, both, either } kind = Kind::all;
-    int leaf = -1;
-    std::vector<Formula> children;
-    bool operator==(const Formula&) const = default;
-  };
+  /// Which coordinates must be visited, over participants: a number of formulas_.
+  using Formula = Formulas::Id;
   /// A participant: a level of a view that is scanned, or a reduction that comes as a stream.
   struct Leaf {
     int node = -1;
@@ -52,35 +50,32 @@ class LoopOpener {
     std::vector<Item> items;
   };
 
-  const Formula& formula(int n);
+  Formula formula(int n);
   Formula make_formula(int n);
+  Formula apply_formula(const ExprNode& expr);
   Formula view_formula(int n);
   Formula stream_formula(int n);
   Formula filter_formula(int n);
-  void settle_filters(const Formula& wanted, bool all);
+  void settle_filters(Formula wanted, bool all);
   bool has_loops_inside() const;
-  static Formula join(Formula::Kind kind, const std::vector<const Formula*>& parts);
-  static std::vector<const Formula*> pointers_to(const std::vector<Formula>& parts);
-  static void absorb(Formula& formula);
   // join_forms.cpp: what the schedule says of joins.
-  void note_places(const Formula& formula);
-  void note_left_joined(const Formula& formula);
+  void note_places(Formula formula);
+  void note_left_joined(Formula formula);
   void note_place(JoinPlace place, const std::vector<int>& leaves, bool decides);
   Formula locate_levels(Formula formula);
-  bool may_locate(const Formula& formula, int leaf, bool alone) const;
-  static bool mentions(const Formula& formula, int leaf);
-  static Formula without(const Formula& formula, int leaf);
+  bool may_locate(Formula formula, int leaf, bool alone) const;
   bool by_words(const Leaf& leaf) const;
-  Joined build_words(const Formula& formula);
+  Joined build_words(Formula formula);
   bool may_gallop(const Leaf& leaf) const;
   size_t where_stored(const Leaf& leaf) const;
   Joined gallop(const Leaf& first, const Leaf& second);
-  Joined build_gallops(const Formula& formula);
+  Joined build_gallops(Formula formula);
 
   bool bound(const Affine& affine) const;
   int add_leaf(Leaf leaf);
 
-  Joined build(const Formula& formula);
+  Joined build(Formula wanted);
+  Joined build_leaf(int leaf) const;
   Joined join_nodes(NodeKind kind, std::vector<Joined> parts);
   Joined everywhere();
   StreamId scan(TensorId tensor, int level, StreamId reference, int64_t offset, StreamId* inner);
@@ -93,7 +88,8 @@ class LoopOpener {
   int root_ = -1;                     ///< the expression that the loop is opened for
   std::optional<bool> loops_inside_;  ///< has_loops_inside(), once asked
   std::vector<Leaf> leaves_;
-  std::map<int, Formula> formulas_;
+  Formulas formulas_;
+  NodeValues known_;  ///< by expression: its formula
   std::vector<std::pair<int, int>>
       dense_;                  ///< (view, level) that could be scanned for every coordinate
   std::vector<int> complete_;  ///< leaves whose fibers have every coordinate

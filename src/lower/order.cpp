@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
+#include <queue>
 
 #include "lower/region_indices.h"
 
@@ -45,28 +47,55 @@ class OrderGraph {
     return result;
   }
 
-  /// The topological sort that takes the least index possible each time.
+  /// Whether there is such a path.
+  bool reaches(int from, int to) {
+    if (from == to || out_[from].empty()) return false;
+    seen_.assign(out_.size(), false);
+    std::vector<int> todo{from};
+    while (!todo.empty()) {
+      const int node = todo.back();
+      todo.pop_back();
+      for (const int edge : out_[node]) {
+        const int next = indices_.edges[edge].after;
+        if (next == to) return true;
+        if (seen_[next]) continue;
+        seen_[next] = true;
+        todo.push_back(next);
+      }
+    }
+    return false;
+  }
+
+  /// The topological sort that takes the least index possible each time; without what is on a
+  /// cycle or after one.
   std::vector<int> sort() const {
     std::vector<int> waiting(out_.size(), 0);
     for (const auto& edges : out_) {
       for (const int edge : edges) ++waiting[indices_.edges[edge].after];
     }
+    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+    for (size_t index = 0; index < out_.size(); ++index) {
+      if (waiting[index] == 0) ready.push(static_cast<int>(index));
+    }
     std::vector<int> result;
-    std::vector<bool> done(out_.size(), false);
-    while (result.size() < out_.size()) {
-      size_t next = 0;
-      while (next < out_.size() && (done[next] || waiting[next] > 0)) ++next;
-      if (next == out_.size()) break;
-      done[next] = true;
-      result.push_back(static_cast<int>(next));
-      for (const int edge : out_[next]) --waiting[indices_.edges[edge].after];
+    while (!ready.empty()) {
+      const int next = ready.top();
+      ready.pop();
+      result.push_back(next);
+      for (const int edge : out_[next]) {
+        const int after = indices_.edges[edge].after;
+        if (--waiting[after] == 0) ready.push(after);
+      }
     }
     return result;
   }
 
+  bool has_cycle() const { return sort().size() < out_.size(); }
+
  private:
   const RegionIndices& indices_;
   std::vector<std::vector<int>> out_;
+  std::vector<bool> seen_;  ///< of the last search
 };
 
 std::string edge_text(const RegionIndices& indices, const OrderEdge& edge) {
@@ -110,7 +139,7 @@ void add_preferences(const RegionIndices& indices, OrderGraph& graph) {
       ++last;
     }
     size_t added = first;
-    while (added < last && graph.path(edges[added].after, edges[added].before).empty()) {
+    while (added < last && !graph.reaches(edges[added].after, edges[added].before)) {
       graph.add(static_cast<int>(added++));
     }
     if (added < last) {
@@ -149,6 +178,7 @@ std::vector<OrderEdge> find_cycle(const RegionIndices& indices) {
     if (indices.edges[e].kind != EdgeKind::preference) graph.add(static_cast<int>(e));
   }
   std::vector<OrderEdge> best;
+  if (!graph.has_cycle()) return best;
   for (const OrderEdge& edge : indices.edges) {
     if (edge.kind == EdgeKind::preference) continue;
     const std::vector<int> path = graph.path(edge.after, edge.before);

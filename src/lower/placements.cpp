@@ -44,25 +44,35 @@ class PlacementSearch {
     lower_.max_instances = std::min(lower_.max_instances, 64 + 4 * statements().size());
   }
 
-  PlacementChoice run() {
+  std::vector<PlacementChoice> run(const std::vector<double>& bounds) {
     LoweredRegion lowered = lower_until_possible();
-    if (has_inlined() && !options_.recompute_always) {
-      const FlopsByResult unfused = unfused_flops();
-      for (const auto& [result, flops] : unfused) choice_.unfused_flops += flops;
-      while (!unfused.empty()) {
-        const FlopsByResult fused = by_statement(lowered, choice_.program);
-        choice_.flops = 0;
-        for (const auto& [result, flops] : fused) choice_.flops += flops;
-        if (choice_.flops <= options_.max_recompute * choice_.unfused_flops) break;
-        if (!store_worst(fused, unfused)) break;
-        lowered = lower_until_possible();
-      }
-      if (!unfused.empty()) note_recomputed(by_statement(lowered, choice_.program), unfused);
+    FlopsByResult unfused;
+    if (has_inlined() && !options_.recompute_always) unfused = unfused_flops();
+    for (const auto& [result, flops] : unfused) choice_.unfused_flops += flops;
+    std::vector<PlacementChoice> choices;
+    for (const double bound : bounds) {
+      if (!unfused.empty()) store_until(bound, unfused, lowered);
+      choices.push_back(choice_);
+      if (unfused.empty()) continue;
+      note_recomputed(by_statement(lowered, choice_.program), unfused, choices.back().notes);
     }
-    return std::move(choice_);
+    return choices;
   }
 
  private:
+  /// Stores more until the region, which is lowered, takes no more FLOPs than that many times those
+  /// of all apart.
+  void store_until(double bound, const FlopsByResult& unfused, LoweredRegion& lowered) {
+    while (true) {
+      const FlopsByResult fused = by_statement(lowered, choice_.program);
+      choice_.flops = 0;
+      for (const auto& [result, flops] : fused) choice_.flops += flops;
+      if (choice_.flops <= bound * choice_.unfused_flops) return;
+      if (!store_worst(fused, unfused)) return;
+      lowered = lower_until_possible();
+    }
+  }
+
   Schedule& schedule() { return choice_.program.regions[region_].schedule; }
   const std::vector<Statement>& statements() const {
     return choice_.program.regions[region_].statements;
@@ -83,12 +93,19 @@ class PlacementSearch {
     return false;
   }
 
+  LoweredRegion traced(const Program& program) {
+    LoweredRegion lowered = lower_region_traced(program, region_, lower_);
+    choice_.lowered += static_cast<double>(lowered.graph.nodes.size());
+    return lowered;
+  }
+
   LoweredRegion lower_until_possible() {
     while (true) {
       stop_if_asked();
       try {
-        return lower_region_traced(choice_.program, region_, lower_);
+        return traced(choice_.program);
       } catch (const LoweringConflict& conflict) {
+        choice_.lowered += static_cast<double>(statements().size());
         if (conflict.tensor() >= 0 && store(conflict.tensor(), conflict.what())) continue;
         if (++resolutions_ <= kMaxResolutions && resolve_cycle(analysed())) {
           // Where nothing streams, only cycles stand in the way: they are looked for without
@@ -243,17 +260,14 @@ class PlacementSearch {
   }
 
   /// Every intermediate through memory; dense where its format would not fit any order.
-  FlopsByResult unfused_flops() const {
+  FlopsByResult unfused_flops() {
     Program unfused = choice_.program;
     Schedule& schedule = unfused.regions[region_].schedule;
     schedule = {};
     for (const Statement& statement : statements()) {
       schedule.placements.push_back({statement.result, -1, Placement::memory});
     }
-    const auto estimate = [&] {
-      const LoweredRegion lowered = lower_region_traced(unfused, region_, lower_);
-      return by_statement(lowered, unfused);
-    };
+    const auto estimate = [&] { return by_statement(traced(unfused), unfused); };
     try {
       return estimate();
     } catch (const LoweringConflict&) {
@@ -354,13 +368,14 @@ class PlacementSearch {
     });
   }
 
-  void note_recomputed(const FlopsByResult& fused, const FlopsByResult& unfused) {
+  void note_recomputed(const FlopsByResult& fused, const FlopsByResult& unfused,
+                       std::vector<std::string>& notes) const {
     for (const Statement& s : statements()) {
       const double apart = flops_of(unfused, s.result);
       const double together = flops_of(fused, s.result);
       if (apart <= 0 || together <= 1.05 * apart) continue;
-      choice_.notes.push_back(fmt::format("%{} is recomputed (about {:.1f} times its FLOPs)",
-                                          tensor(s.result).name, together / apart));
+      notes.push_back(fmt::format("%{} is recomputed (about {:.1f} times its FLOPs)",
+                                  tensor(s.result).name, together / apart));
     }
   }
 
@@ -388,10 +403,17 @@ double estimated_bytes(const Tensor& tensor) {
 }
 
 PlacementChoice choose_placements(Program program, size_t region, const PlacementOptions& options) {
+  return std::move(
+      choose_placements_for(std::move(program), region, options, {options.max_recompute}).front());
+}
+
+std::vector<PlacementChoice> choose_placements_for(Program program, size_t region,
+                                                   const PlacementOptions& options,
+                                                   const std::vector<double>& bounds) {
   const Location where = program.regions[region].where;
   const std::string name = program.regions[region].name;
   try {
-    return PlacementSearch(std::move(program), region, options).run();
+    return PlacementSearch(std::move(program), region, options).run(bounds);
   } catch (const LoweringConflict& conflict) {  // there is nothing left to store or to copy
     throw UnresolvedConflict(
         where, fmt::format("region @{}: {}", name, conflict.diagnostics()[0].message));

@@ -74,8 +74,8 @@ class ResultWriter {
     filter.init = tensor_.fill;
     filter.inputs = streams_in({value_, crds_.back(), value_});
     const std::vector<int> loops = builder_.stream(value_).indices;
-    const std::vector<StreamId> made =
-        builder_.add(filter, {{StreamKind::crd, loops, false}, {StreamKind::val, loops, false}});
+    const std::vector<StreamId> made = builder_.add(
+        std::move(filter), {{StreamKind::crd, loops, false}, {StreamKind::val, loops, false}});
     crds_.back() = made[0];
     value_ = made[1];
   }
@@ -99,7 +99,7 @@ class ResultWriter {
       const Stream& stream = builder_.stream(input.stream);
       outputs.push_back({stream.kind, stream.indices, false});
     }
-    const std::vector<StreamId> made = builder_.add(node, outputs);
+    const std::vector<StreamId> made = builder_.add(std::move(node), outputs);
     if (direct) {
       crds_[p + 1] = made[1];
       value_ = made[2];
@@ -131,7 +131,8 @@ class ResultWriter {
       Node repeat;
       repeat.kind = NodeKind::repeat;
       repeat.inputs = streams_in({crd, crds_[p]});
-      crd = builder_.add_one(repeat, {StreamKind::crd, builder_.stream(crds_[p]).indices, false});
+      crd = builder_.add_one(std::move(repeat),
+                             {StreamKind::crd, builder_.stream(crds_[p]).indices, false});
     }
     return crd;
   }

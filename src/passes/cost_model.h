@@ -22,6 +22,8 @@ struct Cost {
   double flops = 0;
   double tokens = 0;
   bool guessed = false;  ///< rests on a guess of how many values are zero
+  /// Of one region: the result of the statement whose node takes longest; -1: not known.
+  TensorId limit = -1;
 };
 
 class CostModel {
@@ -66,6 +68,9 @@ class CostModel {
   /// Effort so far, in nodes lowered, entries read and rows counted: counts, not time, so that a
   /// search that ends when it has had enough gives the same everywhere.
   virtual double effort() const = 0;
+
+  /// Adds what a search has spent beside the model, in the same units.
+  virtual void spend(double effort) = 0;
 
   /// of_regions() in a slice (ir/slice_regions.h) of such a program, which may have got more
   /// tensors after those of the slice: in time that does not grow with the program.

@@ -43,12 +43,13 @@ class CostsAfter final : public CostModel {
 
   double pause() const override { return costs_->pause(); }
   double margin() const override { return costs_->margin(); }
-  double effort() const override { return costs_->effort() + passes_; }
+  double effort() const override { return costs_->effort(); }
+  void spend(double effort) override { costs_->spend(effort); }
 
  private:
   /// What the pass makes of a program; nothing where it refuses.
   std::optional<Program> after(const Program& program) {
-    passes_ += kEffortOfPass;
+    costs_->spend(kEffortOfPass);
     PassLog unused;
     try {
       return pass_.run(program, arguments_, unused);
@@ -61,7 +62,6 @@ class CostsAfter final : public CostModel {
   const Pass& pass_;
   const PassArguments arguments_;
   std::unique_ptr<CostModel> costs_;
-  double passes_ = 0;
 };
 
 }  // namespace

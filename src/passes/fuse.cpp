@@ -327,11 +327,12 @@ Program best_regions(const Program& given, const FuseRequest& request, CostModel
     partitions.push_back(parts_of(program, present_groups(program)));
   }
   std::vector<Candidate> candidates{{given, {}}};
+  PlacedRuns placed(program, request.machine, costs);
   for (const std::vector<Part>& parts : partitions) {
-    candidates.push_back(assemble(program, parts, request.machine));
+    candidates.push_back(assemble(program, parts, request.machine, placed));
   }
   if (costs.learn(program)) {
-    for (Candidate& mixture : best_mixtures(program, partitions, request.machine, costs)) {
+    for (Candidate& mixture : best_mixtures(program, partitions, request.machine, costs, placed)) {
       candidates.push_back(std::move(mixture));
     }
   }

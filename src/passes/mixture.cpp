@@ -7,22 +7,15 @@
 #include <limits>
 #include <map>
 
-#include "ir/names.h"
-#include "lower/placements.h"
+#include "passes/effort.h"
 #include "passes/fit.h"
-#include "passes/possible_schedule.h"
-#include "passes/runs_alone.h"
 #include "passes/store_search.h"
 
 namespace fuseflow {
 
 namespace {
 
-/// Effort of a search beyond the kernels themselves and what was suggested; about a fifth of a
-/// second.
-constexpr double kMixtureEffort = 12000;
-/// FLOPs of a region over those without recomputation: few, or as many as `--strategy=full` takes.
-constexpr double kRecompute[] = {1.5, 64};
+constexpr double kRecompute[] = {kLittleRecompute, kMuchRecompute};
 /// What fusing must gain, and computing much again instead of storing: an estimate is not exact,
 /// the less the longer the paths that meet again are.
 constexpr double kMixtureGain = 0.99;
@@ -30,13 +23,11 @@ constexpr double kRecomputeGain = 0.9;
 /// What another partition may take, of the best one's cycles, to be searched, too: sets and orders
 /// that are searched for its regions may make it the best.
 constexpr double kMixtureNearlyAsGood = 1.05;
-/// Effort of these searches, over that of one for all statements.
-constexpr double kSearches = 3;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::vector<Part> alone(size_t kernels) {
   std::vector<Part> parts;
-  for (size_t k = 0; k < kernels; ++k) parts.push_back({k, k, "", kRecompute[0]});
+  for (size_t k = 0; k < kernels; ++k) parts.push_back({k, k, ""});
   return parts;
 }
 
@@ -53,30 +44,6 @@ std::vector<Group> groups_of(const Program& kernels, const std::vector<Part>& pa
   return groups;
 }
 
-/// Gives a region of several kernels its default placements; gives the notes, one line each.
-std::vector<std::string> place_by_default(Program& program, size_t region, const Part& part,
-                                          const Machine& machine) {
-  if (part.is_kernel()) return {};
-  PassLog left_out;
-  leave_out_impossible(program, region, left_out);
-  PlacementOptions options;
-  options.scratchpad_bytes = machine.scratchpad.bytes;
-  options.max_recompute = part.max_recompute;
-  PlacementChoice choice = choose_placements(std::move(program), region, options);
-  program = std::move(choice.program);
-  const std::string name = quote_if_needed(program.regions[region].name);
-  std::vector<std::string> notes = left_out.lines();
-  for (const std::string& note : choice.notes) notes.push_back(fmt::format("@{}: {}", name, note));
-  return notes;
-}
-
-/// The same, with notes, and phases in turn where the machine has no room for them together.
-void make_default(Program& program, size_t region, const Part& part, const Machine& machine,
-                  PassLog& log) {
-  for (const std::string& note : place_by_default(program, region, part, machine)) log.note(note);
-  if (is_limited(machine)) make_fit(program, region, machine, log);
-}
-
 /// What was found for a part by itself, for the region that it is in a whole program.
 struct Found {
   Schedule schedule;
@@ -84,7 +51,7 @@ struct Found {
   PassLog notes;
 };
 
-/// Of a part, what was made of its run since `notes` began.
+/// Of a part, what was made of its run.
 Found found_of(const RunAlone& run, PassLog notes) {
   Found found{run.slice.program.regions[run.region].schedule, has_more_tensors(run.slice),
               std::move(notes)};
@@ -92,26 +59,32 @@ Found found_of(const RunAlone& run, PassLog notes) {
   return found;
 }
 
-Found default_of(const RunsAlone& runs, const Part& part, const Machine& machine) {
-  RunAlone run = runs.make(part.first, part.last, part.name);
-  PassLog notes;
-  make_default(run.slice.program, run.region, part, machine, notes);
-  return found_of(run, std::move(notes));
+/// The default of a part, with notes.
+Found default_of(const PlacedRun& placed) {
+  PassLog notes = placed.notes;
+  notes.note_all(placed.in_turn);
+  Found found = found_of(placed.run, std::move(notes));
+  if (placed.turns) found.schedule.barriers = true;
+  return found;
 }
 
 /// Gives a region of a whole program its default: what was found for it alone, where it can.
 void take_default(Candidate& made, size_t region, const Part& part, const Found& found,
-                  const Machine& machine) {
-  if (found.copies) return make_default(made.program, region, part, machine, made.log);
+                  const Machine& machine, const PlacedRuns& placed) {
+  if (found.copies) {
+    placed.place(made.program, region, part, made.log);
+    if (is_limited(machine)) make_fit(made.program, region, machine, made.log);
+    return;
+  }
   made.program.regions[region].schedule = found.schedule;
   made.log.note_all(found.notes);
 }
 
 class PartSearch {
  public:
-  PartSearch(const Program& kernels, const Machine& machine, CostModel& costs)
+  PartSearch(const Program& kernels, const Machine& machine, CostModel& costs, PlacedRuns& placed)
       : kernels_(kernels),
-        runs_(kernels),
+        placed_(placed),
         machine_(machine),
         costs_(costs),
         n_(kernels.regions.size()) {
@@ -119,7 +92,7 @@ class PartSearch {
   }
 
   std::vector<Candidate> run(const std::vector<std::vector<Part>>& suggested) {
-    for (size_t k = 0; k < n_; ++k) add({k, k, "", kRecompute[0]});
+    for (size_t k = 0; k < n_; ++k) add({k, k, ""});
     for (const std::vector<Part>& parts : suggested) {
       for (const Part& part : parts) add(part);
     }
@@ -128,7 +101,7 @@ class PartSearch {
     for (size_t length = 2; length <= n_ && has_time(); ++length) {
       if (length > kFew) best = join_neighbours(std::move(best));
       for (size_t first = 0; first + length <= n_ && has_time(); ++first) {
-        add({first, first + length - 1, "", kRecompute[0]});
+        add({first, first + length - 1, ""});
       }
       best = partition();
     }
@@ -176,10 +149,11 @@ class PartSearch {
   /// Cycles with the default placements, which are put into `found`.
   double judge(const Part& part, Found& found) {
     try {
-      RunAlone run = runs_.make(part.first, part.last, part.name);
-      PassLog notes;
-      make_default(run.slice.program, run.region, part, machine_, notes);
-      found = found_of(run, std::move(notes));
+      const std::shared_ptr<const PlacedRun> placed = placed_.of(part);
+      found = default_of(*placed);
+      if (!placed->turns) return cycles_of(placed->run, part);
+      RunAlone run = placed->run;
+      run.slice.program.regions[run.region].schedule.barriers = true;
       return cycles_of(run, part);
     } catch (const Error& error) {
       if (error.code() == ExitCode::internal) throw;
@@ -200,22 +174,21 @@ class PartSearch {
     judged.searched = true;
     const Part& part = judged.part;
     if (!std::isfinite(judged.cycles)) return;
-    RunAlone run = runs_.make(part.first, part.last, part.name);
+    const std::shared_ptr<const PlacedRun> placed = placed_.of(part);
+    RunAlone run = placed->run;
     SliceCosts costs(costs_, run.slice.tensors);
     PassLog notes;
-    search_region(run.slice.program, run.region, part, costs, notes,
-                  most_effort_ - costs_.effort());
+    const double own = store_effort(run.slice.program.regions[run.region].statements.size());
+    improve(run.slice.program, run.region, placed->notes, costs, notes,
+            std::min(own, most_effort_ - costs_.effort()));
     judged.cycles = std::min(judged.cycles, cycles_of(run, part));
     judged.found = found_of(run, std::move(notes));
   }
 
-  void search_region(Program& program, size_t region, const Part& part, CostModel& costs,
-                     PassLog& log, double effort) const {
-    const std::vector<std::string> notes = place_by_default(program, region, part, machine_);
-    const bool others = improve_stores(program, region, machine_, &costs, log, effort);
-    for (const std::string& note : notes) {
-      if (!others) log.note(note);
-    }
+  /// `placed`: what is to be said of the placements that are there, if they stay.
+  void improve(Program& program, size_t region, const PassLog& placed, CostModel& costs,
+               PassLog& log, double effort) const {
+    if (!improve_stores(program, region, machine_, &costs, log, effort)) log.note_all(placed);
     if (is_limited(machine_)) make_fit(program, region, machine_, log);
   }
 
@@ -235,7 +208,7 @@ class PartSearch {
   void search_all(const std::vector<Part>& first) {
     most_effort_ = costs_.effort() + store_effort(statements_);
     search(first);
-    most_effort_ += (kSearches - 1) * store_effort(statements_);
+    most_effort_ = costs_.effort() + kOtherStoresEffort;
     for (bool any = true; any && has_time();) {
       any = false;
       for (const std::vector<Part>& parts : near(partition())) {
@@ -259,7 +232,7 @@ class PartSearch {
       if (!best[p].is_kernel()) offer(partition(&best[p]));
       if (p + 1 == best.size() || !has_time()) continue;
       std::vector<Part> joined = best;
-      joined[p] = {best[p].first, best[p + 1].last, "", kRecompute[0]};
+      joined[p] = {best[p].first, best[p + 1].last, ""};
       joined.erase(joined.begin() + static_cast<std::ptrdiff_t>(p) + 1);
       add(joined[p]);
       offer(std::move(joined));
@@ -278,12 +251,14 @@ class PartSearch {
     made.program = regroup(kernels_, groups_of(kernels_, parts), made.log);
     for (size_t r = 0; r < parts.size(); ++r) {
       const Judged& judged = judged_.at({parts[r].first, parts[r].last});
-      if (!std::isfinite(judged.cycles)) {
-        make_default(made.program, r, judged.part, machine_, made.log);
-      } else if (judged.searched && judged.found.copies) {
-        search_region(made.program, r, judged.part, costs_, made.log, store_effort(statements_));
+      if (std::isfinite(judged.cycles) && judged.searched && judged.found.copies) {
+        PassLog notes;
+        placed_.place(made.program, r, judged.part, notes);
+        improve(made.program, r, notes, costs_, made.log, store_effort(statements_));
       } else {
-        take_default(made, r, judged.part, judged.found, machine_);
+        Found found = judged.found;
+        found.copies = found.copies || !std::isfinite(judged.cycles);
+        take_default(made, r, judged.part, found, machine_, placed_);
       }
     }
     return made;
@@ -325,7 +300,7 @@ class PartSearch {
     while (has_time()) {
       const size_t before = judged_.size();
       for (size_t p = 0; p + 1 < best.size() && has_time(); ++p) {
-        add({best[p].first, best[p + 1].last, "", kRecompute[0]});
+        add({best[p].first, best[p + 1].last, ""});
       }
       if (judged_.size() == before) break;
       best = partition();
@@ -334,7 +309,7 @@ class PartSearch {
   }
 
   const Program& kernels_;
-  const RunsAlone runs_;
+  PlacedRuns& placed_;
   const Machine& machine_;
   CostModel& costs_;
   const size_t n_;
@@ -354,7 +329,7 @@ std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& gro
   for (const Group& group : groups) {
     const auto [least, most] =
         std::minmax_element(group.statements.begin(), group.statements.end());
-    Part part{kernel_of[*least], kernel_of[*most], group.name, kRecompute[0]};
+    Part part{kernel_of[*least], kernel_of[*most], group.name};
     size_t statements = 0;
     for (size_t k = part.first; k <= part.last; ++k) {
       statements += kernels.regions[k].statements.size();
@@ -367,20 +342,20 @@ std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& gro
   return parts;
 }
 
-Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine) {
+Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine,
+                   PlacedRuns& placed) {
   Candidate made;
   made.program = regroup(kernels, groups_of(kernels, parts), made.log);
-  const RunsAlone runs(kernels);
   for (size_t r = 0; r < parts.size(); ++r) {
-    take_default(made, r, parts[r], default_of(runs, parts[r], machine), machine);
+    take_default(made, r, parts[r], default_of(*placed.of(parts[r])), machine, placed);
   }
   return made;
 }
 
 std::vector<Candidate> best_mixtures(const Program& kernels,
                                      const std::vector<std::vector<Part>>& suggested,
-                                     const Machine& machine, CostModel& costs) {
-  return PartSearch(kernels, machine, costs).run(suggested);
+                                     const Machine& machine, CostModel& costs, PlacedRuns& placed) {
+  return PartSearch(kernels, machine, costs, placed).run(suggested);
 }
 
 }  // namespace fuseflow

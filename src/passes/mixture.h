@@ -8,26 +8,18 @@
 
 #include "machine/machine.h"
 #include "passes/choose.h"
+#include "passes/placed_runs.h"
 #include "passes/regroup.h"
 
 namespace fuseflow {
-
-/// Kernels [first, last] of a program (positions of its regions) that become one region.
-struct Part {
-  size_t first = 0;
-  size_t last = 0;
-  std::string name;            ///< empty: that of the last kernel
-  double max_recompute = 1.5;  ///< PlacementOptions::max_recompute; means nothing for one kernel
-  bool is_kernel() const { return first == last; }
-  bool operator==(const Part&) const = default;
-};
 
 /// Groups of kernels in a row as parts; throws Error(internal) for other groups.
 std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& groups);
 
 /// The program with these regions, in this order, their intermediates placed by default; phases
 /// take turns where the machine has no room for them together. Kernels alone stay as they are.
-Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine);
+Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine,
+                   PlacedRuns& placed);
 
 /// The best partitions into the suggested parts, runs of few kernels, and what becomes of these
 /// when neighbours are joined: by default placements; and with the placements and orders that are
@@ -37,6 +29,6 @@ Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const
 /// `kernels`. Its effort is bounded.
 std::vector<Candidate> best_mixtures(const Program& kernels,
                                      const std::vector<std::vector<Part>>& suggested,
-                                     const Machine& machine, CostModel& costs);
+                                     const Machine& machine, CostModel& costs, PlacedRuns& placed);
 
 }  // namespace fuseflow

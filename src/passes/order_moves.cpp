@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lower/flops.h"
+#include "lower/placements.h"
 
 namespace fuseflow {
 
@@ -12,8 +13,6 @@ namespace {
 
 /// Of the expected steps or cycles: what a move must gain.
 constexpr double kMoveGain = 0.995;
-/// A graph without buffers, not estimated, against one that is judged.
-constexpr double kEffort = 0.5;
 
 std::vector<std::string> names_of(const RegionIndices& indices, const std::vector<int>& order) {
   std::vector<std::string> names;
@@ -104,12 +103,12 @@ std::optional<double> OrderClimb::judged(const std::vector<int>& order) {
 std::optional<double> OrderClimb::expected_steps(const std::vector<int>& order) {
   try {
     const Graph graph = lowering_.lower(order);
-    nodes_ += kEffort * static_cast<double>(graph.nodes.size());
+    nodes_ += kFlowEffort * static_cast<double>(graph.nodes.size());
     return estimated_cost(p_, graph).steps;
   } catch (const LoweringConflict&) {
-    nodes_ += kEffort * static_cast<double>(region_.statements.size());
+    nodes_ += kFlowEffort * static_cast<double>(region_.statements.size());
   } catch (const Error&) {  // too many nodes
-    nodes_ += kEffort * static_cast<double>(options_.max_nodes);
+    nodes_ += kFlowEffort * static_cast<double>(options_.max_nodes);
   }
   return std::nullopt;
 }

@@ -18,6 +18,7 @@
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
 #include "passes/dependences.h"
+#include "passes/effort.h"
 #include "passes/fit.h"
 #include "passes/pass_on_chip.h"
 #include "passes/possible_schedule.h"

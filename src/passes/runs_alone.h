@@ -55,6 +55,7 @@ class SliceCosts final : public CostModel {
   double pause() const override { return whole_.pause(); }
   double margin() const override { return whole_.margin(); }
   double effort() const override { return whole_.effort(); }
+  void spend(double effort) override { whole_.spend(effort); }
 
  private:
   CostModel& whole_;

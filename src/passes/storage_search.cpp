@@ -9,6 +9,7 @@
 #include <string>
 
 #include "passes/choose.h"
+#include "passes/effort.h"
 #include "passes/storage_candidates.h"
 #include "passes/storage_moves.h"
 
@@ -28,9 +29,6 @@ struct Effort {
 constexpr Effort kSmall{2, 96};
 constexpr Effort kLarge{1, 24};
 constexpr double kLargeEntries = 1 << 15;
-/// In all, in the units of the cost model: of what was spent before, and at least.
-constexpr double kShare = 0.15;
-constexpr double kLeastEffort = 75'000;
 
 /// Of large data only those formats are counted that statistics expect to gain something, and to be
 /// no worse than this many times the best of them: ir-spec/storage.md says how far they are off.
@@ -45,7 +43,7 @@ class StorageSearch {
         verbose_(verbose),
         log_(log),
         large_(entries_read(program) > kLargeEntries),
-        most_effort_(costs.effort() + std::max(kLeastEffort, kShare * costs.effort())) {}
+        most_effort_(costs.effort() + storage_effort(costs.effort())) {}
 
   bool run(const TensorForms& forms) {
     bool any = false;

@@ -18,6 +18,7 @@
 #include "passes/alike.h"
 #include "passes/choose.h"
 #include "passes/dependences.h"
+#include "passes/near_limit.h"
 #include "passes/order_moves.h"
 #include "resources/resources.h"
 
@@ -25,8 +26,7 @@ namespace fuseflow {
 
 namespace {
 
-/// Of the effort: what sets with the orders at hand may take, and the orders of one set.
-constexpr double kSetsShare = 0.8;
+/// Of the effort: what the orders of one set may take, and pairs.
 constexpr double kOrderShare = 0.2;
 constexpr double kPairsShare = 0.4;
 /// The same by the model.
@@ -95,14 +95,12 @@ class Search {
   StoreSearch run() {
     StoreSearch result{given_, {}, {}, {}};
     const double all = most_effort_;
-    most_effort_ = effort() + kSetsShare * (all - effort());
     const std::optional<State> first = judge(at(given_).schedule, Orders::usual);
     if (!first) return result;
     result.first = first->cost;
     State best = *first;
     if (at(given_).schedule.order.empty()) {
       climb(best, Orders::usual);
-      most_effort_ = all;
       climb(best, Orders::searched);
       // Sets that only pay with orders of their own may lie on the way from the start alone.
       tried_.clear();
@@ -135,7 +133,14 @@ class Search {
   };
 
   const Region& at(const Program& program) const { return program.regions[region_]; }
-  double effort() const { return (model_ != nullptr ? model_->effort() : 0) + own_effort_; }
+  double effort() const { return model_ != nullptr ? model_->effort() : own_effort_; }
+  void spend(double more) {
+    if (model_ != nullptr) {
+      model_->spend(more);
+    } else {
+      own_effort_ += more;
+    }
+  }
   bool has_time() const { return effort() < most_effort_; }
 
   /// Whether `a` is to replace the best state `b`: better, or with less work in as many cycles (as
@@ -155,19 +160,27 @@ class Search {
   /// Sweeps over the groups, level by level, as long as anything improves.
   void climb(State& best, Orders orders) {
     least_ = best.cost.cycles;
-    if (orders == Orders::searched) try_move(at(given_).schedule, best, orders);
-    if (orders == Orders::judged) try_move(best.asked, best, orders);
+    if (orders != Orders::usual) try_move(best.asked, best, orders);
     for (const std::vector<TensorGroup>& groups :
          alike_tensors(given_, at(given_), movable(at(given_)))) {
       for (bool any = true; any && has_time();) {
-        any = false;
-        for (const TensorGroup& group : groups) {
-          any = try_move(without(best.asked, group), best, orders) || any;
-          any = try_move(with(best.asked, group), best, orders) || any;
-        }
+        any = sweep(groups, best, orders);
         if (orders == Orders::usual) any = slide(groups, best) || any;
       }
     }
+  }
+
+  /// Moves each group once, always one that is nearest to what limits the best state so far. Gives
+  /// whether that changed it.
+  bool sweep(std::vector<TensorGroup> left, State& best, Orders orders) {
+    bool any = false;
+    for (TensorId limit = -1; !left.empty() && has_time(); left.erase(left.begin())) {
+      if (best.cost.limit != limit) nearest_first(left, at(given_), limit = best.cost.limit);
+      const TensorGroup group = left.front();
+      any = try_move(without(best.asked, group), best, orders) || any;
+      any = try_move(with(best.asked, group), best, orders) || any;
+    }
+    return any;
   }
 
   /// Stores what a stored group is made of, or what is made of it, in its place.
@@ -289,7 +302,9 @@ class Search {
     options.recompute_always = true;
     options.scratchpad_bytes = machine_.scratchpad.bytes;
     try {
-      state.program = choose_placements(std::move(state.program), region_, options).program;
+      PlacementChoice choice = choose_placements(std::move(state.program), region_, options);
+      spend(kFlowEffort * choice.lowered);
+      state.program = std::move(choice.program);
     } catch (const Error& error) {
       if (error.code() == ExitCode::internal) throw;
       return std::nullopt;
@@ -302,12 +317,13 @@ class Search {
     Region& region = program.regions[region_];
     LowerOptions options;
     options.max_instances = std::min(options.max_instances, 64 + 4 * region.statements.size());
+    options.names = false;
     region.graph.reset();
     try {
       region.graph = lower_region(program, region_, options);
     } catch (const Error& error) {
       if (error.code() == ExitCode::internal) throw;
-      own_effort_ += static_cast<double>(region.statements.size());
+      spend(static_cast<double>(region.statements.size()));
     }
     return region.graph.has_value();
   }
@@ -326,7 +342,7 @@ class Search {
   }
 
   std::optional<Cost> expected(const Program& program, const Graph& graph) {
-    own_effort_ += static_cast<double>(graph.nodes.size());
+    spend(static_cast<double>(graph.nodes.size()));
     const int64_t room = machine_.scratchpad.bytes;
     if (room > 0 && region_resources(program, graph, machine_).tensor_bytes > room) {
       return std::nullopt;
@@ -352,7 +368,7 @@ class Search {
     OrderClimb climb(state.program, region_,
                      std::min(most_effort_ - effort(), share * given_effort_), model);
     const std::optional<std::vector<std::string>> found = climb.run();
-    own_effort_ += climb.nodes();
+    spend(climb.nodes());
     if (found) take_order(state, *found);
   }
 
@@ -368,8 +384,8 @@ class Search {
   const size_t region_;
   const Machine& machine_;
   CostModel* model_;
-  double least_ = 0;  ///< cycles of the fastest state so far
-  double own_effort_ = 0;
+  double least_ = 0;       ///< cycles of the fastest state so far
+  double own_effort_ = 0;  ///< without a model
   const double given_effort_;
   double most_effort_;
   std::map<Orders, std::set<std::string>> tried_;             ///< sets asked for, without orders

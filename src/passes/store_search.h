@@ -3,7 +3,6 @@
 // has made redundant is dropped. How: ir-spec/lowering.md, "What chooses".
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "machine/machine.h"
@@ -26,16 +25,9 @@ struct StoreSearch {
   std::vector<StoreTrial> judged;  ///< in the order in which they were
 };
 
-/// What a search may take, in effort of the cost model (CostModel::effort): about half a second,
-/// and more for long regions, where each lowering takes more; of hundreds of statements no more
-/// than of two hundred, which takes two seconds.
-inline double store_effort(size_t statements) {
-  return std::clamp(1'500.0 * static_cast<double>(statements), 75'000.0, 300'000.0);
-}
-
 /// Starts from the region's schedule, which must say where every stored intermediate is. `costs`
 /// judges; null: expected stream lengths do. Placements of single uses and of inputs stay, and so
-/// does a schedule with an order.
+/// does a schedule with an order. `most_effort`: effort.h.
 StoreSearch search_stores(const Program& given, size_t region, const Machine& machine,
                           CostModel* costs, double most_effort);
 

@@ -1,5 +1,6 @@
-// Sets of placements: which intermediates are alike, and what the search stores and drops. Judged
-// by expected stream lengths, so that no estimate is needed here (golden cases fuse/auto_sets*).
+// Sets of placements: which intermediates are alike, which are tried first, and what the search
+// stores and drops. Judged by expected stream lengths, so that no estimate is needed here (golden
+// cases fuse/auto_sets*).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 
 #include "ir/parse.h"
 #include "passes/alike.h"
+#include "passes/near_limit.h"
 #include "passes/store_search.h"
 
 namespace fuseflow {
@@ -156,6 +158,17 @@ TEST(StoreSearch, EffortBoundsIt) {
   const size_t few = search_stores(program, 0, Machine{}, nullptr, 500).judged.size();
   EXPECT_LT(few, all);
   EXPECT_GE(few, 1U);
+}
+
+TEST(NearLimit, GroupsNearTheLimitComeFirst) {
+  const Program program = attention("");
+  const auto id = [&](const std::string& name) { return find_tensor(program, name); };
+  std::vector<TensorGroup> groups{{id("q")}, {id("v")}, {id("m"), id("k")}, {id("e")}, {id("s")}};
+  nearest_first(groups, program.regions[0], id("e"));
+  // %s and %m make %e; %q makes %s; %v is used by what uses %e. Of equal ones the order stays.
+  const std::vector<TensorGroup> expected{
+      {id("e")}, {id("m"), id("k")}, {id("s")}, {id("q")}, {id("v")}};
+  EXPECT_EQ(groups, expected);
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+// What each search may take: the one place that says it, in effort of the cost model
+// (CostModel::effort): nodes that are lowered and judged, of which one takes about 12 us.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace fuseflow {
+
+/// Placements and orders of one region: some sixty sets of placements of a long one, whose
+/// statements take about 13 nodes each. What is near the limit of the region is tried first
+/// (near_limit.h), so that what matters is mostly among these. Of a short one the orders take most.
+inline double store_effort(size_t statements) {
+  return std::clamp(800.0 * static_cast<double>(statements), 60'000.0, 160'000.0);
+}
+
+/// The same for all regions together that are searched beside the first suggested partition.
+inline constexpr double kOtherStoresEffort = 120'000;
+
+/// Runs of kernels as regions with default placements, beyond the kernels themselves and what was
+/// suggested.
+inline constexpr double kMixtureEffort = 30'000;
+
+/// Formats of stored tensors, after `before` was spent on the program.
+inline double storage_effort(double before) {
+  return std::max(10'000.0, 0.1 * before);
+}
+
+}  // namespace fuseflow
