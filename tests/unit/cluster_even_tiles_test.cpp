@@ -93,12 +93,12 @@ TEST(EvenPlans, AreTakenOnlyWhereTheyAreFaster) {
   EXPECT_GT(taken, 0);
 }
 
-// docs/evaluation.md: 2907 cycles with tiles of powers of two alone.
+// docs/evaluation.md: 4464 cycles with tiles of powers of two alone, over linked cores, too.
 TEST(EvenPlans, AGatedChainOf96) {
   const Chain chain = padded(gated_ffn(64, 256, 96));
   const MeasuredPlan best = best_plan(chain, load_machine("h100", {}), Holding::one_core);
-  EXPECT_EQ(describe(best.plan.plan), "L/MNK cls 1,1,1,1 blk 16,16,96,48 way sequential");
-  EXPECT_LT(best.measure.measured.cycles, 2000);
+  EXPECT_EQ(describe(best.plan.plan), "L/MNK cls 1,1,1,1 blk 16,16,96,96 way sequential");
+  EXPECT_LT(best.measure.measured.cycles, 3500);  // 16 clusters add to E, and settle it
 }
 
 // Kernels apart have such tiles, too, so that fusion does not gain by padding alone.
