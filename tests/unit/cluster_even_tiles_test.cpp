@@ -93,7 +93,7 @@ TEST(EvenPlans, AreTakenOnlyWhereTheyAreFaster) {
   EXPECT_GT(taken, 0);
 }
 
-// docs/evaluation.md: 2907 cycles with tiles of powers of two alone.
+// ir-spec/cluster.md: 2907 cycles with tiles of powers of two alone.
 TEST(EvenPlans, AGatedChainOf96) {
   const Chain chain = padded(gated_ffn(64, 256, 96));
   const MeasuredPlan best = best_plan(chain, load_machine("h100", {}), Holding::one_core);
