@@ -48,8 +48,8 @@ TEST(ImportSmall, DeterminantsAreWrittenOut) {
   EXPECT_EQ(values_of(11, "(float[4,4] x) => (float y) { y = Det(x) }",
                       {{"x", "values(0, 2, 0, 1, 1, 0, 0, 2, 0, 0, 3, 0, 2, 1, 1, 1)"}}),
             Floats{21});
-  expect_fault(22, "(float[5,5] x) => (float y) { y = Det(x) }", {{"x", "uniform(seed=1)"}},
-               "matrices of 5 rows, expected 1 to 4");
+  expect_fault(22, "(float[5,5] x) => (float y) { y = Det(x) }",
+               {{"x", "uniform(density=1,seed=1)"}}, "matrices of 5 rows, expected 1 to 4");
 }
 
 /// As in training: by mean and variance of the batch.
