@@ -136,7 +136,7 @@ class Listener : public PlanReporter {
     for (PlannedChain& chain : chains_) chain.taken = chain.taken && chain.tensors.e != name;
     PlanReporter::on(program, dropped);
   }
-  void on(const Program& program, const PlannedRest& rest) override {
+  void on(const Program& program, const RemainingKernels& rest) override {
     rows_ = rest.combined.rows;
     PlanReporter::on(program, rest);
   }

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cluster/chain/lower_plan.h"
-#include "cluster/kernels/apart.h"
+#include "cluster/kernels/separate_kernels.h"
 #include "ir/verify.h"
 #include "support/error.h"
 
@@ -72,7 +72,7 @@ class Planner {
 
   void plan_apart() {
     divide();
-    PlannedRest rest;
+    RemainingKernels rest;
     rest.divided = divide_products(program_, machine_, kernels_, Divide::where_faster);
     kernels_.sparse = &rest.sparse;
     kernels_.unproved = &rest.unproved;
@@ -97,14 +97,14 @@ class Planner {
         listener_.on(program_, dropped);
       }
     }
-    plan_rest();
+    plan_remaining();
   }
 
-  void plan_rest() {
-    PlannedRest rest;
+  void plan_remaining() {
+    RemainingKernels rest;
     if (takes_rest()) {
       divide();
-      rest = cluster::plan_rest(program_, machine_, kernels_);
+      rest = cluster::plan_remaining(program_, machine_, kernels_);
     } else {  // products and reductions of rows in one kernel: one product is no chain
       rest.combined.rows = plan_rows(program_, machine_, {.least_work = 2});
       rest.combined.second_products = plan_second_products(program_, machine_);
@@ -117,7 +117,7 @@ class Planner {
   std::vector<FoundChain> chains() const {
     std::vector<RefusedChain> refused;
     std::vector<FoundChain> chains = find_chains(program_, &refused);
-    for (FoundChain& chain : chains) settle_tail(chain);
+    for (FoundChain& chain : chains) settle_chain_end(chain);
     sort_by_work(chains);
     listener_.on(program_, chains, refused);
     return chains;
@@ -125,14 +125,14 @@ class Planner {
 
   /// More than sums after the second product needs all of a row of E in one cluster, so that a
   /// chain may be slower with it than one that ends before it and kernels of what that leaves.
-  void settle_tail(FoundChain& longer) const {
+  void settle_chain_end(FoundChain& longer) const {
     if (longer.shorter.empty()) return;
     FoundChain shorter = std::move(longer.shorter.front());
     longer.shorter.clear();
     std::set<TensorId> rest(longer.statements.begin(), longer.statements.end());
     for (const TensorId tensor : shorter.statements) rest.erase(tensor);
     std::string why;
-    const auto kernels = kernels_apart(program_, rest, machine_, why);
+    const auto kernels = separate_kernels(program_, rest, machine_, why);
     const auto part = plan_cycles(shorter);
     if (!kernels || !part) return;
     const auto whole = plan_cycles(longer);
@@ -189,9 +189,10 @@ class Planner {
     ChainRivals rivals;
     std::string why;
     const std::set<TensorId> members(found.statements.begin(), found.statements.end());
-    const auto kernels = kernels_apart(program_, members, machine_, why);
+    const auto kernels = separate_kernels(program_, members, machine_, why);
     rivals.kernels = kernels ? kernels->total.cycles : choice.apart().cycles;
-    const auto sparse = sparse_kernels_apart(program_, found.statements, machine_, options_.given);
+    const auto sparse =
+        separate_sparse_kernels(program_, found.statements, machine_, options_.given);
     if (sparse) rivals.leaving_out = sparse->total.cycles;
     return rivals;
   }

@@ -10,7 +10,7 @@
 #include "cluster/chain/choice.h"
 #include "cluster/chain/recognize.h"
 #include "cluster/online/online.h"
-#include "cluster/rest.h"
+#include "cluster/remaining.h"
 
 namespace fuseflow::cluster {
 
@@ -64,7 +64,7 @@ class PlanListener {
                   const ChainOutcome& /*outcome*/) {}
   virtual void on(const Program& /*program*/, const DroppedChain& /*dropped*/) {}
   virtual void on(const Program& /*program*/, const std::vector<DividedStatement>& /*divided*/) {}
-  virtual void on(const Program& /*program*/, const PlannedRest& /*rest*/) {}
+  virtual void on(const Program& /*program*/, const RemainingKernels& /*rest*/) {}
 };
 
 /// Regions that have no form of tiles, or are lowered or scheduled, stay as they are. Statements

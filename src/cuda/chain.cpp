@@ -22,7 +22,7 @@ std::string step_name(Dim dim) {
 }
 
 /// What the two roles do at one place.
-struct Both {
+struct RoleSteps {
   std::vector<Step> produce, multiply;
 };
 
@@ -44,7 +44,7 @@ class ChainBuilder {
     kernel_.cores = g_.shape.cores();
     name_coordinates();
     make_objects();
-    Both all = nest(0);
+    RoleSteps all = nest(0);
     kernel_.produce = std::move(all.produce);
     kernel_.multiply = std::move(all.multiply);
     return std::move(kernel_);
@@ -117,7 +117,7 @@ class ChainBuilder {
   Coordinate begin(Dim dim, const Coordinate& core) const {
     return times(tile_number(dim, core), g_.tile[dim]);
   }
-  DimensionAt along(Dim dim, const Coordinate& core, DimensionAt::Within within) const {
+  DimensionAt along(Dim dim, const Coordinate& core, DimensionAt::TileAxis within) const {
     return {index_of(dim), begin(dim, core), within, g_.tile[dim]};
   }
 
@@ -126,8 +126,8 @@ class ChainBuilder {
     const Node& node = graph_.nodes[static_cast<size_t>(load)];
     return {node.tensor,
             node.tile.subscripts,
-            {along(rows, row_core, DimensionAt::Within::row),
-             along(columns, column_core, DimensionAt::Within::column)}};
+            {along(rows, row_core, DimensionAt::TileAxis::row),
+             along(columns, column_core, DimensionAt::TileAxis::column)}};
   }
 
   int add_load(const std::string& name, NodeId node, Dim rows, const Coordinate& row_core,
@@ -234,12 +234,12 @@ class ChainBuilder {
     finish.tile_elements = g_.tile[Dim::m] * g_.tile[Dim::l];
   }
   std::vector<DimensionAt> e_dims() const {
-    return {along(Dim::m, core_m_, DimensionAt::Within::row),
-            along(Dim::l, core_l_, DimensionAt::Within::column)};
+    return {along(Dim::m, core_m_, DimensionAt::TileAxis::row),
+            along(Dim::l, core_l_, DimensionAt::TileAxis::column)};
   }
   std::vector<DimensionAt> c_dims() const {
-    return {along(Dim::m, core_m_, DimensionAt::Within::row),
-            along(Dim::n, core_n_, DimensionAt::Within::column)};
+    return {along(Dim::m, core_m_, DimensionAt::TileAxis::row),
+            along(Dim::n, core_n_, DimensionAt::TileAxis::column)};
   }
 
   // Steps.
@@ -268,14 +268,14 @@ class ChainBuilder {
     return {when_of(std::move(zero), std::move(body))};
   }
 
-  struct Held {
+  struct HeldLoad {
     int load;
     int level;
     bool first;  ///< for the first product
   };
   /// Loads that are held while loops inside of a level walk.
-  std::vector<Held> outer_loads() const {
-    std::vector<Held> all;
+  std::vector<HeldLoad> outer_loads() const {
+    std::vector<HeldLoad> all;
     if (!k_walked()) {
       const int a_level = level_of({Dim::m});
       if (a_level < innermost()) all.push_back({a_, a_level, true});
@@ -289,29 +289,29 @@ class ChainBuilder {
     return all;
   }
   bool is_outer(int load) const {
-    const std::vector<Held> all = outer_loads();
-    return std::any_of(all.begin(), all.end(), [&](const Held& h) { return h.load == load; });
+    const std::vector<HeldLoad> all = outer_loads();
+    return std::any_of(all.begin(), all.end(), [&](const HeldLoad& h) { return h.load == load; });
   }
 
-  Both nest(int level) {
-    Both both;
-    std::vector<Held> here = outer_loads();
-    std::erase_if(here, [&](const Held& h) { return h.level != level; });
-    for (const Held& h : here) {
+  RoleSteps nest(int level) {
+    RoleSteps both;
+    std::vector<HeldLoad> here = outer_loads();
+    std::erase_if(here, [&](const HeldLoad& h) { return h.level != level; });
+    for (const HeldLoad& h : here) {
       const std::vector<std::string> zero = h.first ? first_l(level) : std::vector<std::string>{};
-      append(both.produce, guarded(zero, {step_of(Do::load, h.load)}));
-      append(both.multiply, guarded(zero, {step_of(Do::wait, h.load)}));
+      append(both.produce, guarded(zero, {step_of(StepKind::load, h.load)}));
+      append(both.multiply, guarded(zero, {step_of(StepKind::wait, h.load)}));
     }
-    Both inside = level < innermost() ? loop(level) : innermost_steps();
+    RoleSteps inside = level < innermost() ? loop(level) : innermost_steps();
     append(both.produce, std::move(inside.produce));
     append(both.multiply, std::move(inside.multiply));
-    for (const Held& h : here) {
+    for (const HeldLoad& h : here) {
       const std::vector<std::string> zero = h.first ? first_l(level) : std::vector<std::string>{};
-      append(both.multiply, guarded(zero, {step_of(Do::release, h.load)}));
+      append(both.multiply, guarded(zero, {step_of(StepKind::release, h.load)}));
     }
     // The end of C's life, where another one takes its place.
     if (overwritten() && level == level_of_c()) {
-      both.multiply.push_back(step_of(Do::meet));
+      both.multiply.push_back(step_of(StepKind::meet));
       if (!kernel_.spreads.empty()) append(both.multiply, c_release());
     }
     return both;
@@ -325,50 +325,50 @@ class ChainBuilder {
     }
     return level;
   }
-  Both loop(int level) {
+  RoleSteps loop(int level) {
     const Dim dim = loops_[static_cast<size_t>(level)];
-    Both body = nest(level + 1);
-    Both both;
+    RoleSteps body = nest(level + 1);
+    RoleSteps both;
     const bool sums_over_n = dim == Dim::n && level + 1 == innermost();
-    if (sums_over_n) both.multiply.push_back(step_of(Do::clear, e_));
+    if (sums_over_n) both.multiply.push_back(step_of(StepKind::clear, e_));
     both.produce.push_back(loop_of(step_name(dim), g_.temporal[dim], std::move(body.produce)));
     both.multiply.push_back(loop_of(step_name(dim), g_.temporal[dim], std::move(body.multiply)));
     if (sums_over_n) append(both.multiply, finish());
     return both;
   }
 
-  Both innermost_steps() {
-    Both both;
-    Both first = first_product();
+  RoleSteps innermost_steps() {
+    RoleSteps both;
+    RoleSteps first = first_product();
     const std::vector<std::string> zero = first_l(innermost());
     append(both.produce, guarded(zero, std::move(first.produce)));
     append(both.multiply, guarded(zero, std::move(first.multiply)));
-    Both second = second_product();
+    RoleSteps second = second_product();
     append(both.produce, std::move(second.produce));
     append(both.multiply, std::move(second.multiply));
     return both;
   }
 
-  Both first_product() {
-    Both both;
+  RoleSteps first_product() {
+    RoleSteps both;
     const int branches = gated_ && !split_ ? 2 : 1;
-    for (int b = 0; b < branches; ++b) both.multiply.push_back(step_of(Do::clear, c_[b]));
+    for (int b = 0; b < branches; ++b) both.multiply.push_back(step_of(StepKind::clear, c_[b]));
     for (int b = 0; b < branches; ++b) {
-      Both body;
+      RoleSteps body;
       // Without steps of K both branches use the same tile of A.
       const bool a_here = !is_outer(a_), b_here = !is_outer(b_[b]);
       const bool a_comes = a_here && (k_walked() || b == 0);
       const bool a_goes = a_here && (k_walked() || b + 1 == branches);
       for (const auto& [load, comes] : {std::pair{a_, a_comes}, std::pair{b_[b], b_here}}) {
         if (!comes) continue;
-        body.produce.push_back(step_of(Do::load, load));
-        body.multiply.push_back(step_of(Do::wait, load));
+        body.produce.push_back(step_of(StepKind::load, load));
+        body.multiply.push_back(step_of(StepKind::wait, load));
       }
       body.multiply.push_back(
           multiply_of(c_[b], {FactorOf::Kind::load, a_}, {FactorOf::Kind::load, b_[b]}));
-      body.multiply.push_back(step_of(Do::multiply_wait, c_[b]));
-      if (a_goes) body.multiply.push_back(step_of(Do::release, a_));
-      if (b_here) body.multiply.push_back(step_of(Do::release, b_[b]));
+      body.multiply.push_back(step_of(StepKind::multiply_wait, c_[b]));
+      if (a_goes) body.multiply.push_back(step_of(StepKind::release, a_));
+      if (b_here) body.multiply.push_back(step_of(StepKind::release, b_[b]));
       if (k_walked()) {
         both.produce.push_back(loop_of("k", g_.temporal[Dim::k], std::move(body.produce)));
         both.multiply.push_back(loop_of("k", g_.temporal[Dim::k], std::move(body.multiply)));
@@ -381,7 +381,7 @@ class ChainBuilder {
     return both;
   }
 
-  Step of_scatter(Do what, int scatter, int sums = -1) const {
+  Step of_scatter(StepKind what, int scatter, int sums = -1) const {
     Step step = step_of(what, sums);
     step.scatter = scatter;
     step.variable = "c_turn";
@@ -393,36 +393,36 @@ class ChainBuilder {
     const bool exchanged = g_.shape.k > 1;
     const int scatters = exchanged ? (gated_ && !split_ ? 2 : 1) : 0;
     for (int i = 0; i < scatters; ++i) {
-      steps.push_back(of_scatter(Do::await_room, i));
-      steps.push_back(of_scatter(Do::stage, i, c_[i]));
+      steps.push_back(of_scatter(StepKind::await_room, i));
+      steps.push_back(of_scatter(StepKind::stage, i, c_[i]));
     }
     if (exchanged) {
-      steps.push_back(step_of(Do::fence));
-      steps.push_back(step_of(Do::meet));
+      steps.push_back(step_of(StepKind::fence));
+      steps.push_back(step_of(StepKind::meet));
     }
     for (int i = 0; i < scatters; ++i) {
-      steps.push_back(of_scatter(Do::scatter, i));
-      Step add = of_scatter(Do::add_shares, i, c_[i]);
+      steps.push_back(of_scatter(StepKind::scatter, i));
+      Step add = of_scatter(StepKind::add_shares, i, c_[i]);
       if (split_) {  // what comes is the other branch
-        steps.push_back(step_of(Do::clear, c_[1]));
+        steps.push_back(step_of(StepKind::clear, c_[1]));
         add.a = c_[1];
       }
       steps.push_back(add);
     }
-    Step work = step_of(Do::work, c_[0], gated_ ? c_[1] : -1);
+    Step work = step_of(StepKind::work, c_[0], gated_ ? c_[1] : -1);
     work.scatter = exchanged ? 0 : -1;
     work.work = c_work();
     if (split_)
       work.variable = "core_k";  // on the second core the branches are the other way round
     if (work.work >= 0) steps.push_back(work);
-    Step put = step_of(Do::put, c_[0], 0);
+    Step put = step_of(StepKind::put, c_[0], 0);
     put.scatter = work.scatter;
     put.at = held_tile();
     steps.push_back(put);
-    steps.push_back(step_of(Do::fence));
-    steps.push_back(step_of(Do::meet));
+    steps.push_back(step_of(StepKind::fence));
+    steps.push_back(step_of(StepKind::meet));
     if (exchanged) {
-      Step spread = step_of(Do::spread, 0);
+      Step spread = step_of(StepKind::spread, 0);
       spread.at = held_tile();
       spread.variable = "c_turn";
       steps.push_back(spread);
@@ -433,7 +433,7 @@ class ChainBuilder {
   std::vector<Step> c_release() const {
     std::vector<Step> steps;
     for (int i = 0; i < (gated_ && !split_ ? 2 : 1); ++i)
-      steps.push_back(of_scatter(Do::scatter_release, i));
+      steps.push_back(of_scatter(StepKind::scatter_release, i));
     steps.push_back(count_of("c_turn"));
     return steps;
   }
@@ -466,37 +466,37 @@ class ChainBuilder {
     return at;
   }
 
-  Both second_product() {
-    Both both;
+  RoleSteps second_product() {
+    RoleSteps both;
     const bool sums_here = loops_.empty() || loops_.back() != Dim::n;
-    if (sums_here) both.multiply.push_back(step_of(Do::clear, e_));
+    if (sums_here) both.multiply.push_back(step_of(StepKind::clear, e_));
     const bool round = !kernel_.rounds.empty();
-    Both body;
+    RoleSteps body;
     const bool d_here = round || !is_outer(d_);
     if (d_here) {
-      body.produce.push_back(step_of(Do::load, d_));
+      body.produce.push_back(step_of(StepKind::load, d_));
     }
     if (round) {
-      Step send = step_of(Do::send_round, 0);
+      Step send = step_of(StepKind::send_round, 0);
       send.at = held_tile();
       body.multiply.push_back(send);
-      send.what = Do::receive_round;
+      send.what = StepKind::receive_round;
       body.multiply.push_back(send);
     }
-    if (d_here) body.multiply.push_back(step_of(Do::wait, d_));
+    if (d_here) body.multiply.push_back(step_of(StepKind::wait, d_));
     const FactorOf c =
         round ? FactorOf{FactorOf::Kind::round, 0} : FactorOf{FactorOf::Kind::held, 0};
     body.multiply.push_back(multiply_of(e_, c, {FactorOf::Kind::load, d_}, held_tile()));
-    body.multiply.push_back(step_of(Do::multiply_wait, e_));
-    if (d_here) body.multiply.push_back(step_of(Do::release, d_));
+    body.multiply.push_back(step_of(StepKind::multiply_wait, e_));
+    if (d_here) body.multiply.push_back(step_of(StepKind::release, d_));
     if (round) {
-      body.multiply.push_back(step_of(Do::release_round, 0));
+      body.multiply.push_back(step_of(StepKind::release_round, 0));
       for (auto* steps : {&body.produce, &body.multiply}) {
-        Step distances = step_of(Do::distances, 0);
+        Step distances = step_of(StepKind::distances, 0);
         distances.body = std::move(*steps);
         *steps = {distances};
       }
-      body.multiply.push_back(step_of(Do::end_round, 0));
+      body.multiply.push_back(step_of(StepKind::end_round, 0));
       body.multiply.push_back(count_of("pass"));
     }
     append(both.produce, std::move(body.produce));

@@ -28,16 +28,16 @@ std::vector<Step> finish_steps(const Program&, Kernel& kernel, const FinishPlan&
     steps.push_back(std::move(step));
   };
   if (plan.scatter >= 0) {
-    shared(step_of(Do::await_room));
-    shared(step_of(Do::stage, plan.sums));
-    steps.push_back(step_of(Do::fence));
-    steps.push_back(step_of(Do::meet));
-    shared(step_of(Do::scatter));
-    shared(step_of(Do::add_shares, plan.sums));
-    shared(step_of(Do::scatter_release));
+    shared(step_of(StepKind::await_room));
+    shared(step_of(StepKind::stage, plan.sums));
+    steps.push_back(step_of(StepKind::fence));
+    steps.push_back(step_of(StepKind::meet));
+    shared(step_of(StepKind::scatter));
+    shared(step_of(StepKind::add_shares, plan.sums));
+    shared(step_of(StepKind::scatter_release));
   }
   if (!plan.nodes.empty()) {
-    Step work = step_of(Do::work, plan.sums);
+    Step work = step_of(StepKind::work, plan.sums);
     work.work = static_cast<int>(kernel.work.size());
     work.scatter = plan.scatter;
     kernel.work.push_back({plan.nodes, {plan.from}, plan.result, plan.dims});
@@ -47,7 +47,7 @@ std::vector<Step> finish_steps(const Program&, Kernel& kernel, const FinishPlan&
       steps.push_back(work);
     }
   }
-  shared(step_of(kernel.finish.adders > 1 ? Do::add : Do::store, plan.sums));
+  shared(step_of(kernel.finish.adders > 1 ? StepKind::add : StepKind::store, plan.sums));
   if (plan.scatter >= 0) steps.push_back(count_of(plan.turn));
   return steps;
 }

@@ -23,7 +23,8 @@ chip::SumsSize size_of(const SumsForm& sums) {
 /// steps of N.
 bool accumulates_over_others(const std::vector<Step>& steps) {
   for (size_t i = 0; i + 1 < steps.size(); ++i) {
-    if (steps[i].what == Do::clear && steps[i + 1].what == Do::loop && steps[i + 1].variable == "n")
+    if (steps[i].what == StepKind::clear && steps[i + 1].what == StepKind::loop &&
+        steps[i + 1].variable == "n")
       return true;
   }
   return std::any_of(steps.begin(), steps.end(),
@@ -45,7 +46,7 @@ struct Use {
 };
 void find_use(const std::vector<Step>& steps, int load, Use& use) {
   for (const Step& step : steps) {
-    if (step.what == Do::multiply) {
+    if (step.what == StepKind::multiply) {
       for (const bool right : {false, true}) {
         const FactorOf& factor = right ? step.right : step.left;
         if (factor.kind == FactorOf::Kind::load && factor.number == load) use = {step.a, right};
@@ -96,16 +97,16 @@ int64_t lay_out(Kernel& kernel) {
   kernel.round_at.clear();
   for (const Load& load : kernel.loads)
     kernel.load_at.push_back(take(load.stages * load.matrix.bytes()));
-  for (const Held& held : kernel.held)
+  for (const ScratchpadMatrix& held : kernel.held)
     kernel.held_at.push_back(take(held.tiles * held.matrix.bytes()));
   kernel.room_at.clear();
-  for (const Room& room : kernel.rooms) kernel.room_at.push_back(take(room.bytes));
+  for (const SharedBuffer& room : kernel.rooms) kernel.room_at.push_back(take(room.bytes));
   for (const Scatter& s : kernel.scatters) {
     kernel.staged_at.push_back(take(s.rows * s.columns * chip::kSumBytes));
     kernel.slots_at.push_back(
         take((s.peers.count - 1) * chip::scatter_slot({s.rows, s.columns}, s.peers.count)));
   }
-  for (const Round& round : kernel.rounds) {
+  for (const RingPass& round : kernel.rounds) {
     kernel.round_at.push_back(
         take(round.slots * kernel.held[static_cast<size_t>(round.held)].matrix.bytes()));
   }
@@ -128,7 +129,7 @@ void number_barriers(Kernel& kernel) {
   for (const Load& load : kernel.loads) kernel.load_barrier.push_back(take(2 * load.stages));
   for (size_t i = 0; i < kernel.scatters.size(); ++i) kernel.scatter_barrier.push_back(take(2));
   for (size_t i = 0; i < kernel.spreads.size(); ++i) kernel.spread_barrier.push_back(take(1));
-  for (const Round& round : kernel.rounds)
+  for (const RingPass& round : kernel.rounds)
     kernel.round_barrier.push_back(take(round.slots + round.peers.count));
   kernel.barriers = next;
 }
@@ -174,11 +175,12 @@ chip::Needs needs_of(const Kernel& kernel) {
   for (const SumsForm& sums : kernel.sums) needs.sums.push_back(size_of(sums));
   needs.together = kernel.all_sums_together || accumulates_over_others(kernel.multiply);
   for (const Load& load : kernel.loads) needs.rings.push_back({load.stages, load.matrix.bytes()});
-  for (const Held& held : kernel.held) needs.rooms.push_back(held.tiles * held.matrix.bytes());
-  for (const Room& room : kernel.rooms) needs.rooms.push_back(room.bytes);
+  for (const ScratchpadMatrix& held : kernel.held)
+    needs.rooms.push_back(held.tiles * held.matrix.bytes());
+  for (const SharedBuffer& room : kernel.rooms) needs.rooms.push_back(room.bytes);
   for (const Scatter& s : kernel.scatters)
     chip::add_scatter(needs, {s.rows, s.columns}, s.peers.count);
-  for (const Round& round : kernel.rounds) {
+  for (const RingPass& round : kernel.rounds) {
     const MatrixForm& matrix = kernel.held[static_cast<size_t>(round.held)].matrix;
     chip::add_round(needs, matrix.bytes(), round.peers.count);
   }

@@ -46,10 +46,10 @@ struct CoreGroup {
 /// One dimension of the graph at an element of a tile: where the tile begins, and which coordinate
 /// of the tile goes on from there.
 struct DimensionAt {
-  enum class Within { nothing, row, column };
+  enum class TileAxis { nothing, row, column };
   int dim = 0;
   Coordinate begin;
-  Within within = Within::nothing;
+  TileAxis within = TileAxis::nothing;
   int64_t block = 0;  ///< elements of the tile along it; the matrix may have more
 };
 
@@ -77,7 +77,7 @@ struct Load {
   std::string why_gathered;
   Coordinate row, column, batch;
   ElementAt element;
-  /// Of a chain whose branches are on two cores: what the second of them loads.
+  /// What the second core loads, in a chain whose branches are on two cores.
   std::optional<ElementAt> second_branch;
   std::string branch;  ///< the variable that says which
 };
@@ -96,14 +96,14 @@ struct Scatter {
 };
 
 /// Finished shares of a matrix, which go to every core of the group.
-struct Spread {
+struct ShareBroadcast {
   std::string name;
   int held = 0;  ///< number of the matrix
   CoreGroup peers;
 };
 
 /// Matrices that go round a group of cores.
-struct Round {
+struct RingPass {
   std::string name;
   int held = 0;
   CoreGroup peers;
@@ -111,7 +111,7 @@ struct Round {
 };
 
 /// Room for matrices that threads write.
-struct Held {
+struct ScratchpadMatrix {
   std::string name;
   MatrixForm matrix;
   int64_t tiles = 1;
@@ -127,7 +127,7 @@ struct Work {
   std::vector<std::pair<StreamId, std::string>> named = {};
 };
 
-enum class Do : uint8_t {
+enum class StepKind : uint8_t {
   loop,             ///< body, for each step of `variable`
   when,             ///< body, where all of `zero` are 0
   count,            ///< the number `variable` grows by one
@@ -170,13 +170,13 @@ struct FactorOf {
 };
 
 struct Step {
-  Do what = Do::loop;
+  StepKind what = StepKind::loop;
   int a = -1, b = -1, work = -1, scatter = -1;
   FactorOf left, right;
   std::string variable;  ///< of a loop, of a count; of an exchange: its turn
   int64_t extent = 0;
-  /// Of a loop that several cores or clusters share: this one has steps part * extent / parts up to
-  /// (part + 1) * extent / parts.
+  /// Where several cores or clusters share the loop: this one has the steps part * extent / parts
+  /// up to (part + 1) * extent / parts.
   Coordinate part;
   int64_t parts = 1;
   std::vector<std::string> zero;
@@ -213,7 +213,7 @@ struct StepRows {
 };
 
 /// Room in the scratchpad for what threads share.
-struct Room {
+struct SharedBuffer {
   std::string name;
   int64_t bytes = 0;
 };
@@ -234,14 +234,14 @@ struct Kernel {
   std::vector<std::pair<std::string, Coordinate>> named;
   std::vector<Load> loads;
   std::vector<SumsForm> sums;
-  std::vector<Held> held;
+  std::vector<ScratchpadMatrix> held;
   std::vector<Scatter> scatters;
-  std::vector<Spread> spreads;
-  std::vector<Round> rounds;
+  std::vector<ShareBroadcast> spreads;
+  std::vector<RingPass> rounds;
   std::vector<Work> work;
   std::optional<RowsReduction> reduction;
   std::optional<StepRows> step_rows;
-  std::vector<Room> rooms;
+  std::vector<SharedBuffer> rooms;
   bool all_sums_together = false;           ///< all are alive at a time
   std::vector<DimensionAt> row_dims;        ///< of `row_program`
   int64_t tile_rows = 0, tile_columns = 0;  ///< of `elements`

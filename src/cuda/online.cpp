@@ -80,13 +80,13 @@ class OnlineBuilder {
     m_tile_ = sum(times(at_["m"], cores), core_);
   }
 
-  DimensionAt at(int dim, const Coordinate& tile, DimensionAt::Within within) const {
+  DimensionAt at(int dim, const Coordinate& tile, DimensionAt::TileAxis within) const {
     const int64_t block = graph_.indices[static_cast<size_t>(dim)].block;
     return {dim, times(tile, block), within, block};
   }
-  DimensionAt rows() const { return at(kKernelM, m_tile_, DimensionAt::Within::row); }
-  DimensionAt columns() const { return at(kKernelN, at_.at("n"), DimensionAt::Within::column); }
-  DimensionAt batch() const { return at(kKernelG, at_.at("g"), DimensionAt::Within::nothing); }
+  DimensionAt rows() const { return at(kKernelM, m_tile_, DimensionAt::TileAxis::row); }
+  DimensionAt columns() const { return at(kKernelN, at_.at("n"), DimensionAt::TileAxis::column); }
+  DimensionAt batch() const { return at(kKernelG, at_.at("g"), DimensionAt::TileAxis::nothing); }
 
   void make_objects() {
     const int64_t k_block = block_[kKernelK];
@@ -94,20 +94,20 @@ class OnlineBuilder {
       throw Refused{
           fmt::format("steps of {} along k, which are no multiple of {}", k_block, kProductUnit)};
     }
-    const auto depth = [&](DimensionAt::Within within) { return at(kKernelL, {}, within); };
-    const auto keys = [&](DimensionAt::Within within) {
+    const auto depth = [&](DimensionAt::TileAxis within) { return at(kKernelL, {}, within); };
+    const auto keys = [&](DimensionAt::TileAxis within) {
       return at(kKernelK, coordinate(tiles_[kKernelK] > 1 ? "k" : ""), within);
     };
-    using Within = DimensionAt::Within;
+    using TileAxis = DimensionAt::TileAxis;
     CoreGroup all;
     if (kernel_.cores > 1) all = {{}, 1, kernel_.cores, core_};
     const auto load = [&](const std::string& name, NodeId from, const DimensionAt& row,
                           const DimensionAt& column, const CoreGroup& peers) {
       add_load(program_, kernel_, name, from, row, column, batch(), peers);
     };
-    load("q", producer(node(scores_), 0), rows(), depth(Within::column), {});
-    load("keys", producer(node(scores_), 1), depth(Within::row), keys(Within::column), all);
-    load("v", producer(node(product_), 1), keys(Within::row), columns(), all);
+    load("q", producer(node(scores_), 0), rows(), depth(TileAxis::column), {});
+    load("keys", producer(node(scores_), 1), depth(TileAxis::row), keys(TileAxis::column), all);
+    load("v", producer(node(product_), 1), keys(TileAxis::row), columns(), all);
     kernel_.loads[0].stages = 1;
     const int64_t m = rounded_up(block_[kKernelM], kProductUnit),
                   k = rounded_up(k_block, kProductUnit);
@@ -122,7 +122,7 @@ class OnlineBuilder {
     for (const NodeId id : roles_.steps) {
       if (node(id).kind == NodeKind::reduce) step.reductions.push_back(id);
     }
-    step.k = keys(Within::column);
+    step.k = keys(TileAxis::column);
     kernel_.row_dims = {rows(), batch()};
     const auto held_rows = static_cast<int64_t>(step.reductions.size());
     kernel_.rooms = {{"scores", m * k * 4},
@@ -134,32 +134,32 @@ class OnlineBuilder {
   }
 
   void make_steps() {
-    std::vector<Step> loads{step_of(Do::load, 1), step_of(Do::load, 2)};
-    std::vector<Step> steps{step_of(Do::clear, 0),
-                            step_of(Do::wait, 1),
+    std::vector<Step> loads{step_of(StepKind::load, 1), step_of(StepKind::load, 2)};
+    std::vector<Step> steps{step_of(StepKind::clear, 0),
+                            step_of(StepKind::wait, 1),
                             multiply_of(0, {FactorOf::Kind::load, 0}, {FactorOf::Kind::load, 1}),
-                            step_of(Do::multiply_wait, 0),
-                            step_of(Do::release, 1),
-                            step_of(Do::put_scores, 0),
-                            step_of(Do::meet),
-                            step_of(Do::step_rows),
-                            step_of(Do::fence),
-                            step_of(Do::meet)};
-    if (kernel_.step_rows->rescale >= 0) steps.push_back(step_of(Do::rescale, 1));
-    for (const Step& s :
-         {step_of(Do::wait, 2),
-          multiply_of(1, {FactorOf::Kind::held, 0}, {FactorOf::Kind::load, 2}),
-          step_of(Do::multiply_wait, 1), step_of(Do::release, 2), step_of(Do::meet)}) {
+                            step_of(StepKind::multiply_wait, 0),
+                            step_of(StepKind::release, 1),
+                            step_of(StepKind::put_scores, 0),
+                            step_of(StepKind::meet),
+                            step_of(StepKind::step_rows),
+                            step_of(StepKind::fence),
+                            step_of(StepKind::meet)};
+    if (kernel_.step_rows->rescale >= 0) steps.push_back(step_of(StepKind::rescale, 1));
+    for (const Step& s : {step_of(StepKind::wait, 2),
+                          multiply_of(1, {FactorOf::Kind::held, 0}, {FactorOf::Kind::load, 2}),
+                          step_of(StepKind::multiply_wait, 1), step_of(StepKind::release, 2),
+                          step_of(StepKind::meet)}) {
       steps.push_back(s);
     }
-    kernel_.produce.push_back(step_of(Do::load, 0));
+    kernel_.produce.push_back(step_of(StepKind::load, 0));
     kernel_.produce.push_back(loop_of("k", tiles_[kKernelK], std::move(loads)));
-    kernel_.multiply.push_back(step_of(Do::clear, 1));
-    kernel_.multiply.push_back(step_of(Do::wait, 0));
+    kernel_.multiply.push_back(step_of(StepKind::clear, 1));
+    kernel_.multiply.push_back(step_of(StepKind::wait, 0));
     kernel_.multiply.push_back(loop_of("k", tiles_[kKernelK], std::move(steps)));
-    kernel_.multiply.push_back(step_of(Do::release, 0));
-    kernel_.multiply.push_back(step_of(Do::reduced_rows));
-    kernel_.multiply.push_back(step_of(Do::meet));
+    kernel_.multiply.push_back(step_of(StepKind::release, 0));
+    kernel_.multiply.push_back(step_of(StepKind::reduced_rows));
+    kernel_.multiply.push_back(step_of(StepKind::meet));
     FinishPlan plan;
     plan.sums = 1;
     plan.nodes = work_after_steps(graph_, roles_);

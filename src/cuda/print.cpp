@@ -122,7 +122,7 @@ class Printer {
     line("};");
     view_count_ = views;
     for (const Load& l : kernel_.loads) matrix(l.name, l.matrix);
-    for (const Held& h : kernel_.held) matrix(h.name, h.matrix);
+    for (const ScratchpadMatrix& h : kernel_.held) matrix(h.name, h.matrix);
     line("using Core = ff::CoreOf<kGroups>;");
     for (const SumsForm& s : kernel_.sums) {
       line(fmt::format("using {}Sums = ff::Sums<Core, {}, {}>;", type_of(s.name), s.rows,
@@ -155,9 +155,9 @@ class Printer {
   static void collect_counts(const std::vector<Step>& steps, const Kernel& kernel,
                              std::set<std::string>& names) {
     for (const Step& s : steps) {
-      if (s.what == Do::load || s.what == Do::wait)
+      if (s.what == StepKind::load || s.what == StepKind::wait)
         names.insert(kernel.loads[static_cast<size_t>(s.a)].name + "_step");
-      if (s.what == Do::count) names.insert(s.variable);
+      if (s.what == StepKind::count) names.insert(s.variable);
       collect_counts(s.body, kernel, names);
     }
   }
@@ -194,14 +194,14 @@ class Printer {
       line(fmt::format("{}.begin(core);", s.name));
     }
     for (size_t i = 0; i < kernel_.spreads.size(); ++i) {
-      const Spread& s = kernel_.spreads[i];
+      const ShareBroadcast& s = kernel_.spreads[i];
       line(fmt::format("const ff::Gather<{}, {}> {}{{{}, {}}};", s.peers.count,
                        type_of(kernel_.held[static_cast<size_t>(s.held)].name), s.name,
                        kernel_.spread_barrier[i], text_of(s.peers)));
       line(fmt::format("{}.begin(core);", s.name));
     }
     for (size_t i = 0; i < kernel_.rounds.size(); ++i) {
-      const Round& r = kernel_.rounds[i];
+      const RingPass& r = kernel_.rounds[i];
       line(fmt::format("const ff::Shuffle<{}, {}, {}::kBytes> {}{{{}, {}, {}}};", r.peers.count,
                        r.slots, type_of(kernel_.held[static_cast<size_t>(r.held)].name), r.name,
                        kernel_.round_at[i], kernel_.round_barrier[i], text_of(r.peers)));
@@ -214,7 +214,7 @@ class Printer {
   }
 
   std::string held_place(int held, const Coordinate& at) const {
-    const Held& h = kernel_.held[static_cast<size_t>(held)];
+    const ScratchpadMatrix& h = kernel_.held[static_cast<size_t>(held)];
     if (h.tiles == 1) return h.name + "_at";
     return fmt::format("{}_at + ({}) * {}::kBytes", h.name, text_of(at), type_of(h.name));
   }
@@ -292,7 +292,7 @@ class Printer {
     const Finish& f = kernel_.finish;
     const std::string place = place_lambda(program_, *kernel_.graph, f.element, depth_ * 2);
     const int tensor = numbers_.at(f.element.tensor);
-    if (s.what == Do::store) {
+    if (s.what == StepKind::store) {
       line(fmt::format("ff::store(core, {}, {}, params, {}, {});", sums_name(s.a), columns(s, s.a),
                        tensor, place));
       return;
@@ -304,112 +304,112 @@ class Printer {
 
   void step(const Step& s) {
     switch (s.what) {
-      case Do::loop:
+      case StepKind::loop:
         return loop_step(s);
-      case Do::when: {
+      case StepKind::when: {
         std::vector<std::string> zero;
         for (const std::string& v : s.zero) zero.push_back(v + " == 0");
         open(fmt::format("if ({}) {{", fmt::join(zero, " && ")));
         steps(s.body);
         return close();
       }
-      case Do::count:
+      case StepKind::count:
         return line(fmt::format("++{};", s.variable));
-      case Do::load:
+      case StepKind::load:
         return load_step(s);
-      case Do::wait:
+      case StepKind::wait:
         return line(fmt::format("{0}.wait(core, {0}_step);", load(s.a).name));
-      case Do::release:
+      case StepKind::release:
         line(fmt::format("{0}.release(core, {0}_step);", load(s.a).name));
         return line(fmt::format("++{}_step;", load(s.a).name));
-      case Do::clear:
+      case StepKind::clear:
         return line(fmt::format("{}.clear();", sums_name(s.a)));
-      case Do::multiply:
+      case StepKind::multiply:
         return multiply_step(s);
-      case Do::multiply_wait:
+      case StepKind::multiply_wait:
         return line(fmt::format("ff::multiply_wait(core, {});", sums_name(s.a)));
-      case Do::work: {
+      case StepKind::work: {
         const std::string work =
             work_lambda(program_, *kernel_.graph, kernel_.work[static_cast<size_t>(s.work)],
                         numbers_, s.variable == "core_k" ? s.variable : "", depth_ * 2);
         return line(fmt::format("ff::map(core, {}{}, {}, {});", sums_name(s.a),
                                 s.b >= 0 ? ", " + sums_name(s.b) : "", columns(s, s.a), work));
       }
-      case Do::await_room:
+      case StepKind::await_room:
         return line(fmt::format("{}.wait_for_room(core, {});", scatter(s).name, s.variable));
-      case Do::stage:
+      case StepKind::stage:
         return line(fmt::format("ff::put_sums(core, {0}, {1}.staged, ff::Columns{{0, {2}}});",
                                 sums_name(s.a), scatter(s).name, scatter(s).columns));
-      case Do::scatter:
+      case StepKind::scatter:
         return line(fmt::format("{}.exchange(core, {});", scatter(s).name, s.variable));
-      case Do::add_shares:
+      case StepKind::add_shares:
         return line(fmt::format(
             "for (int i = 0; i < {}; ++i) ff::add_sums(core, {}, {}.slot(i), {});",
             scatter(s).peers.count - 1, sums_name(s.a), scatter(s).name, columns(s, s.a)));
-      case Do::scatter_release:
+      case StepKind::scatter_release:
         return line(fmt::format("{}.release(core);", scatter(s).name));
-      case Do::put:
+      case StepKind::put:
         return line(fmt::format("ff::put_matrix<{}>(core, {}, {}, {});",
                                 type_of(kernel_.held[static_cast<size_t>(s.b)].name),
                                 sums_name(s.a), held_place(s.b, s.at), columns(s, s.a)));
-      case Do::fence:
+      case StepKind::fence:
         return line("ff::fence_async(core);");
-      case Do::meet:
+      case StepKind::meet:
         return line("ff::group_sync(core);");
-      case Do::spread:
+      case StepKind::spread:
         return line(fmt::format(
             "{}.exchange(core, {}, {});", kernel_.spreads[static_cast<size_t>(s.a)].name,
             held_place(kernel_.spreads[static_cast<size_t>(s.a)].held, s.at), s.variable));
-      case Do::distances: {
-        const Round& r = kernel_.rounds[static_cast<size_t>(s.a)];
+      case StepKind::distances: {
+        const RingPass& r = kernel_.rounds[static_cast<size_t>(s.a)];
         open(fmt::format("for (int distance = 0; distance < {}; ++distance) {{", r.peers.count));
         line(fmt::format("[[maybe_unused]] const int whose = (place + distance) % {};",
                          r.peers.count));
         steps(s.body);
         return close();
       }
-      case Do::send_round: {
-        const Round& r = kernel_.rounds[static_cast<size_t>(s.a)];
+      case StepKind::send_round: {
+        const RingPass& r = kernel_.rounds[static_cast<size_t>(s.a)];
         return line(fmt::format("if (distance + 1 < {}) {}.send_to(core, {}, pass, distance + 1);",
                                 r.peers.count, r.name, held_place(r.held, s.at)));
       }
-      case Do::receive_round: {
-        const Round& r = kernel_.rounds[static_cast<size_t>(s.a)];
+      case StepKind::receive_round: {
+        const RingPass& r = kernel_.rounds[static_cast<size_t>(s.a)];
         return line(
             fmt::format("const int here = distance == 0 ? {} : {}.receive(core, pass, distance);",
                         held_place(r.held, s.at), r.name));
       }
-      case Do::release_round:
+      case StepKind::release_round:
         return line(fmt::format("if (distance > 0) {}.release(core, pass, distance);",
                                 kernel_.rounds[static_cast<size_t>(s.a)].name));
-      case Do::end_round:
+      case StepKind::end_round:
         return line(fmt::format("{}.end_of_pass(core, pass);",
                                 kernel_.rounds[static_cast<size_t>(s.a)].name));
-      case Do::elements:
+      case StepKind::elements:
         return line(fmt::format(
             "ff::each_element(core, {}, {}, {});", kernel_.tile_rows, kernel_.tile_columns,
             element_lambda(program_, *kernel_.graph, kernel_.work[static_cast<size_t>(s.work)],
                            kernel_.finish.element, numbers_, depth_ * 2)));
-      case Do::rows: {
+      case StepKind::rows: {
         const RowsReduction& r = *kernel_.reduction;
         return line(fmt::format("ff::each_row(core, {}, {}, {}, {});", r.rows, r.columns,
                                 number_text(r.start),
                                 rows_lambdas(program_, *kernel_.graph, r, kernel_.finish.element,
                                              numbers_, depth_ * 2)));
       }
-      case Do::put_scores:
+      case StepKind::put_scores:
         return line(fmt::format("ff::put_sums(core, {}, scores_at, ff::Columns{{0, {}}});",
                                 sums_name(s.a), kernel_.sums[static_cast<size_t>(s.a)].columns));
-      case Do::step_rows:
+      case StepKind::step_rows:
         return line(
             fmt::format("ff::each_whole_row(core, {}, {});", kernel_.step_rows->rows,
                         ::fuseflow::cuda::step_rows(program_, kernel_, numbers_, depth_ * 2)));
-      case Do::rescale:
+      case StepKind::rescale:
         return line(fmt::format(
             "if (k > 0) ff::map(core, {}, {}, [&](int row, int, float x) -> float {{ return x * "
             "ff::get_one(core, rescale_at + row * 4); }});",
             sums_name(s.a), columns(s, s.a)));
-      case Do::reduced_rows: {
+      case StepKind::reduced_rows: {
         const StepRows& rows = *kernel_.step_rows;
         open(fmt::format("ff::each_whole_row(core, {}, [&](int row) {{", rows.rows));
         line("if (core.lane() > 0) return;");
@@ -419,11 +419,11 @@ class Printer {
             rows.reductions.size(), rows.rows));
         return close("});");
       }
-      case Do::row_program:
+      case StepKind::row_program:
         return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.tile_rows,
                                 row_program(program_, kernel_, numbers_, depth_ * 2)));
-      case Do::store:
-      case Do::add:
+      case StepKind::store:
+      case StepKind::add:
         return finish_step(s);
     }
   }
@@ -438,7 +438,7 @@ class Printer {
 
 void find_products(const std::vector<Step>& steps, std::vector<const Step*>& all) {
   for (const Step& s : steps) {
-    if (s.what == Do::multiply) all.push_back(&s);
+    if (s.what == StepKind::multiply) all.push_back(&s);
     find_products(s.body, all);
   }
 }

@@ -92,14 +92,15 @@ class ProductBuilder {
   }
 
   DimensionAt rows() const {
-    return {kKernelM, times(m_tile_, block_[kKernelM]), DimensionAt::Within::row, block_[kKernelM]};
+    return {kKernelM, times(m_tile_, block_[kKernelM]), DimensionAt::TileAxis::row,
+            block_[kKernelM]};
   }
   DimensionAt columns() const {
-    return {kKernelN, times(at_.at("n"), block_[kKernelN]), DimensionAt::Within::column,
+    return {kKernelN, times(at_.at("n"), block_[kKernelN]), DimensionAt::TileAxis::column,
             block_[kKernelN]};
   }
-  DimensionAt batch() const { return {kKernelG, at_.at("g"), DimensionAt::Within::nothing, 1}; }
-  DimensionAt depth(DimensionAt::Within within) const {
+  DimensionAt batch() const { return {kKernelG, at_.at("g"), DimensionAt::TileAxis::nothing, 1}; }
+  DimensionAt depth(DimensionAt::TileAxis within) const {
     return {kKernelK, times(coordinate(tiles_[kKernelK] > 1 ? "k" : ""), block_[kKernelK]), within,
             block_[kKernelK]};
   }
@@ -114,10 +115,10 @@ class ProductBuilder {
       throw Refused{"a product of what is computed is not generated yet"};
     }
     const CoreGroup alone;
-    add_load(program_, kernel_, "a", producer(0), rows(), depth(DimensionAt::Within::column),
+    add_load(program_, kernel_, "a", producer(0), rows(), depth(DimensionAt::TileAxis::column),
              batch(), alone);
     CoreGroup all{{}, 1, rows_, core_m_};
-    add_load(program_, kernel_, "b", producer(1), depth(DimensionAt::Within::row), columns(),
+    add_load(program_, kernel_, "b", producer(1), depth(DimensionAt::TileAxis::row), columns(),
              batch(), rows_ > 1 ? all : alone);
     kernel_.sums.push_back({"c", rounded_up(block_[kKernelM], kProductUnit),
                             rounded_up(block_[kKernelN], kProductUnit)});
@@ -150,7 +151,7 @@ class ProductBuilder {
     if (roles_.reductions.empty()) {
       kernel_.tile_rows = block_[kKernelM];
       kernel_.tile_columns = block_[kKernelN];
-      Step step = step_of(Do::elements);
+      Step step = step_of(StepKind::elements);
       step.work = 0;
       kernel_.work.push_back({roles_.last, {}, stored, {rows(), columns(), batch()}});
       kernel_.multiply.push_back(step);
@@ -161,7 +162,7 @@ class ProductBuilder {
     r.value = {{roles_.steps.begin(), roles_.steps.end() - 1},
                {},
                reduce.inputs[0].stream,
-               {rows(), {kKernelK, {}, DimensionAt::Within::column, elements_k()}, batch()}};
+               {rows(), {kKernelK, {}, DimensionAt::TileAxis::column, elements_k()}, batch()}};
     r.last = {roles_.last, {}, stored, {rows(), batch()}};
     r.reduced = reduce.outputs[0];
     r.reduction = reduce.reduction;
@@ -169,19 +170,19 @@ class ProductBuilder {
     r.rows = block_[kKernelM];
     r.columns = elements_k();
     kernel_.reduction = std::move(r);
-    kernel_.multiply.push_back(step_of(Do::rows));
+    kernel_.multiply.push_back(step_of(StepKind::rows));
   }
   int64_t elements_k() const { return graph_.indices[static_cast<size_t>(kKernelK)].elements(); }
 
   void make_steps() {
-    std::vector<Step> loads{step_of(Do::load, 0), step_of(Do::load, 1)};
-    std::vector<Step> steps{step_of(Do::wait, 0),
-                            step_of(Do::wait, 1),
+    std::vector<Step> loads{step_of(StepKind::load, 0), step_of(StepKind::load, 1)};
+    std::vector<Step> steps{step_of(StepKind::wait, 0),
+                            step_of(StepKind::wait, 1),
                             multiply_of(0, {FactorOf::Kind::load, 0}, {FactorOf::Kind::load, 1}),
-                            step_of(Do::multiply_wait, 0),
-                            step_of(Do::release, 0),
-                            step_of(Do::release, 1)};
-    kernel_.multiply.push_back(step_of(Do::clear, 0));
+                            step_of(StepKind::multiply_wait, 0),
+                            step_of(StepKind::release, 0),
+                            step_of(StepKind::release, 1)};
+    kernel_.multiply.push_back(step_of(StepKind::clear, 0));
     const auto walk = [&](std::vector<Step> body) {
       Step loop = loop_of("k", tiles_[kKernelK], std::move(body));
       loop.part = sum(times(at_["adder"], depth_), core_k_);

@@ -130,11 +130,11 @@ Kernel rows_kernel(const Program& program, const Graph& graph) {
   if (kernel.cores > 1) kernel.variables.push_back({"core_m", "rank", 1, kernel.cores});
   const Coordinate tile = sum(times(coordinate(row_clusters > 1 ? "m" : ""), kernel.cores),
                               coordinate(kernel.cores > 1 ? "core_m" : ""));
-  kernel.row_dims = {{kRowsM, times(tile, m.block), DimensionAt::Within::row, m.block},
-                     {kRowsG, coordinate(batch > 1 ? "g" : ""), DimensionAt::Within::nothing, 1}};
+  kernel.row_dims = {{kRowsM, times(tile, m.block), DimensionAt::TileAxis::row, m.block},
+                     {kRowsG, coordinate(batch > 1 ? "g" : ""), DimensionAt::TileAxis::nothing, 1}};
   kernel.tile_rows = m.block;
   kernel.finish.element = result_element(program, graph, shape.stores[0], kernel.row_dims);
-  kernel.multiply.push_back(step_of(Do::row_program));
+  kernel.multiply.push_back(step_of(StepKind::row_program));
   return kernel;
 }
 

@@ -5,7 +5,7 @@
 
 namespace fuseflow::cuda {
 
-inline Step step_of(Do what, int a = -1, int b = -1) {
+inline Step step_of(StepKind what, int a = -1, int b = -1) {
   Step step;
   step.what = what;
   step.a = a;
@@ -14,7 +14,7 @@ inline Step step_of(Do what, int a = -1, int b = -1) {
 }
 
 inline Step loop_of(std::string variable, int64_t extent, std::vector<Step> body) {
-  Step step = step_of(Do::loop);
+  Step step = step_of(StepKind::loop);
   step.variable = std::move(variable);
   step.extent = extent;
   step.body = std::move(body);
@@ -22,20 +22,20 @@ inline Step loop_of(std::string variable, int64_t extent, std::vector<Step> body
 }
 
 inline Step when_of(std::vector<std::string> zero, std::vector<Step> body) {
-  Step step = step_of(Do::when);
+  Step step = step_of(StepKind::when);
   step.zero = std::move(zero);
   step.body = std::move(body);
   return step;
 }
 
 inline Step count_of(std::string variable) {
-  Step step = step_of(Do::count);
+  Step step = step_of(StepKind::count);
   step.variable = std::move(variable);
   return step;
 }
 
 inline Step multiply_of(int sums, FactorOf left, FactorOf right, Coordinate at = {}) {
-  Step step = step_of(Do::multiply, sums);
+  Step step = step_of(StepKind::multiply, sums);
   step.left = left;
   step.right = right;
   step.at = std::move(at);

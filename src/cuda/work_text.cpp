@@ -60,12 +60,12 @@ std::string coordinates_text(const Graph& graph, const std::vector<DimensionAt>&
   for (const DimensionAt& at : dims) {
     const std::string name = dim_name(graph, at.dim);
     const int64_t size = graph.indices[static_cast<size_t>(at.dim)].elements();
-    if (at.within == DimensionAt::Within::nothing) {
+    if (at.within == DimensionAt::TileAxis::nothing) {
       text += fmt::format("{}[[maybe_unused]] const int {} = {};\n", spaces(indent), name,
                           text_of(at.begin));
       continue;
     }
-    const std::string within = at.within == DimensionAt::Within::row ? "row" : "column";
+    const std::string within = at.within == DimensionAt::TileAxis::row ? "row" : "column";
     text +=
         fmt::format("{}const int {} = {} + {};\n", spaces(indent), name, text_of(at.begin), within);
     text += fmt::format("{}if ({} >= {} || {} >= {}) return {};\n", spaces(indent), within,

@@ -61,11 +61,11 @@ void add_operations(Actions& actions, const Graph& graph, const Node& node, doub
 /// an entry's value twice for each value taken, and what it flushes once.
 double buffered_bytes(const Node& node, const NodeWork& work) {
   switch (node_rule(node.kind).holds) {
-    case Holds::nothing:
+    case KeptState::nothing:
       return 0;
-    case Holds::tokens:
+    case KeptState::tokens:
       return 2 * kWordBytes * work.words_in;
-    case Holds::entries:
+    case KeptState::entries:
       return kWordBytes * (2 * work.flops + work.words_out);
   }
   return 0;

@@ -162,7 +162,7 @@ namespace {
 /// What is asked of a region: energy and area take as long again as time.
 enum class Figures : uint8_t { all, time };
 
-struct Counted {
+struct EstimatedRegion {
   RegionEstimate estimate;
   std::vector<estimate::Written> written;
 };
@@ -178,9 +178,9 @@ std::optional<Region> with_fitted_graph(const Program& program, const Region& re
 }
 
 /// `rows_left`: the most work (count_within.h).
-Counted count_region(const Program& program, const Region& region, const TensorData& data,
-                     const Machine& machine, const std::vector<bool>& uncertain, Figures figures,
-                     size_t& rows_left) {
+EstimatedRegion count_region(const Program& program, const Region& region, const TensorData& data,
+                             const Machine& machine, const std::vector<bool>& uncertain,
+                             Figures figures, size_t& rows_left) {
   if (const auto fitted = with_fitted_graph(program, region, machine)) {
     return count_region(program, *fitted, data, machine, uncertain, figures, rows_left);
   }
@@ -204,7 +204,7 @@ Counted count_region(const Program& program, const Region& region, const TensorD
         estimate::stored_arrays(program.tensors[t], known.find(static_cast<TensorId>(t))));
   }
   const RegionCost cost = region_cost(exact.structure, exact.counts, machine, arrays);
-  Counted result{region_estimate(program, region, cost), std::move(exact.written)};
+  EstimatedRegion result{region_estimate(program, region, cost), std::move(exact.written)};
   if (figures == Figures::all) {
     std::vector<bool> unknown = uncertain;
     for (const estimate::Written& written : result.written) {
@@ -234,7 +234,8 @@ RegionEstimate estimate_region(const Program& program, const Region& region, con
 namespace {
 
 /// Puts the patterns that the region writes into `data` and `uncertain`.
-RegionEstimate keep_written(Counted counted, TensorData& data, std::vector<bool>& uncertain) {
+RegionEstimate keep_written(EstimatedRegion counted, TensorData& data,
+                            std::vector<bool>& uncertain) {
   for (const estimate::Written& written : counted.written) {
     data.storage[static_cast<size_t>(written.tensor)] = written.pattern;
     uncertain[static_cast<size_t>(written.tensor)] = !written.certain;

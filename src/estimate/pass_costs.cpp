@@ -22,9 +22,9 @@ namespace fuseflow {
 /// Regions of a program that is not copied for each of them: what lowering makes of a region is
 /// kept beside it, and the program is copied once where lowering, or reading tuples as nested
 /// lists, changes more.
-class LoweredBeside {
+class LoweredRegions {
  public:
-  explicit LoweredBeside(const Program& given) : given_(given) {
+  explicit LoweredRegions(const Program& given) : given_(given) {
     const auto has_tuples = [](const Tensor& tensor) {
       const auto& levels = tensor.format.levels;
       return std::find(levels.begin(), levels.end(), LevelKind::singleton) != levels.end();
@@ -190,7 +190,7 @@ const estimate::TensorStatistics& StatisticsCache::of(
   return known_.emplace(pattern, estimate::statistics_of(*pattern)).first->second;
 }
 
-void EstimatedCosts::resize(Known& known, size_t tensors) const {
+void EstimatedCosts::resize(TensorContents& known, size_t tensors) const {
   known.patterns.data.storage.resize(tensors);
   known.patterns.uncertain.resize(tensors, false);
   known.statistics.resize(tensors);
@@ -198,7 +198,7 @@ void EstimatedCosts::resize(Known& known, size_t tensors) const {
 
 /// What is known of the inputs among these tensors, which a region touches.
 void EstimatedCosts::add_inputs(const Program& program, const std::vector<TensorId>& touched,
-                                Known& known) {
+                                TensorContents& known) {
   resize(known, program.tensors.size());
   for (const TensorId tensor : touched) {
     const auto t = static_cast<size_t>(tensor);
@@ -264,7 +264,8 @@ CountedRegion EstimatedCosts::count(const Program& program, const Region& region
   return counted;
 }
 
-Cost EstimatedCosts::from_statistics(const Program& program, const Region& region, Known& known) {
+Cost EstimatedCosts::from_statistics(const Program& program, const Region& region,
+                                     TensorContents& known) {
   Cost cost =
       cost_of(estimate_region_from_statistics(program, region, known.statistics, machine_), region);
   cost.doubt = "from statistics, because " + without_data_;
@@ -273,7 +274,8 @@ Cost EstimatedCosts::from_statistics(const Program& program, const Region& regio
 
 /// Estimates a region with a graph and keeps the patterns that it writes. The region is looked at
 /// alone, so that the time for it does not grow with the program.
-Cost EstimatedCosts::estimate_into(const Program& program, const Region& region, Known& known) {
+Cost EstimatedCosts::estimate_into(const Program& program, const Region& region,
+                                   TensorContents& known) {
   stop_if_asked();
   const std::set<TensorId> touched = tensors_touched(*region.graph);
   add_inputs(program, {touched.begin(), touched.end()}, known);
@@ -285,7 +287,7 @@ Cost EstimatedCosts::estimate_into(const Program& program, const Region& region,
   }
   if (program.regions.size() == 1) return estimate_alone(program, region, known);
   const RegionSlice slice = slice_region(program, region);
-  Known seen;
+  TensorContents seen;
   for (const TensorId tensor : slice.tensors) {
     const auto t = static_cast<size_t>(tensor);
     seen.patterns.data.storage.push_back(known.patterns.data.storage[t]);
@@ -303,7 +305,8 @@ Cost EstimatedCosts::estimate_into(const Program& program, const Region& region,
   return cost;
 }
 
-Cost EstimatedCosts::estimate_alone(const Program& program, const Region& region, Known& known) {
+Cost EstimatedCosts::estimate_alone(const Program& program, const Region& region,
+                                    TensorContents& known) {
   Cost cost = without_data_.empty() ? counted(program, region, known.patterns)
                                     : from_statistics(program, region, known);
   if (!why_too_large(program, region, *region.graph, machine_).empty()) cost.cycles = kNever;
@@ -311,14 +314,15 @@ Cost EstimatedCosts::estimate_alone(const Program& program, const Region& region
 }
 
 /// Lowers the region as whatever runs it would; null where that is refused.
-const Region* EstimatedCosts::lower_in(LoweredBeside& lowered, size_t region) {
+const Region* EstimatedCosts::lower_in(LoweredRegions& lowered, size_t region) {
   const Region* const next = lowered.lower(region);
   if (next != nullptr) effort_ += static_cast<double>(next->graph->nodes.size());
   return next;
 }
 
 /// What it takes to make the copies that a region is the first to read.
-Cost EstimatedCosts::copies_before(const LoweredBeside& lowered, size_t region, Known& known) {
+Cost EstimatedCosts::copies_before(const LoweredRegions& lowered, size_t region,
+                                   TensorContents& known) {
   Cost sum;
   const Program& program = lowered.program();
   for (const TensorId copy : lowered.first_read_copies(region)) {
@@ -328,14 +332,14 @@ Cost EstimatedCosts::copies_before(const LoweredBeside& lowered, size_t region, 
   return sum;
 }
 
-std::optional<Cost> EstimatedCosts::run(const Program& given, Known& known) {
+std::optional<Cost> EstimatedCosts::run(const Program& given, TensorContents& known) {
   std::optional<Cost> cost = run_regions(given, known);
   has_first_ = true;
   return cost;
 }
 
-std::optional<Cost> EstimatedCosts::run_regions(const Program& given, Known& known) {
-  LoweredBeside lowered(given);
+std::optional<Cost> EstimatedCosts::run_regions(const Program& given, TensorContents& known) {
+  LoweredRegions lowered(given);
   Cost total;
   try {
     for (size_t r = 0; r < given.regions.size(); ++r) {
@@ -385,7 +389,7 @@ std::optional<Cost> EstimatedCosts::of_regions(const Program& given,
 std::optional<Cost> EstimatedCosts::of_slice(const Program& slice,
                                              const std::vector<TensorId>& tensors,
                                              const std::vector<size_t>& regions) {
-  Known known;
+  TensorContents known;
   resize(known, slice.tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto t = static_cast<size_t>(tensors[i]);
@@ -398,8 +402,9 @@ std::optional<Cost> EstimatedCosts::of_slice(const Program& slice,
 }
 
 std::optional<Cost> EstimatedCosts::of_regions(const Program& given,
-                                               const std::vector<size_t>& regions, Known known) {
-  LoweredBeside lowered(given);
+                                               const std::vector<size_t>& regions,
+                                               TensorContents known) {
+  LoweredRegions lowered(given);
   Cost sum;
   try {
     for (const size_t r : regions) {
@@ -440,7 +445,7 @@ Cost EstimatedCosts::guess(const Program& program, const Region& region,
 std::optional<Cost> EstimatedCosts::guess_of_regions(const Program& given,
                                                      const std::vector<size_t>& regions) {
   if (!without_data_.empty()) return std::nullopt;
-  LoweredBeside lowered(given);
+  LoweredRegions lowered(given);
   std::vector<estimate::TensorStatistics> known(given.tensors.size());
   Cost sum;
   try {
@@ -477,7 +482,7 @@ std::optional<double> EstimatedCosts::simulated(const Program& given) {
 
 std::optional<Cost> EstimatedCosts::of_program(const Program& given) {
   const std::string before = without_data_;
-  Known known;
+  TensorContents known;
   std::optional<Cost> cost = run(given, known);
   without_data_ = before;
   return cost;

@@ -32,7 +32,7 @@ class StatisticsCache {
   std::map<std::shared_ptr<const Storage>, estimate::TensorStatistics> known_;
 };
 
-class LoweredBeside;
+class LoweredRegions;
 
 class EstimatedCosts final : public CostModel {
  public:
@@ -56,25 +56,26 @@ class EstimatedCosts final : public CostModel {
 
  private:
   /// What is known of the tensors of a program: their patterns, or statistics of them.
-  struct Known {
+  struct TensorContents {
     KnownPatterns patterns;
     std::vector<estimate::TensorStatistics> statistics;
   };
 
-  void resize(Known& known, size_t tensors) const;
-  void add_inputs(const Program& program, const std::vector<TensorId>& touched, Known& known);
+  void resize(TensorContents& known, size_t tensors) const;
+  void add_inputs(const Program& program, const std::vector<TensorId>& touched,
+                  TensorContents& known);
   std::optional<Cost> of_regions(const Program& program, const std::vector<size_t>& regions,
-                                 Known known);
-  std::optional<Cost> run(const Program& program, Known& known);
-  std::optional<Cost> run_regions(const Program& program, Known& known);
-  const Region* lower_in(LoweredBeside& lowered, size_t region);
-  Cost estimate_into(const Program& program, const Region& region, Known& known);
-  Cost copies_before(const LoweredBeside& lowered, size_t region, Known& known);
+                                 TensorContents known);
+  std::optional<Cost> run(const Program& program, TensorContents& known);
+  std::optional<Cost> run_regions(const Program& program, TensorContents& known);
+  const Region* lower_in(LoweredRegions& lowered, size_t region);
+  Cost estimate_into(const Program& program, const Region& region, TensorContents& known);
+  Cost copies_before(const LoweredRegions& lowered, size_t region, TensorContents& known);
   Cost counted(const Program& program, const Region& region, KnownPatterns& known);
   CountedRegion count(const Program& program, const Region& region, const KnownPatterns& known);
   size_t most_rows(const KnownPatterns& known) const;
-  Cost estimate_alone(const Program& program, const Region& region, Known& known);
-  Cost from_statistics(const Program& program, const Region& region, Known& known);
+  Cost estimate_alone(const Program& program, const Region& region, TensorContents& known);
+  Cost from_statistics(const Program& program, const Region& region, TensorContents& known);
   Cost guess(const Program& program, const Region& region,
              std::vector<estimate::TensorStatistics>& known);
 
@@ -83,7 +84,7 @@ class EstimatedCosts final : public CostModel {
   StatisticsCache statistics_;
   CountedRegions counted_;
   std::string without_data_;  ///< why statistics are used; empty: patterns are
-  Known learned_;
+  TensorContents learned_;
   double effort_ = 0;
   /// Rows that counting the first program took, which is the one that was given; then others are
   /// bounded by it.

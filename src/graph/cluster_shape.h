@@ -49,7 +49,7 @@ struct ClusterShape {
   int shuffle() const { return l / k; }
   /// Shuffle groups whose partial E are summed: cls_n / cls_shuffle = cls_n cls_k / cls_l.
   int reduce() const { return n * k / l; }
-  /// Both quotients are whole and at least one.
+  /// Whether shuffle() and reduce() are whole and at least one.
   bool regular() const { return l % k == 0 && (n * k) % l == 0; }
   bool operator==(const ClusterShape&) const = default;
 };

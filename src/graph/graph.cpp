@@ -55,7 +55,7 @@ bool Graph::starts_by_rows(int phase) const {
 }
 
 int Graph::last_started_with(int phase) const {
-  // They ascend: those that follow the phase one by one are as far apart as their places.
+  // Row phases ascend: those that follow the phase one by one are as far apart as their places.
   const auto first = std::lower_bound(row_phases.begin(), row_phases.end(), phase + 1);
   const auto follows = [&](const int& next) { return next - (phase + 1) == &next - &*first; };
   return phase + static_cast<int>(std::partition_point(first, row_phases.end(), follows) - first);

@@ -118,7 +118,8 @@ struct Graph {
   /// Tensors held in the scratchpad while the graph runs (their scan/locate/array/write nodes are
   /// scratchpad loads and stores); every other tensor is in memory.
   std::vector<TensorId> scratchpad;
-  /// Of `scratchpad`: what an earlier region left there. It is not loaded when the graph starts.
+  /// Those of `scratchpad` that an earlier region left there: they are not loaded when the graph
+  /// starts.
   std::vector<TensorId> resident;
   std::optional<TileMapping> tiles;  ///< this is a graph of tiles
   /// Phases that start together with the phase before them, ascending: a load of a tensor that an
@@ -165,7 +166,7 @@ inline int64_t first_copy(uint64_t fiber, int64_t copies) {
   return static_cast<int64_t>((uint64_t{reversed} * static_cast<uint64_t>(copies)) >> 32);
 }
 
-/// The same, contiguous: the copy that owns a coordinate of a loop of that extent.
+/// The copy that owns a coordinate of a loop of that extent, where copies have contiguous ranges.
 inline int64_t owning_copy(int64_t coordinate, int64_t extent, int64_t copies) {
   const int64_t share = ceil_div(extent, copies);
   return share == 0 ? 0 : coordinate / share;

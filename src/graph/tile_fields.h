@@ -35,23 +35,23 @@ struct TileRange {
   bool operator==(const TileRange&) const = default;
 };
 
-/// Of a graph: that it is one of tiles. Its four indices are m, n, k, l in this order, or m, n, k,
-/// g (and perhaps l): a kernel (graph/tile_kernel.h), in which `reduce` takes tiles alone.
+/// Says that a graph is one of tiles. Its four indices are m, n, k, l in this order (a chain), or
+/// m, n, k, g (and perhaps l): a kernel (graph/tile_kernel.h), in which `reduce` takes tiles alone.
 struct TileMapping {
   std::vector<Dim> loops;  ///< in time, the outermost first; the others are spread over clusters
   GatedWay way = GatedWay::none;
-  /// Of an element at which products run and tiles are held; partial sums have 4. Loads and stores
-  /// of other tensors say theirs (TileFields::element_bytes).
+  /// Bytes of an element at which products run and tiles are held; partial sums have 4. Loads and
+  /// stores of other tensors say theirs (TileFields::element_bytes).
   int64_t element_bytes = 2;
   /// A kernel whose reductions hold results: steps of k without a pair k - m of elements in this
   /// range are left out, at least one is taken. What they would give adds nothing: it is masked.
   std::optional<std::array<int64_t, 2>> band = std::nullopt;
-  /// The same where the band has holes: for each tile of rows the tiles of k that are walked, as
-  /// ranges, ascending and apart. Empty: not said. A graph has one of the two.
+  /// Where the band has holes, instead of it: for each tile of rows the tiles of k that are walked,
+  /// as ranges, ascending, with gaps between them. Empty: not said.
   std::vector<std::vector<TileRange>> open = {};
 };
 
-/// Of an index: how the dimension is tiled.
+/// How the dimension of an index is tiled.
 struct TileDimension {
   int cluster = 1;  ///< blocks (cores) of a cluster along it
   /// The loops of the statements that it stands for, the slowest first.

@@ -71,12 +71,12 @@ int64_t depth_parts(const Graph& graph);
 /// value, perhaps none, in a list for each tile of rows, of each element of the batch (the slower
 /// one) where these differ. One step where the kernel has no reductions.
 std::vector<TileRange> kernel_walk(const Graph& graph, int64_t m, int64_t g = 0);
-/// ... of which one part (of depth_parts) has the same number of tiles as any other, or one more.
+/// One part (of depth_parts) of kernel_walk(): it has as many tiles as any other part, or one more.
 /// Core c of cluster number b of those that add has the part b * depth_cores + c.
 std::vector<TileRange> kernel_walk_of(const Graph& graph, int64_t m, int64_t g, int64_t part);
 /// Are there steps that some tile of rows leaves out?
 bool leaves_steps_out(const Graph& graph);
-/// ... and do they differ by the element of the batch?
+/// Do the steps that are left out differ by the element of the batch?
 bool walks_differ_by_batch(const Graph& graph);
 /// A single product that leaves out tiles of its (m, k) operand that hold no value: the load of
 /// that operand, else -1.

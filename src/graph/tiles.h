@@ -45,7 +45,7 @@ struct TileGeometry {
   }
 };
 
-/// Both need a graph that verify_chain (nodes/chain_check.h) accepts.
+/// Roles and sizes of a graph that verify_chain (nodes/chain_check.h) accepts.
 TileRoles tile_roles(const Graph& graph);
 TileGeometry tile_geometry(const Graph& graph);
 
@@ -67,7 +67,7 @@ int batch_dim(const Graph& graph);
 /// By dimension: do the tiles of a load differ along it? They
 /// do along those of its stream, and along the batch where a subscript has a digit of it.
 std::vector<bool> varies_along(const Graph& graph, const Node& load);
-/// ... and the tiles that it has, each once; 2^63-1 where these are more.
+/// How many different tiles a load has; 2^63-1 where these are more.
 int64_t load_tiles(const Graph& graph, const Node& load);
 
 /// Position of a temporal loop, 0 outermost; -1 when the dimension is spread over clusters.

@@ -26,7 +26,7 @@ class Expansion {
 
   /// Appends a node of ONNX's newest opset with one result, and gives the result's name.
   Value add(const std::string& op, std::vector<Value> inputs, Attributes attributes = {});
-  /// The same with `count` results.
+  /// Adds a node with `count` results.
   std::vector<Value> add_several(const std::string& op, std::vector<Value> inputs, int count,
                                  Attributes attributes = {});
 

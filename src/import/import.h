@@ -13,7 +13,7 @@ namespace fuseflow {
 /// options, all unsupported operators and all unbound inputs at once; Error(io) for files.
 Program import_onnx(const std::string& path, const ImportOptions& options);
 
-/// The same for a model in memory; `path` is where external data and the tensors' sources point to.
+/// Reads a model in memory; `path` is where external data and the tensors' sources point to.
 Program import_onnx_bytes(std::string_view bytes, const std::string& path,
                           const ImportOptions& options);
 

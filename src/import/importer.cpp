@@ -564,7 +564,7 @@ void Importer::convert_nodes() {
 
 void Importer::convert_node(const OnnxNode& node, int group) {
   if (node.op.empty()) {
-    const Later later = std::move(later_.extract(node.name).mapped());
+    const DeferredConversion later = std::move(later_.extract(node.name).mapped());
     return convert_with(later.node, group, later.then);
   }
   convert_with(node, group, [&](NodeImport& view) {
@@ -628,7 +628,7 @@ void Importer::go_on_with(const OnnxGraph& graph, const OnnxNode& node,
   OnnxNode rest;
   rest.name = fmt::format("{}#{}", node.name, inserted_);
   rest.outputs = node.outputs;
-  later_.emplace(rest.name, Later{node, std::move(then)});
+  later_.emplace(rest.name, DeferredConversion{node, std::move(then)});
   std::vector<int> kernels = find_kernels(body);
   kernels.push_back(static_cast<int>(kernels.size()));
   body.nodes.push_back(std::move(rest));
@@ -659,7 +659,8 @@ void Importer::insert_nodes(std::vector<OnnxNode> nodes, const std::vector<int>&
 
 namespace {
 
-/// Of a model that declares another shape of an output than its nodes give; the nodes are right.
+/// Warns where a model declares another shape of an output than its nodes give; the nodes are
+/// right.
 void warn_of_shape(const OnnxPort& port, const std::vector<int64_t>& given) {
   if (!port.shape) return;
   std::vector<std::string> declared;

@@ -47,8 +47,8 @@ class Importer {
   bool is_constant(const View& value) const;
   /// The values of a constant view; null if it is not constant (or too large to fold).
   ConstantPtr constant_of(const View& value) const;
-  /// The same, computed from the values of bound inputs, too; null where a statement comes between.
-  /// These inputs become constants: the program holds for their data only.
+  /// The values of a view, computed from those of bound inputs, too; null where a statement comes
+  /// between. These inputs become constants: the program holds for their data only.
   ConstantPtr bound_values(const View& value);
   /// A constant tensor as a view. `initializer`: the name of the ONNX initializer with these
   /// values.
@@ -79,7 +79,7 @@ class Importer {
   View define(const std::string& name, View value, int group);
   /// Appends a statement without folding.
   View append(const std::string& name, View value, int group);
-  /// As far as it is known by now.
+  /// A tensor of the draft, as far as it is known by now.
   const Tensor& tensor(TensorId id) const { return draft_.tensors[static_cast<size_t>(id)].tensor; }
   int64_t tensor_extent(TensorId tensor, size_t dim) const {
     return draft_.tensors[static_cast<size_t>(tensor)].shape[dim];
@@ -129,11 +129,11 @@ class Importer {
 
   /// The rest of a node's conversion, which waits for the nodes of its body. It is a node without
   /// an operator, of this name.
-  struct Later {
+  struct DeferredConversion {
     OnnxNode node;
     std::function<void(NodeImport&)> then;
   };
-  std::map<std::string, Later> later_;
+  std::map<std::string, DeferredConversion> later_;
   int64_t inserted_ = 0;  ///< nodes that bodies of nodes have added
   int64_t moved_ = 0;     ///< nodes that made room for them
 };
@@ -154,7 +154,7 @@ class NodeImport {
   const std::string& output_name(int i) const;
   /// Rejects the node if the input is missing or a sequence of tensors.
   const View& input(int i) const;
-  /// The same for an input that may be a sequence.
+  /// An input that may be a sequence; rejects the node if it is missing.
   const View& any_input(int i) const;
   /// The tensors of an input; rejects the node if it is no sequence.
   const std::vector<View>& sequence_input(int i) const;
@@ -201,11 +201,11 @@ class NodeImport {
   /// `view` with dimension `dim` a single atom.
   View single_axis(const View& view, int dim);
   void output_constant(int i, ConstantPtr data);
-  /// The same for the value of a Constant node, which the program can refer to by its name.
+  /// Output i is the value of a Constant node, which the program can refer to by its name.
   void output_initializer(int i, ConstantPtr data);
   /// Defines output i by an expression: a statement (or a folded constant).
   void define(int i, View value);
-  /// The same, the result being a reshaped view of it.
+  /// Defines output i by an expression; the result is a reshaped view of it.
   void define_reshaped(int i, View value, const std::vector<int64_t>& shape);
   /// A helper statement of this node; named after output 0 with a suffix.
   View helper(const std::string& suffix, View value);

@@ -161,7 +161,7 @@ View reshaped(LinalgValues& values, const LinalgOp& op, int group) {
                        group);
 }
 
-/// The same elements in another format are another tensor; else it is the same.
+/// A copy: in another format it is another tensor; else it is the tensor itself.
 View copied(LinalgValues& values, const LinalgOp& op, int group) {
   const LinalgId id = op.results[0];
   const LinalgValue& from = values.function.values[static_cast<size_t>(op.inputs[0].value)];

@@ -32,9 +32,9 @@ bool is_unit(const Subscript& s) {
   return s.terms.empty();
 }
 
-class Structured {
+class StructuredOp {
  public:
-  Structured(LinalgValues& values, const LinalgOp& op, int group)
+  StructuredOp(LinalgValues& values, const LinalgOp& op, int group)
       : values_(values), op_(op), group_(group), kernel_(op.name) {}
 
   View result(size_t r);
@@ -87,7 +87,7 @@ class Structured {
   std::map<int32_t, int32_t> made_;    ///< by body node
 };
 
-void Structured::note_undefined(LinalgId id) {
+void StructuredOp::note_undefined(LinalgId id) {
   const auto at = static_cast<size_t>(id);
   if (!values_.undefined[at] || values_.noted[at]) return;
   values_.noted[at] = true;
@@ -97,7 +97,7 @@ void Structured::note_undefined(LinalgId id) {
                      op_.where.file, op_.where.line, op_.name));
 }
 
-void Structured::check_size() const {
+void StructuredOp::check_size() const {
   std::vector<int64_t> size(op_.body.size(), 1);
   std::vector<int> depth(op_.body.size(), 1);
   for (size_t n = 0; n < size.size(); ++n) {
@@ -118,7 +118,7 @@ void Structured::check_size() const {
   }
 }
 
-std::optional<Subscript> Structured::affine(int32_t n) const {
+std::optional<Subscript> StructuredOp::affine(int32_t n) const {
   const BodyNode& node = op_.body[static_cast<size_t>(n)];
   Subscript s;
   if (node.kind == BodyNode::Kind::constant) {
@@ -168,7 +168,7 @@ std::optional<Subscript> Structured::affine(int32_t n) const {
   return s;
 }
 
-void Structured::declare_operand(int32_t n) {
+void StructuredOp::declare_operand(int32_t n) {
   const LinalgOperand& read = operand(n);
   if (handles_.contains(n) || simple_.contains(n)) return;
   note_undefined(read.value);
@@ -185,7 +185,7 @@ void Structured::declare_operand(int32_t n) {
 }
 
 /// Dimensions that data choose are walked over, and the chosen element is taken.
-void Structured::declare_chosen() {
+void StructuredOp::declare_chosen() {
   for (size_t n = 0; n < op_.body.size(); ++n) {
     const BodyNode& node = op_.body[n];
     if (!needed_[n] || node.kind != BodyNode::Kind::element) continue;
@@ -201,7 +201,7 @@ void Structured::declare_chosen() {
   }
 }
 
-void Structured::prepare(const std::vector<int32_t>& roots, const std::vector<int32_t>& more) {
+void StructuredOp::prepare(const std::vector<int32_t>& roots, const std::vector<int32_t>& more) {
   needed_ = needed_nodes(op_, roots);
   std::vector<int32_t> used = more;
   for (size_t n = 0; n < op_.body.size(); ++n) {
@@ -225,7 +225,7 @@ void Structured::prepare(const std::vector<int32_t>& roots, const std::vector<in
   declare_chosen();
 }
 
-Subscript Structured::over_indices(const Subscript& map) {
+Subscript StructuredOp::over_indices(const Subscript& map) {
   Subscript s;
   s.offset = map.offset;
   for (const auto& [loop, c] : map.terms) {
@@ -234,14 +234,14 @@ Subscript Structured::over_indices(const Subscript& map) {
   return s;
 }
 
-int32_t Structured::use(int32_t n) {
+int32_t StructuredOp::use(int32_t n) {
   if (plain_) return kernel_.use(handles_.at(n));
   std::vector<Subscript> subscripts;
   for (const Subscript& s : operand(n).map) subscripts.push_back(over_indices(s));
   return kernel_.use_at(simple_.at(n), subscripts);
 }
 
-void Structured::check_place(const Subscript& place, LinalgId id, size_t d) const {
+void StructuredOp::check_place(const Subscript& place, LinalgId id, size_t d) const {
   const int64_t extent = value_of(id).shape[d];
   const auto range = places_of(place, op_.loops);
   if (!range || range->low < 0 || range->high >= extent)
@@ -250,7 +250,7 @@ void Structured::check_place(const Subscript& place, LinalgId id, size_t d) cons
                                    d, value_of(id).name, extent));
 }
 
-int32_t Structured::element(int32_t n) {
+int32_t StructuredOp::element(int32_t n) {
   const BodyNode& node = op_.body[static_cast<size_t>(n)];
   const View& view = elements_.at(node.value);
   std::vector<Subscript> subscripts;
@@ -277,7 +277,7 @@ int32_t Structured::element(int32_t n) {
   return kernel_.reduce(Reduction::sum, chosen, taken);
 }
 
-int32_t Structured::applied(const BodyNode& node) {
+int32_t StructuredOp::applied(const BodyNode& node) {
   if (node.op == "arith.select") {
     // select(x > 0, x, 0) is relu, NaN counting as larger.
     const BodyNode& test = op_.body[static_cast<size_t>(node.children[0])];
@@ -299,7 +299,7 @@ int32_t Structured::applied(const BodyNode& node) {
   return *value;
 }
 
-int32_t Structured::expression(int32_t n) {
+int32_t StructuredOp::expression(int32_t n) {
   const auto found = made_.find(n);
   if (found != made_.end()) return found->second;
   const BodyNode& node = op_.body[static_cast<size_t>(n)];
@@ -325,7 +325,7 @@ int32_t Structured::expression(int32_t n) {
   return made;
 }
 
-std::vector<int> Structured::result_labels(size_t r) const {
+std::vector<int> StructuredOp::result_labels(size_t r) const {
   std::vector<int> labels;
   if (op_.outs.empty()) {  // computed from its place alone
     for (size_t l = 0; l < op_.loops.size(); ++l) labels.push_back(static_cast<int>(l));
@@ -348,7 +348,7 @@ std::vector<int> Structured::result_labels(size_t r) const {
   return labels;
 }
 
-std::vector<int> Structured::reduced_loops(size_t r) const {
+std::vector<int> StructuredOp::reduced_loops(size_t r) const {
   const std::vector<int> kept = result_labels(r);
   std::vector<int> reduced;
   for (size_t l = 0; l < op_.loops.size(); ++l) {
@@ -361,7 +361,7 @@ std::vector<int> Structured::reduced_loops(size_t r) const {
   return reduced;
 }
 
-bool Structured::neutral_start(LinalgId id, Reduction reduction) const {
+bool StructuredOp::neutral_start(LinalgId id, Reduction reduction) const {
   const View& start = values_.at(id);
   if (start.nodes.size() != 1 || start.nodes[0].kind != Expr::Kind::constant) return false;
   const float value = start.nodes[0].constant;
@@ -374,7 +374,7 @@ bool Structured::neutral_start(LinalgId id, Reduction reduction) const {
   return false;
 }
 
-int32_t Structured::with_start(size_t r, Reduction reduction, int32_t value) {
+int32_t StructuredOp::with_start(size_t r, Reduction reduction, int32_t value) {
   const LinalgId start = op_.outs[r].value;
   if (neutral_start(start, reduction)) return value;
   const Op op = reduction == Reduction::sum    ? Op::add
@@ -384,7 +384,7 @@ int32_t Structured::with_start(size_t r, Reduction reduction, int32_t value) {
   return kernel_.apply(op, {use(out_number(r)), value});
 }
 
-int32_t Structured::accumulated(size_t r, const Accumulation& parts) {
+int32_t StructuredOp::accumulated(size_t r, const Accumulation& parts) {
   int32_t body = -1;
   for (const Accumulation::Part& part : parts.terms) {
     int32_t term = expression(part.node);
@@ -409,7 +409,7 @@ int32_t Structured::accumulated(size_t r, const Accumulation& parts) {
 }
 
 /// The place of an extreme element: the first (or last) of those that equal it.
-View Structured::chosen_place(size_t r, const ArgumentChoice& choice) {
+View StructuredOp::chosen_place(size_t r, const ArgumentChoice& choice) {
   const LinalgOperand& best_out = op_.outs[choice.best];
   const LinalgId best_id = op_.results[choice.best];
   if (!values_.views[static_cast<size_t>(best_id)])
@@ -448,7 +448,7 @@ View Structured::chosen_place(size_t r, const ArgumentChoice& choice) {
   return kernel_.result(result_labels(r), root, value_of(op_.results[r]).type);
 }
 
-View Structured::result(size_t r) {
+View StructuredOp::result(size_t r) {
   check_size();
   const int32_t root = op_.yields[r];
   const ElementType type = value_of(op_.results[r]).type;
@@ -505,7 +505,7 @@ View single_atoms(LinalgValues& values, const View& value, const std::string& na
 }
 
 View structured_result(LinalgValues& values, const LinalgOp& op, size_t r, int group) {
-  View value = Structured(values, op, group).result(r);
+  View value = StructuredOp(values, op, group).result(r);
   // One number everywhere stays a number where it is read.
   const bool number = value.nodes.size() == 1 && value.nodes[0].kind == Expr::Kind::constant;
   if (number) return value;

@@ -17,7 +17,7 @@ namespace fuseflow {
 namespace {
 
 /// A tensor in the text: its SSA name, shape and encoding.
-struct Held {
+struct TextTensor {
   std::string name;
   std::vector<int64_t> shape;
   std::string encoding;
@@ -25,8 +25,8 @@ struct Held {
 };
 
 /// A reduction that was computed by itself, and the indices of its dimensions.
-struct Computed {
-  Held tensor;
+struct SeparateReduction {
+  TextTensor tensor;
   std::vector<IndexId> indices;
 };
 
@@ -53,24 +53,25 @@ class FunctionText {
 
  private:
   /// One operation: `root` of a statement over the indices `kept`, reduced over `over`.
-  Held operation(const Statement& s, int32_t root, const std::vector<IndexId>& kept,
-                 const std::vector<IndexId>& over, Reduction reduction,
-                 const std::string& encoding);
+  TextTensor operation(const Statement& s, int32_t root, const std::vector<IndexId>& kept,
+                       const std::vector<IndexId>& over, Reduction reduction,
+                       const std::string& encoding);
   void statement(const Statement& s);
   void compute_reductions(const Statement& s, int32_t node);
   std::vector<IndexId> free_indices(const Statement& s, int32_t node) const;
-  Held held(TensorId tensor);
+  TextTensor held(TensorId tensor);
   std::string encoding_of(const Tensor& tensor);
   /// The tensor so that every subscript stays inside and plain ones walk over all of it.
-  Held fitted(const Statement& s, const Expr& access, std::vector<Subscript>& map);
+  TextTensor fitted(const Statement& s, const Expr& access, std::vector<Subscript>& map);
   std::string fresh() { return fmt::format("%{}", next_++); }
   void line(const std::string& text) { body_ += "    " + text + "\n"; }
 
   const Program& program_;
   LinalgWriteOptions options_;
   Encodings encodings_;
-  std::map<TensorId, Held> tensors_;
-  std::map<int32_t, Computed> computed_;  ///< by node of the statement that is being written
+  std::map<TensorId, TextTensor> tensors_;
+  std::map<int32_t, SeparateReduction>
+      computed_;  ///< by node of the statement that is being written
   std::string region_;
   std::string body_;
   int next_ = 0;
@@ -88,7 +89,7 @@ std::string FunctionText::encoding_of(const Tensor& tensor) {
   return encodings_.name(mlir_encoding(tensor.format, tensor.name));
 }
 
-Held FunctionText::held(TensorId tensor) {
+TextTensor FunctionText::held(TensorId tensor) {
   const auto found = tensors_.find(tensor);
   if (found == tensors_.end()) throw Error(ExitCode::internal, "a tensor that nothing defines");
   return found->second;
@@ -113,8 +114,9 @@ std::vector<IndexId> FunctionText::free_indices(const Statement& s, int32_t node
   return found;
 }
 
-Held FunctionText::fitted(const Statement& s, const Expr& access, std::vector<Subscript>& map) {
-  Held tensor = held(access.tensor);
+TextTensor FunctionText::fitted(const Statement& s, const Expr& access,
+                                std::vector<Subscript>& map) {
+  TextTensor tensor = held(access.tensor);
   map = access.subscripts;
   std::vector<int64_t> low(map.size(), 0);
   std::vector<int64_t> high(map.size(), 0);
@@ -138,13 +140,13 @@ Held FunctionText::fitted(const Statement& s, const Expr& access, std::vector<Su
   }
   if (!pads && !cuts) return tensor;
   if (!tensor.encoding.empty()) {  // parts of sparse tensors are not taken
-    const Held dense{fresh(), tensor.shape, ""};
+    const TextTensor dense{fresh(), tensor.shape, ""};
     line(fmt::format("{} = sparse_tensor.convert {} : {} to {}", dense.name, tensor.name,
                      tensor.type(), dense.type()));
     tensor = dense;
   }
   if (pads) {
-    const Held padded{fresh(), size, ""};
+    const TextTensor padded{fresh(), size, ""};
     std::vector<std::string> arguments;
     for (size_t d = 0; d < map.size(); ++d) arguments.push_back(fmt::format("%p{}: index", d));
     const float fill = program_.tensors[static_cast<size_t>(access.tensor)].fill;
@@ -157,7 +159,7 @@ Held FunctionText::fitted(const Statement& s, const Expr& access, std::vector<Su
     tensor = padded;
   }
   if (!cuts) return tensor;
-  Held cut{fresh(), size, ""};
+  TextTensor cut{fresh(), size, ""};
   for (size_t d = 0; d < map.size(); ++d) {
     if (map[d].is_plain()) cut.shape[d] = s.indices[static_cast<size_t>(map[d].plain())].extent;
   }
@@ -171,14 +173,14 @@ Held FunctionText::fitted(const Statement& s, const Expr& access, std::vector<Su
 
 /// The operands of one operation, and its body.
 struct Parts {
-  std::vector<Held> operands;
+  std::vector<TextTensor> operands;
   std::vector<std::vector<Subscript>> maps;
   std::map<int32_t, size_t> of_node;  ///< access or computed reduction: its operand
   MlirBody body;
 };
 
 std::string expression(const Statement& s, int32_t node, const std::map<IndexId, size_t>& loops,
-                       const std::map<int32_t, Computed>& computed, Parts& parts) {
+                       const std::map<int32_t, SeparateReduction>& computed, Parts& parts) {
   const Expr& e = s.nodes[static_cast<size_t>(node)];
   const auto operand = parts.of_node.find(node);
   if (operand != parts.of_node.end()) {
@@ -195,9 +197,10 @@ std::string expression(const Statement& s, int32_t node, const std::map<IndexId,
   return parts.body.apply(e.op, x);
 }
 
-Held FunctionText::operation(const Statement& s, int32_t root, const std::vector<IndexId>& kept,
-                             const std::vector<IndexId>& over, Reduction reduction,
-                             const std::string& encoding) {
+TextTensor FunctionText::operation(const Statement& s, int32_t root,
+                                   const std::vector<IndexId>& kept,
+                                   const std::vector<IndexId>& over, Reduction reduction,
+                                   const std::string& encoding) {
   std::map<IndexId, size_t> loops;
   std::vector<int64_t> extents;
   for (const auto* group : {&kept, &over}) {
@@ -231,7 +234,7 @@ Held FunctionText::operation(const Statement& s, int32_t root, const std::vector
   };
   collect(collect, root);
 
-  Held result{"", {}, encoding};
+  TextTensor result{"", {}, encoding};
   std::vector<Subscript> out_map;
   for (const IndexId index : kept) {
     result.shape.push_back(s.indices[static_cast<size_t>(index)].extent);
@@ -244,7 +247,7 @@ Held FunctionText::operation(const Statement& s, int32_t root, const std::vector
       return std::find(map.begin(), map.end(), plain) != map.end();
     };
     if (has(out_map) || std::any_of(parts.maps.begin(), parts.maps.end(), has)) continue;
-    const Held extent{fresh(), {extents[l]}, ""};
+    const TextTensor extent{fresh(), {extents[l]}, ""};
     line(fmt::format("{} = tensor.empty() : {}", extent.name, extent.type()));
     parts.operands.push_back(extent);
     parts.maps.push_back({plain});
@@ -324,8 +327,8 @@ std::string FunctionText::text() {
     const Tensor& tensor = program_.tensors[t];
     if (!tensor.given()) continue;
     const auto id = static_cast<TensorId>(t);
-    Held argument{fmt::format("%arg{}", arguments.size()), known_shape(tensor),
-                  encoding_of(tensor)};
+    TextTensor argument{fmt::format("%arg{}", arguments.size()), known_shape(tensor),
+                        encoding_of(tensor)};
     arguments.push_back(fmt::format("{}: {}", argument.name, argument.type()));
     data.push_back({&tensor, argument.encoding});
     tensors_[id] = argument;
@@ -338,7 +341,7 @@ std::string FunctionText::text() {
   for (size_t t = 0; t < program_.tensors.size(); ++t) {
     const Tensor& tensor = program_.tensors[t];
     if (tensor.role != Role::result) continue;
-    const Held value = held(static_cast<TensorId>(t));
+    const TextTensor value = held(static_cast<TensorId>(t));
     returned.push_back(value.name);
     types.push_back(value.type());
     results.push_back({&tensor, value.encoding});

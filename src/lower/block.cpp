@@ -43,13 +43,13 @@ class LoopExtents {
         visit(statement.result, d, instance.map[statement.result_indices[d]]);
       }
     }
-    for (const Use& use : uses_) check(use);
+    for (const BlockedUse& use : uses_) check(use);
     for (int64_t& extent : extents_) extent = std::max<int64_t>(extent, 1);
     return extents_;
   }
 
  private:
-  struct Use {
+  struct BlockedUse {
     int index;
     int64_t block;
     TensorId tensor;
@@ -79,7 +79,7 @@ class LoopExtents {
     uses_.push_back({subscript.plain(), block, tensor, static_cast<int>(dimension)});
   }
 
-  void check(const Use& use) {
+  void check(const BlockedUse& use) {
     int64_t& extent = extents_[use.index];
     if (extent == 0) {
       extent = use.block;
@@ -97,9 +97,9 @@ class LoopExtents {
   /// the blocks of two differ, or an index is not the whole subscript.
   std::string advice() const {
     std::map<int, int64_t> wanted;
-    for (const Use& use : uses_) wanted[use.index] = std::max(wanted[use.index], use.block);
+    for (const BlockedUse& use : uses_) wanted[use.index] = std::max(wanted[use.index], use.block);
     std::map<TensorId, Format> changed;
-    for (const Use& use : uses_) {
+    for (const BlockedUse& use : uses_) {
       if (use.block == wanted[use.index]) continue;
       if (use.block > 1 || use.dimension < 0) return "";
       const Tensor& tensor = program_.tensors[use.tensor];
@@ -124,16 +124,16 @@ class LoopExtents {
   const Program& program_;
   const Region& region_;
   const RegionIndices& indices_;
-  std::vector<Use> uses_;
+  std::vector<BlockedUse> uses_;
   std::vector<int64_t> extents_;  ///< by region index; 0: not said yet
   std::vector<TensorId> said_by_;
 };
 
 /// Rebuilds a graph whose indices count blocks: values get their blocks, contractions, and pads.
-class Blocker {
+class BlockRewriter {
  public:
-  Blocker(const Graph& graph, const Program& program, std::span<const GraphTensor> tensors,
-          std::vector<size_t>& tags)
+  BlockRewriter(const Graph& graph, const Program& program, std::span<const GraphTensor> tensors,
+                std::vector<size_t>& tags)
       : old_(graph),
         program_(program),
         tensors_(tensors),
@@ -371,7 +371,7 @@ void block_graph(Graph& graph, const Program& program, const Region& region,
   if (!any) return;
   const std::vector<GraphTensor> tensors = graph_tensors(program);
   const Graph old = graph;
-  Blocker(old, program, tensors, tags).run(graph);
+  BlockRewriter(old, program, tensors, tags).run(graph);
 }
 
 }  // namespace fuseflow

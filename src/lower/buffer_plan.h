@@ -29,7 +29,7 @@ int64_t iterations_held(const Graph& graph, const BufferPlace& place, double row
 
 /// `iterations` of a place, in tokens, by the extents.
 int64_t tokens_of(const Graph& graph, const BufferPlace& place, int64_t iterations);
-/// The same of the fewest iterations that a buffer works with.
+/// The tokens of the fewest iterations that a buffer works with.
 int64_t least_tokens_of(const Graph& graph, const BufferPlace& place);
 
 /// What several buffers take: each a unit and its tokens.

@@ -228,7 +228,7 @@ class Notes {
                        fmt::join(wrong->coords, ", "));
   }
 
-  /// Of an intermediate that is declared with absent entries, which the facts exclude.
+  /// The note on an intermediate that is declared with absent entries, which the facts exclude.
   std::string incomplete(const MissingFact& missing, const std::string& facts) const {
     const Tensor& t = tensor(missing.tensor);
     return fmt::format(
@@ -237,7 +237,7 @@ class Notes {
         quote_if_needed(t.name), to_string(t.format), float_text(t.fill), facts);
   }
 
-  /// Of an intermediate, about the size of whose values nothing (or not enough) is known.
+  /// The note on an intermediate about the size of whose values nothing (or not enough) is known.
   /// `unknown`: what else is not known of it.
   std::string unbounded(const MissingFact& missing, const std::string& unknown) const {
     const Facts known = admitted_facts(tensor(missing.tensor));

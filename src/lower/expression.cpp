@@ -305,7 +305,7 @@ std::vector<OrderEdge> mask_preferences(const Program& program, const Expression
       return std::all_of(node.patterns.begin(), node.patterns.end(),
                          [&](unsigned p) { return ((p >> mask) & 1U) != 0; });
     };
-    // Of a sum of many terms no operand does: what is below each partial sum is not looked for.
+    // No operand of a sum of many terms filters: what is below each partial sum is not looked for.
     bool any = false;
     for (size_t c = 0; c < node.children.size(); ++c) any = any || filters(c);
     if (!any) continue;

@@ -106,7 +106,7 @@ double steps_of(const Node& node, const std::vector<double>& tokens) {
   return node.kind == NodeKind::accumulate ? in + out : std::max(in, out);
 }
 
-/// Of a phase that starts by rows: whether a node reads rows in the order of its outermost loop.
+/// Whether a node of a phase that starts by rows reads rows in the order of its outermost loop.
 bool reads_in_order(const Graph& graph, const Node& node, int first_level_depth) {
   return node.outputs.empty() || first_level_depth <= 1 ||
          graph.streams[node.outputs[0]].indices.size() <= 1;

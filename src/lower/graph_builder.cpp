@@ -12,7 +12,7 @@ namespace fuseflow {
 
 namespace {
 
-/// Of the values in order: each is multiplied in, and the high bits come down.
+/// A hash of the values in order: each is multiplied in, and the high bits come down.
 uint32_t hash_of(std::span<const int64_t> values) {
   uint64_t hash = values.size();
   for (const int64_t value : values) {

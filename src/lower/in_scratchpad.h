@@ -7,9 +7,9 @@
 
 namespace fuseflow {
 
-/// Of a program with one region: what is declared to be there; what comes from outside of the
-/// region (an input, or what another region computes: it is loaded when the region starts) and an
-/// intermediate of the region if every stored use says so.
+/// Whether a tensor of a program with one region is in the scratchpad: what is declared to be
+/// there; what comes from outside of the region (an input, or what another region computes: it is
+/// loaded when the region starts) and an intermediate of the region if every stored use says so.
 inline bool in_scratchpad(const Program& program, TensorId tensor) {
   const std::vector<Statement>& statements = program.regions[0].statements;
   const bool defined = std::any_of(statements.begin(), statements.end(),

@@ -114,15 +114,15 @@ LoopOpener::Formula LoopOpener::locate_levels(Formula formula) {
 }
 
 /// The bit vectors of an intersection by words, the others merged with their result.
-LoopOpener::Joined LoopOpener::build_words(Formula formula) {
-  std::vector<Joined> words;
-  std::vector<Joined> others;
+LoopOpener::JoinResult LoopOpener::build_words(Formula formula) {
+  std::vector<JoinResult> words;
+  std::vector<JoinResult> others;
   for (const Formula child : formulas_.children(formula)) {
     const bool word = formulas_.kind(child) == Formulas::Kind::leaf &&
                       by_words(leaves_[formulas_.leaf_of(child)]);
-    std::vector<Joined>& parts = word ? words : others;
-    Joined part = build(child);
-    const auto same = [&](const Joined& other) { return other.crd == part.crd; };
+    std::vector<JoinResult>& parts = word ? words : others;
+    JoinResult part = build(child);
+    const auto same = [&](const JoinResult& other) { return other.crd == part.crd; };
     if (std::none_of(parts.begin(), parts.end(), same)) parts.push_back(std::move(part));
   }
   if (words.size() > 1) others.insert(others.begin(), join_nodes(NodeKind::intersect_words, words));
@@ -131,7 +131,7 @@ LoopOpener::Joined LoopOpener::build_words(Formula formula) {
 }
 
 /// Two levels as one node: nothing scans them.
-LoopOpener::Joined LoopOpener::gallop(const Leaf& first, const Leaf& second) {
+LoopOpener::JoinResult LoopOpener::gallop(const Leaf& first, const Leaf& second) {
   const auto tensor_of = [&](const Leaf& leaf) { return emitter_.node(leaf.node).tensor; };
   const auto parent_of = [&](const Leaf& leaf) {
     const Graph& graph = emitter_.builder_.graph();
@@ -155,12 +155,12 @@ LoopOpener::Joined LoopOpener::gallop(const Leaf& first, const Leaf& second) {
 }
 
 /// The compressed levels of an intersection in pairs, the others merged with their results.
-LoopOpener::Joined LoopOpener::build_gallops(Formula formula) {
-  std::vector<Joined> parts;
+LoopOpener::JoinResult LoopOpener::build_gallops(Formula formula) {
+  std::vector<JoinResult> parts;
   std::vector<StreamId> known;
   std::array<int, 2> waiting{-1, -1};  // for a second one, by where they are
-  const auto add = [&](Joined part) {
-    const auto same = [&](const Joined& other) { return other.crd == part.crd; };
+  const auto add = [&](JoinResult part) {
+    const auto same = [&](const JoinResult& other) { return other.crd == part.crd; };
     if (std::none_of(parts.begin(), parts.end(), same)) parts.push_back(std::move(part));
   };
   for (const Formula child : formulas_.children(formula)) {

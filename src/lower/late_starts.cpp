@@ -39,7 +39,7 @@ class LateStarts {
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const auto node = static_cast<NodeId>(n);
       if (reduces(graph_.nodes[n].kind)) continue;
-      const std::optional<Move> move = move_of(node);
+      const std::optional<LateStart> move = move_of(node);
       if (!move) continue;
       const std::map<BufferPlace, int64_t> after = held_after(node, *move);
       if (takes_no_more(after)) apply(node, *move, after);
@@ -48,7 +48,7 @@ class LateStarts {
 
  private:
   /// A node works `rows` later: who waits for it no longer than that needs no buffer any more.
-  struct Move {
+  struct LateStart {
     int loops = 0;
     double rows = 0;
     std::vector<Wait> done;  ///< waits that end
@@ -90,8 +90,8 @@ class LateStarts {
     return taken.count == 0 || taken.tokens > kMuch * taken.count;
   }
 
-  std::optional<Move> move_of(NodeId n) const {
-    Move move;
+  std::optional<LateStart> move_of(NodeId n) const {
+    LateStart move;
     const std::vector<Wait> waits = waits_for(n, move.loops);
     if (waits.empty() || !holds_much(n, move.loops)) return std::nullopt;
     move.rows = std::numeric_limits<double>::infinity();
@@ -129,7 +129,7 @@ class LateStarts {
   }
 
   /// Iterations that the buffers at the outputs and inputs of a node hold after a move; 0: none.
-  std::map<BufferPlace, int64_t> held_after(NodeId n, const Move& move) const {
+  std::map<BufferPlace, int64_t> held_after(NodeId n, const LateStart& move) const {
     std::map<BufferPlace, int64_t> after;
     const auto hold = [&](const Wait& wait, int64_t before, double rows) {
       const BufferPlace place{node(wait.first).inputs[wait.second].stream, move.loops};
@@ -157,7 +157,7 @@ class LateStarts {
     return then.within(before);
   }
 
-  void apply(NodeId n, const Move& move, const std::map<BufferPlace, int64_t>& after) {
+  void apply(NodeId n, const LateStart& move, const std::map<BufferPlace, int64_t>& after) {
     for (const Wait& wait : move.done) plan_.needs.erase(wait);
     for (size_t i = 0; i < node(n).inputs.size(); ++i) {
       if (!is_deep(node(n).inputs[i], move.loops)) continue;

@@ -170,7 +170,7 @@ class RegionLowering {
   Emitter emitter_;
 };
 
-/// Of the only region of a program.
+/// Analyses the only region of a program.
 AnalysedRegion analysed(const Program& program, const LowerOptions& options) {
   return analysed_region(program, 0, most_instances(options, program.regions[0].statements.size()));
 }
@@ -249,7 +249,8 @@ bool reads(const Program& program, TensorId tensor) {
 
 }  // namespace
 
-/// As a compressed level a coordinate is there once, with all its tuples below it.
+/// Makes compressed levels of levels of tuples: each coordinate is there once, with all its tuples
+/// below it.
 std::vector<std::string> nest_tuples(Program& program) {
   std::vector<std::string> notes;
   for (size_t t = 0; t < program.tensors.size(); ++t) {

@@ -31,7 +31,8 @@ inline size_t most_instances(const LowerOptions& options, size_t statements) {
 /// Deterministic.
 Graph lower_region(const Program& program, size_t region, const LowerOptions& options = {});
 
-/// The same, with what made each node: the statement (position in the region) that first needed it.
+/// The graph of a region, with what made each node: the statement (position in the region) that
+/// first needed it.
 struct LoweredRegion {
   Graph graph;
   std::vector<size_t> statement_of_node;

@@ -149,7 +149,7 @@ struct SetParts {
   }
 };
 
-/// As many parts as it takes.
+/// A set of nodes by its parts, as many as it takes.
 class PartList {
  public:
   void add(size_t bit) {

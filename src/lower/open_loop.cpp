@@ -18,7 +18,7 @@ int LoopOpener::open(int node, bool everywhere_wanted) {
     note_left_joined(wanted);
     wanted = locate_levels(wanted);
   }
-  Joined lead = all ? everywhere() : build(wanted);
+  JoinResult lead = all ? everywhere() : build(wanted);
   const int space = emitter_.space_of(lead.crd, context_.space, index_);
   if (all) emitter_.spaces_[space].complete = true;
   for (const int leaf : complete_) {
@@ -135,19 +135,19 @@ int LoopOpener::add_leaf(Leaf leaf) {
 }
 
 /// The coordinates of a participant, with the payloads of all that come with them.
-LoopOpener::Joined LoopOpener::build_leaf(int leaf) const {
+LoopOpener::JoinResult LoopOpener::build_leaf(int leaf) const {
   const StreamId crd = leaves_[leaf].crd;
-  Joined result{crd, {}};
+  JoinResult result{crd, {}};
   for (const Leaf& other : leaves_) {
     if (other.crd != crd || other.payload < 0 || other.located) continue;
-    const auto same = [&](const Item& item) { return item.payload == other.payload; };
+    const auto same = [&](const JoinedStream& item) { return item.payload == other.payload; };
     if (std::any_of(result.items.begin(), result.items.end(), same)) continue;
     result.items.push_back({other.payload, other.payload, other.is_value(), other.pad, true});
   }
   return result;
 }
 
-LoopOpener::Joined LoopOpener::build(Formula wanted) {
+LoopOpener::JoinResult LoopOpener::build(Formula wanted) {
   if (formulas_.kind(wanted) == Formulas::Kind::leaf) return build_leaf(formulas_.leaf_of(wanted));
   const bool both = formulas_.kind(wanted) == Formulas::Kind::both;
   if (both) {
@@ -161,29 +161,29 @@ LoopOpener::Joined LoopOpener::build(Formula wanted) {
     if (join != nullptr && join->form == JoinForm::words) return build_words(wanted);
     if (join != nullptr && join->form == JoinForm::gallop) return build_gallops(wanted);
   }
-  std::vector<Joined> parts;
+  std::vector<JoinResult> parts;
   for (const Formula child : formulas_.children(wanted)) {
-    Joined part = build(child);
-    const auto same = [&](const Joined& other) { return other.crd == part.crd; };
+    JoinResult part = build(child);
+    const auto same = [&](const JoinResult& other) { return other.crd == part.crd; };
     if (std::none_of(parts.begin(), parts.end(), same)) parts.push_back(std::move(part));
   }
   return join_nodes(both ? NodeKind::intersect : NodeKind::unite, std::move(parts));
 }
 
 /// One joiner. A union has one pad: values with another one are left out here and looked up later.
-LoopOpener::Joined LoopOpener::join_nodes(NodeKind kind, std::vector<Joined> parts) {
+LoopOpener::JoinResult LoopOpener::join_nodes(NodeKind kind, std::vector<JoinResult> parts) {
   if (parts.size() == 1) return std::move(parts[0]);
   Node node;
   node.kind = kind;
   const std::vector<int> loops = emitter_.builder_.stream(parts[0].crd).indices;
   std::vector<OutputSpec> outputs{{StreamKind::crd, loops}};
-  Joined result;
+  JoinResult result;
   bool has_pad = false;
-  for (const Joined& part : parts) {
+  for (const JoinResult& part : parts) {
     node.inputs.push_back({part.crd, 0});
     emitter_.builder_.same_index(loops.back(), emitter_.builder_.stream(part.crd).indices.back());
     int count = 1;
-    for (const Item& item : part.items) {
+    for (const JoinedStream& item : part.items) {
       // Below a union, an intersection hides entries that are visited for another reason.
       if (kind == NodeKind::unite && !item.covered) continue;
       if (kind == NodeKind::unite && item.is_value) {
@@ -226,7 +226,7 @@ StreamId LoopOpener::scan(TensorId tensor, int level, StreamId reference, int64_
 
 /// Every coordinate: the loop that another expression opened here, a stream that is known to be
 /// complete, a dense level, or a counter.
-LoopOpener::Joined LoopOpener::everywhere() {
+LoopOpener::JoinResult LoopOpener::everywhere() {
   const int64_t which = emitter_.builder_.names_count() ? index_ : emitter_.extents_[index_];
   const auto key = std::pair(emitter_.spaces_[context_.space].crd, which);
   const auto known = emitter_.complete_.find(key);
@@ -254,10 +254,10 @@ LoopOpener::Joined LoopOpener::everywhere() {
 }
 
 /// References and values of participants that do not decide where the loop goes.
-void LoopOpener::look_up(Joined& lead) {
+void LoopOpener::look_up(JoinResult& lead) {
   std::vector<const Leaf*> missing;
   for (const Leaf& leaf : leaves_) {
-    const auto has = [&](const Item& item) { return item.payload == leaf.payload; };
+    const auto has = [&](const JoinedStream& item) { return item.payload == leaf.payload; };
     if (leaf.payload < 0 || leaf.located) continue;
     if (std::any_of(lead.items.begin(), lead.items.end(), has)) continue;
     if (leaf.crd == lead.crd) {
@@ -267,7 +267,7 @@ void LoopOpener::look_up(Joined& lead) {
     }
   }
   while (!missing.empty()) {
-    std::vector<Joined> parts{{lead.crd, {}}};
+    std::vector<JoinResult> parts{{lead.crd, {}}};
     std::vector<const Leaf*> later;
     bool has_pad = false;
     uint32_t pad = 0;
@@ -280,10 +280,10 @@ void LoopOpener::look_up(Joined& lead) {
         has_pad = true;
         pad = std::bit_cast<uint32_t>(leaf->pad);
       }
-      const auto same = [&](const Joined& part) { return part.crd == leaf->crd; };
+      const auto same = [&](const JoinResult& part) { return part.crd == leaf->crd; };
       auto part = std::find_if(parts.begin() + 1, parts.end(), same);
       if (part == parts.end()) part = parts.insert(part, {leaf->crd, {}});
-      const auto has = [&](const Item& item) { return item.payload == leaf->payload; };
+      const auto has = [&](const JoinedStream& item) { return item.payload == leaf->payload; };
       if (std::any_of(part->items.begin(), part->items.end(), has)) continue;
       part->items.push_back({leaf->payload, leaf->payload, leaf->is_value(), leaf->pad});
     }
@@ -292,12 +292,12 @@ void LoopOpener::look_up(Joined& lead) {
     node.init = std::bit_cast<float>(pad);
     std::vector<int> loops = emitter_.builder_.stream(lead.crd).indices;
     std::vector<OutputSpec> outputs{{StreamKind::crd, loops}};
-    std::vector<Item> items;
-    for (const Joined& part : parts) {
+    std::vector<JoinedStream> items;
+    for (const JoinResult& part : parts) {
       node.inputs.push_back({part.crd, 0});
       emitter_.builder_.same_index(loops.back(), emitter_.builder_.stream(part.crd).indices.back());
       node.groups.push_back(1 + static_cast<int>(part.items.size()));
-      for (const Item& item : part.items) {
+      for (const JoinedStream& item : part.items) {
         node.inputs.push_back({item.now, 0});
         outputs.push_back(
             {item.is_value ? StreamKind::val : StreamKind::ref, loops, !item.is_value});
@@ -313,7 +313,7 @@ void LoopOpener::look_up(Joined& lead) {
   }
 }
 
-void LoopOpener::record(const Joined& lead, int space) {
+void LoopOpener::record(const JoinResult& lead, int space) {
   if (scanned_.first >= 0) {
     emitter_.spaces_[space].refs.emplace(std::pair(scanned_.first, scanned_level_ + 1),
                                          scanned_.second);
@@ -321,7 +321,7 @@ void LoopOpener::record(const Joined& lead, int space) {
   for (const Leaf& leaf : leaves_) {
     if (leaf.located) continue;
     StreamId now = -1;
-    for (const Item& item : lead.items) {
+    for (const JoinedStream& item : lead.items) {
       if (item.payload == leaf.payload) now = item.now;
     }
     if (leaf.level >= 0) {

@@ -37,7 +37,7 @@ class LoopOpener {
     bool pending = false;  ///< a filter that is made once it is known whether it decides
     bool is_value() const { return level < 0 && payload >= 0; }
   };
-  struct Item {
+  struct JoinedStream {
     StreamId payload = -1;  ///< as the participant gave it
     StreamId now = -1;      ///< after the joins so far
     bool is_value = false;
@@ -45,9 +45,9 @@ class LoopOpener {
     bool covered =
         true;  ///< wherever the participant has an entry, the joined coordinates have one
   };
-  struct Joined {
+  struct JoinResult {
     StreamId crd = -1;
-    std::vector<Item> items;
+    std::vector<JoinedStream> items;
   };
 
   Formula formula(int n);
@@ -65,22 +65,22 @@ class LoopOpener {
   Formula locate_levels(Formula formula);
   bool may_locate(Formula formula, int leaf, bool alone) const;
   bool by_words(const Leaf& leaf) const;
-  Joined build_words(Formula formula);
+  JoinResult build_words(Formula formula);
   bool may_gallop(const Leaf& leaf) const;
   size_t where_stored(const Leaf& leaf) const;
-  Joined gallop(const Leaf& first, const Leaf& second);
-  Joined build_gallops(Formula formula);
+  JoinResult gallop(const Leaf& first, const Leaf& second);
+  JoinResult build_gallops(Formula formula);
 
   bool bound(const Affine& affine) const;
   int add_leaf(Leaf leaf);
 
-  Joined build(Formula wanted);
-  Joined build_leaf(int leaf) const;
-  Joined join_nodes(NodeKind kind, std::vector<Joined> parts);
-  Joined everywhere();
+  JoinResult build(Formula wanted);
+  JoinResult build_leaf(int leaf) const;
+  JoinResult join_nodes(NodeKind kind, std::vector<JoinResult> parts);
+  JoinResult everywhere();
   StreamId scan(TensorId tensor, int level, StreamId reference, int64_t offset, StreamId* inner);
-  void look_up(Joined& lead);
-  void record(const Joined& lead, int space);
+  void look_up(JoinResult& lead);
+  void record(const JoinResult& lead, int space);
 
   Emitter& emitter_;
   const Context& context_;

@@ -117,7 +117,7 @@ std::vector<std::string> names_of(const RegionIndices& indices, const std::vecto
   return names;
 }
 
-/// Of a cycle, an intermediate whose storing would take an edge away: the streamed ones first.
+/// An intermediate on a cycle whose storing would take an edge away: the streamed ones first.
 TensorId culprit(const std::vector<OrderEdge>& cycle) {
   for (const OrderEdge& edge : cycle) {
     if (edge.kind == EdgeKind::stream) return edge.tensor;

@@ -132,22 +132,23 @@ class Splitter {
   }
 
   /// Tokens that a buffer holds, and those that it has to.
-  struct Room {
+  struct BufferRoom {
     int64_t capacity = 0;
     int64_t least = 0;
-    Room operator+(const Room& more) const {
+    BufferRoom operator+(const BufferRoom& more) const {
       return {capacity + more.capacity, least + more.least};
     }
-    Room operator*(int64_t times) const { return {capacity * times, least * times}; }
-    auto operator<=>(const Room&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
+    BufferRoom operator*(int64_t times) const { return {capacity * times, least * times}; }
+    auto operator<=>(const BufferRoom&) const =
+        default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
   };
 
-  static Room room_of(const Node& buffer) {
+  static BufferRoom room_of(const Node& buffer) {
     return {buffer.capacity, buffer.least > 0 ? buffer.least : buffer.capacity};
   }
 
   /// A new stream with room for tokens of another.
-  StreamId buffer(StreamId from, const Room& room) {
+  StreamId buffer(StreamId from, const BufferRoom& room) {
     Node node;
     node.kind = NodeKind::buffer;
     node.inputs = {{from, 0}};
@@ -155,11 +156,13 @@ class Splitter {
     if (room.least < room.capacity) node.least = room.least;
     return add(std::move(node), {new_.streams[from]})[0];
   }
-  StreamId buffer(StreamId from, int64_t tokens) { return buffer(from, Room{tokens, tokens}); }
+  StreamId buffer(StreamId from, int64_t tokens) {
+    return buffer(from, BufferRoom{tokens, tokens});
+  }
 
   /// The stream outside, given room for tokens of the split loop to wait.
-  StreamId delayed(StreamId s, int64_t tokens) { return delayed(s, Room{tokens, tokens}); }
-  StreamId delayed(StreamId s, const Room& tokens) {
+  StreamId delayed(StreamId s, int64_t tokens) { return delayed(s, BufferRoom{tokens, tokens}); }
+  StreamId delayed(StreamId s, const BufferRoom& tokens) {
     if (!buffers_ || tokens.capacity <= 0) return outer(s);
     const auto [place, fresh] = delayed_.emplace(std::pair(s, tokens), -1);
     if (fresh) {
@@ -186,7 +189,7 @@ class Splitter {
       node.inputs = {{delayed(s, delays_.dealt() - delays_.outside(s)), 0}};
       if (contiguous_) {
         const int64_t behind = delays_.dealt() - delays_.outside(coordinates_);
-        const Room room{behind + delays_.reduction(), behind + delays_.least_reduction()};
+        const BufferRoom room{behind + delays_.reduction(), behind + delays_.least_reduction()};
         node.inputs.push_back({delayed(coordinates_, room), 0});
       }
       copied_[s] = add(std::move(node), std::vector<Stream>(copies_, old_.streams[s]));
@@ -315,9 +318,9 @@ class Splitter {
   StreamId coordinates_ = -1;
   Graph new_;
   std::vector<size_t> new_tags_;
-  std::vector<StreamId> outer_;                            ///< by old stream
-  std::vector<std::vector<StreamId>> copied_;              ///< by old stream, then copy
-  std::map<std::pair<StreamId, Room>, StreamId> delayed_;  ///< by old stream and tokens
+  std::vector<StreamId> outer_;                                  ///< by old stream
+  std::vector<std::vector<StreamId>> copied_;                    ///< by old stream, then copy
+  std::map<std::pair<StreamId, BufferRoom>, StreamId> delayed_;  ///< by old stream and tokens
   size_t tag_ = 0;
   int phase_ = 0;
 };

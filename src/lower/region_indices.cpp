@@ -120,7 +120,7 @@ class InstanceBuilder {
   }
 
  private:
-  struct Wanted {
+  struct WantedInstance {
     std::vector<Affine> map;  // of the result indices, by dimension
     int instance = -1;
   };
@@ -186,7 +186,7 @@ class InstanceBuilder {
       std::vector<bool> known(statement.indices.size(), false);
       std::vector<IndexId> all = statement.result_indices;
       share_or_open(statement, s, true, all, map, known);
-      Wanted want;
+      WantedInstance want;
       for (const IndexId index : statement.result_indices) want.map.push_back(map[index]);
       wanted_[s].push_back(want);
     }
@@ -419,7 +419,7 @@ class InstanceBuilder {
   std::vector<int> producer_;  // by tensor: its statement, or -1
   std::vector<int> phase_;
   std::vector<bool> is_root_;
-  std::vector<std::vector<Wanted>> wanted_;                    // by statement, of this phase
+  std::vector<std::vector<WantedInstance>> wanted_;            // by statement, of this phase
   std::map<TensorId, std::vector<std::vector<Affine>>> seen_;  // accesses of this phase
   std::vector<Request> requests_;
   std::vector<NewIndex> opened_;

@@ -69,8 +69,8 @@ enum class UseKind : uint8_t { automatic, stream, recompute, scratchpad, memory 
 class UseKinds {
  public:
   explicit UseKinds(const Schedule& schedule);
-  /// Of `tensor` in the statement that defines `consumer`: the line for this use, else the last one
-  /// for all uses.
+  /// The kind of the use of `tensor` in the statement that defines `consumer`: by the line for this
+  /// use, else by the last one for all uses.
   UseKind of(TensorId tensor, TensorId consumer) const;
 
  private:

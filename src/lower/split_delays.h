@@ -18,14 +18,14 @@ class SplitDelays {
   /// By how many tokens of the split loop a stream outside of the copies comes after the first one
   /// that is dealt out.
   int64_t outside(StreamId s) const;
-  /// The same of the latest input of a node, of those in the split loop; 0 if there are none.
+  /// outside() of the latest input of a node, of those in the split loop; 0 if there are none.
   int64_t latest(const Node& node) const;
-  /// The same of the latest stream that is dealt out.
+  /// outside() of the latest stream that is dealt out.
   int64_t dealt() const { return dealt_; }
   /// Tokens that may pass before a stream that waited for a reduction is there: coordinates that
   /// say where its elements go wait as long.
   int64_t reduction() const { return reduction_; }
-  /// The same where the machine has no room for buffers as deep as lowered.
+  /// reduction() where the machine has no room for buffers as deep as lowered.
   int64_t least_reduction() const { return least_reduction_; }
   /// Tokens that a copy must be able to leave waiting while others are dealt theirs; 0: a few.
   int64_t share() const { return share_; }

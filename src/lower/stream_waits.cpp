@@ -84,7 +84,7 @@ class PhaseWaits {
     }
   }
 
-  /// Of `nodes`, those that run in more than L loops.
+  /// Those of `nodes` that run in more than L loops.
   NodeSet below(NodeSet nodes, size_t L) const {
     nodes.keep(deeper_[L]);
     return nodes;

@@ -12,7 +12,7 @@ namespace {
 
 /// An input of a node: what holds up the node in an iteration of fewer loops than these holds up
 /// who is live in the stream, too.
-struct TakenInput {
+struct WaitingInput {
   NodeId node = -1;
   StreamId stream = -1;
   size_t loops = 0;
@@ -64,7 +64,7 @@ class WaitRings {
       awaited.resize(by_level.size());
       awaited[L].add(waits[w].full);
     }
-    const std::vector<TakenInput> inputs = taken_inputs(needs);
+    const std::vector<WaitingInput> inputs = taken_inputs(needs);
     std::vector<char> held_up(waits.size(), 0);  // not of bits: levels are written side by side
     parallel_for(size_t{0}, by_level.size(), [&](size_t L) {
       if (by_level[L].empty()) return;
@@ -87,9 +87,10 @@ class WaitRings {
     return 2 * consumers_.nodes() + static_cast<size_t>(s - first_stream_);
   }
 
-  /// Of is_held_up, as a graph: a node that stalls (numbered as in sets of nodes) starves its
-  /// consumers and theirs (starved_at); these stall who is live at L in what they take (stream_at).
-  Edges follow_up(size_t L, const std::vector<TakenInput>& inputs) const {
+  /// What is_held_up follows, as a graph: a node that stalls (numbered as in sets of nodes) starves
+  /// its consumers and theirs (starved_at); these stall who is live at L in what they take
+  /// (stream_at).
+  Edges follow_up(size_t L, const std::vector<WaitingInput>& inputs) const {
     return Edges(stream_at(last_stream_), [&](const auto& add) {
       for (size_t n = 0; n < consumers_.nodes(); ++n) {
         for (const size_t u : consumers_.from(n)) {
@@ -97,7 +98,7 @@ class WaitRings {
           add(consumers_.nodes() + n, consumers_.nodes() + u);
         }
       }
-      for (const TakenInput& input : inputs) {
+      for (const WaitingInput& input : inputs) {
         if (L >= input.loops) continue;
         const size_t taken = stream_at(input.stream);
         add(starved_at(input.node), taken);
@@ -112,8 +113,8 @@ class WaitRings {
   }
 
   /// All inputs, in the order of their nodes.
-  std::vector<TakenInput> taken_inputs(const BufferNeeds& needs) const {
-    std::vector<TakenInput> taken;
+  std::vector<WaitingInput> taken_inputs(const BufferNeeds& needs) const {
+    std::vector<WaitingInput> taken;
     auto need = needs.lower_bound({phase_.first, 0});
     for (NodeId n = phase_.first; n < phase_.last; ++n) {
       const Node& node = graph_.nodes[n];

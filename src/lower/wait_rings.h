@@ -9,8 +9,8 @@
 
 namespace fuseflow {
 
-/// Of a stream, by L below its depth: the nodes that it blocks where it is not taken, within an
-/// iteration of the outer L loops.
+/// The nodes that a stream blocks where it is not taken, within an iteration of the outer L loops,
+/// by L below its depth.
 using LiveNodes = std::vector<NodeSet>;
 
 /// An input that waits for others of its node, though it blocks none of those that it waits for.

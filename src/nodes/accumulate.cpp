@@ -14,7 +14,7 @@ namespace {
 InputPlace place_in_accumulate(const Node& node, size_t input) {
   if (input == 0) return {};
   const bool value = input == static_cast<size_t>(node.order) + 2;
-  return {value ? InputPlace::Is::same : InputPlace::Is::directly_below, input - 1};
+  return {value ? InputPlace::Relation::same : InputPlace::Relation::directly_below, input - 1};
 }
 
 /// (parent<S>, crd<S,k>, crd<S,k,j1>, .., val<S,k,j1..jn>) -> crd<S,j1>, .., val<S,j1..jn>
@@ -103,7 +103,7 @@ constinit const NodeRule accumulate_rule = {
     .join = nullptr,
     .waits = waits::kInStep,
     .by_values = false,
-    .holds = Holds::entries,
+    .holds = KeptState::entries,
     .origins = origins_of_accumulate,
     .shaping = shaping_of_accumulate,
     .fiber = fiber_of_accumulate,

@@ -13,8 +13,8 @@ constexpr size_t kFrom = 1;
 constexpr size_t kMoved = 2;
 
 InputPlace place_in_align(const Node& /*node*/, size_t input) {
-  if (input == kFrom) return {InputPlace::Is::beside, kTo};
-  return input == kMoved ? InputPlace{InputPlace::Is::below, kFrom} : InputPlace{};
+  if (input == kFrom) return {InputPlace::Relation::beside, kTo};
+  return input == kMoved ? InputPlace{InputPlace::Relation::below, kFrom} : InputPlace{};
 }
 
 void type_align(Typing& t) {
@@ -66,7 +66,7 @@ constinit const NodeRule align_rule = {
     .join = nullptr,
     .waits = NodeWaits{.selects = false, .looks_ahead = false, .apart = apart_in_align},
     .by_values = false,
-    .holds = Holds::nothing,
+    .holds = KeptState::nothing,
     .origins = origins_of_align,
     .shaping = shaping::all_inputs,
     .fiber = fiber::not_made,

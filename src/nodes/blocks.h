@@ -22,7 +22,7 @@ class BlockRules {
  public:
   BlockRules(const Graph& graph, std::span<const GraphTensor> tensors);
 
-  /// Of output `port` of the node; nodes must be asked for in order.
+  /// The loops of output `port` of the node; nodes must be asked for in order.
   std::vector<int> output(NodeId node, size_t port);
 
   const Graph& graph() const { return g_; }
@@ -30,8 +30,8 @@ class BlockRules {
   const Stream& input(const Node& node, size_t i) const {
     return g_.streams[node.inputs[i].stream];
   }
-  /// Of a reference: the loops whose coordinates led to it, by storage level, -1 where unknown. Of
-  /// a coordinate: its loop.
+  /// The loops whose coordinates led to a reference, by storage level, -1 where unknown; the loop
+  /// of a coordinate.
   const std::vector<int>& loops_of(StreamId ref) const { return loops_[ref]; }
 
  private:

@@ -13,8 +13,8 @@ namespace {
 InputPlace place_in_drop(const Node& node, size_t input) {
   const auto inner = static_cast<size_t>(node.groups[0]);
   if (input == 0) return {};
-  if (input == inner) return {InputPlace::Is::directly_below, 0};
-  return {InputPlace::Is::same, input < inner ? 0 : inner};
+  if (input == inner) return {InputPlace::Relation::directly_below, 0};
+  return {InputPlace::Relation::same, input < inner ? 0 : inner};
 }
 
 /// Where outer elements disappear, the space below them changes its parent.
@@ -59,7 +59,7 @@ Fiber fiber_of_drop(const Node& node, FiberNumbers& numbers, int /*loop*/) {
   return expected_fiber(numbers.input(0).length * kept, numbers.whole());
 }
 
-/// As if nothing were dropped.
+/// Expected elements of a drop's outputs, as if nothing were dropped.
 void elements_of_drop(const Node& node, const ElementNumbers& numbers, std::span<Elements> out) {
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     out[i] = {numbers.input(i).count, numbers.input(0).fibers};
@@ -84,7 +84,7 @@ constinit const NodeRule drop_rule = {
     .join = nullptr,
     .waits = waits::kSelects,
     .by_values = false,
-    .holds = Holds::nothing,
+    .holds = KeptState::nothing,
     .origins = origins_of_drop,
     .shaping = shaping::by_output,
     .fiber = fiber_of_drop,

@@ -89,7 +89,7 @@ constinit const NodeRule gallop_rule = {
     .join = nullptr,
     .waits = NodeWaits{.selects = true, .looks_ahead = true, .apart = waits::in_step},
     .by_values = false,
-    .holds = Holds::nothing,
+    .holds = KeptState::nothing,
     .origins = origins::one_computed,
     .shaping = shaping::all_inputs,
     .fiber = fiber_of_gallop,

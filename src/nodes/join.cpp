@@ -23,8 +23,8 @@ int carried_by_join(const Node& node, size_t port) {
 /// The coordinates of all groups are of one loop below one space, and payloads go with them.
 InputPlace place_in_join(const Node& node, size_t input) {
   const size_t first = groups_of(node)[group_of(node, input)].first;
-  if (input != first) return {InputPlace::Is::same, first};
-  return first == 0 ? InputPlace{} : InputPlace{InputPlace::Is::beside, 0};
+  if (input != first) return {InputPlace::Relation::same, first};
+  return first == 0 ? InputPlace{} : InputPlace{InputPlace::Relation::beside, 0};
 }
 
 void type_join(Typing& t) {
@@ -217,7 +217,7 @@ constexpr NodeRule rule_of_join(std::string_view name, bool selects, const JoinR
       .join = join,
       .waits = NodeWaits{.selects = selects, .looks_ahead = false, .apart = in_other_groups},
       .by_values = false,
-      .holds = Holds::nothing,
+      .holds = KeptState::nothing,
       .origins = origins::one_computed,
       .shaping = shaping_of_join,
       .fiber = fiber_of_join,
@@ -230,7 +230,7 @@ constexpr NodeRule rule_of_join(std::string_view name, bool selects, const JoinR
   };
 }
 
-/// It makes no fibers, but stays in those of its first group.
+/// A left join makes no fibers, but stays in those of its first group.
 constexpr NodeRule rule_of_leftjoin() {
   NodeRule rule = rule_of_join("leftjoin", false, &kLeftjoin, type_join, steps_of_join);
   rule.origins = origins_of_leftjoin;

@@ -30,7 +30,7 @@ class KernelVerifier : private TileVerifier {
   }
 
  private:
-  /// Of a graph whose nodes so far are right.
+  /// The roles of the nodes; asked once the nodes so far are known to be right.
   const KernelRoles& roles() {
     if (!roles_) roles_ = kernel_roles(g_);
     return *roles_;
@@ -211,8 +211,8 @@ class KernelVerifier : private TileVerifier {
     }
   }
 
-  /// Of what the product over k gives, all of whose columns are there: n is one tile, or one a
-  /// core.
+  /// Checks a product of what the product over k gives, all of whose columns are there: n is one
+  /// tile, or one a core.
   void check_second_product(NodeId n) {
     const Node& at = node(n);
     const bool wanted = over(at, {kKernelM, kKernelN}, {kKernelN, kKernelL}) &&

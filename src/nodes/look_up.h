@@ -12,7 +12,7 @@ inline bool is_always_inside(const Node& locate, int64_t loop, int64_t level) {
   return locate.offset == 0 && locate.stride == 1 && locate.inputs.size() == 2 && loop <= level;
 }
 
-/// The same, of a locate in a graph that is typed.
+/// Whether the coordinate of a locate, in a graph that is typed, is always inside of its level.
 inline bool is_always_inside(const Graph& graph, const Spaces& spaces, const Node& locate,
                              int64_t level) {
   if (locate.inputs.size() < 2) return false;

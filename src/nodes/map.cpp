@@ -59,7 +59,7 @@ void elements_of_map(const Node& node, const ElementNumbers& numbers, std::span<
   }
 }
 
-/// Of one payload: a block counts all of its elements (ir-spec/blocks.md).
+/// FLOPs of a map: a payload that is a block counts all of its elements (ir-spec/blocks.md).
 double flops_of_map(const Graph& graph, const Node& node, double /*taken*/, double given) {
   const std::vector<int>& block = graph.streams[node.outputs[0]].block;
   const auto volume = static_cast<double>(block_volume(graph, block));
@@ -81,7 +81,7 @@ constinit const NodeRule map_rule = {
     .join = nullptr,
     .waits = waits::kInStep,
     .by_values = false,
-    .holds = Holds::nothing,
+    .holds = KeptState::nothing,
     .origins = origins::new_payloads,
     .shaping = shaping::none,
     .fiber = fiber::not_made,

@@ -82,7 +82,7 @@ Fiber expected_fiber(double length, double whole);
 class FiberNumbers {
  public:
   virtual ~FiberNumbers() = default;
-  /// Of the space of an input.
+  /// The average fiber of the space of an input.
   virtual Fiber input(size_t i) const = 0;
   /// gallop: of the first or second of the levels that it reads, below the references.
   virtual Fiber stored(size_t which) = 0;
@@ -104,9 +104,9 @@ struct Elements {
 class ElementNumbers {
  public:
   virtual ~ElementNumbers() = default;
-  /// Of a number as input: no element.
+  /// The elements of an input; of a number as input none.
   virtual Elements input(size_t i) const = 0;
-  /// Of the innermost loop of an output.
+  /// The extent of the innermost loop of an output.
   virtual double extent(size_t port) const = 0;
   /// The length of a fiber of the level that the node reads (gallop: the first or second one).
   virtual double stored_length(size_t which = 0) const = 0;

@@ -9,7 +9,7 @@ namespace {
 
 /// The coordinates are of the value's space or of loops around it.
 InputPlace place_in_pad(const Node& /*node*/, size_t input) {
-  return input == 0 ? InputPlace{} : InputPlace{InputPlace::Is::around, 0};
+  return input == 0 ? InputPlace{} : InputPlace{InputPlace::Relation::around, 0};
 }
 
 void type_pad(Typing& t) {
@@ -53,7 +53,7 @@ constinit const NodeRule pad_rule = {
     .join = nullptr,
     .waits = waits::kInStep,
     .by_values = false,
-    .holds = Holds::nothing,
+    .holds = KeptState::nothing,
     .origins = origins::new_payloads,
     .shaping = shaping::none,
     .fiber = fiber::not_made,

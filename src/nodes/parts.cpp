@@ -40,7 +40,8 @@ class Parts {
 
   int space(NodeId n) const { return spaces_.of_stream[g_.nodes[n].inputs.back().stream]; }
 
-  /// Then different elements go to different places.
+  /// Whether a part of a result takes the coordinates of all its loops: then different elements go
+  /// to different places.
   bool takes_all_coordinates(NodeId n) const {
     if (!tensor(n).format.all_dense()) {
       return wrong(n, fmt::format("stores a part of %{}, which is {}; expected dense levels only, "

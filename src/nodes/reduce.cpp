@@ -11,7 +11,7 @@ namespace {
 
 /// The parent's token, where it is taken, is that of the fiber.
 InputPlace place_in_reduce(const Node& /*node*/, size_t input) {
-  return input == 1 ? InputPlace{InputPlace::Is::directly_below, 0} : InputPlace{};
+  return input == 1 ? InputPlace{InputPlace::Relation::directly_below, 0} : InputPlace{};
 }
 
 void type_reduce(Typing& t) {
@@ -51,7 +51,7 @@ constinit const NodeRule reduce_rule = {
     .join = nullptr,
     .waits = waits::kInStep,
     .by_values = false,
-    .holds = Holds::nothing,
+    .holds = KeptState::nothing,
     .origins = origins::new_payloads,
     .shaping = shaping::none,
     .fiber = fiber::not_made,

@@ -7,7 +7,7 @@ namespace fuseflow {
 namespace {
 
 InputPlace place_in_repeat(const Node& /*node*/, size_t input) {
-  return input == 1 ? InputPlace{InputPlace::Is::directly_below, 0} : InputPlace{};
+  return input == 1 ? InputPlace{InputPlace::Relation::directly_below, 0} : InputPlace{};
 }
 
 void type_repeat(Typing& t) {
@@ -37,7 +37,7 @@ constinit const NodeRule repeat_rule = {
     .join = nullptr,
     .waits = waits::kInStep,
     .by_values = false,
-    .holds = Holds::nothing,
+    .holds = KeptState::nothing,
     .origins = origins::same_as_first,
     .shaping = shaping::all_if_any_output,
     .fiber = fiber::not_made,

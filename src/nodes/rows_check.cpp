@@ -121,7 +121,7 @@ class RowsVerifier : private TileVerifier {
     }
   }
 
-  /// Of rows: (m), or (m) and one width.
+  /// Whether dimensions are those of rows: (m), or (m) and one width.
   static bool of_rows(const Dims& dims) {
     return dims.front() == kRowsM && (dims.size() == 1 || dims[1] >= kRowsWidths);
   }

@@ -44,7 +44,7 @@ class Required {
 /// Where an input's space lies, seen from that of another input. Executors go through the inputs of
 /// a node in step and rely on it, so the verifier checks it for every input of every node.
 struct InputPlace {
-  enum class Is : uint8_t {
+  enum class Relation : uint8_t {
     anywhere,        ///< nothing is expected: it is what others are measured against
     same,            ///< the same space
     directly_below,  ///< one loop more, over the elements of the other
@@ -53,7 +53,7 @@ struct InputPlace {
     beside,          ///< the same loop below the same space, opened by any node
     copy,            ///< `order` loops inside another copy of one split, the one of its position
   };
-  Is is = Is::anywhere;
+  Relation is = Relation::anywhere;
   size_t of = 0;  ///< the other input
 };
 
@@ -78,15 +78,15 @@ enum class NodeFamily : uint8_t {
 
 /// What distinguishes joins: which of the coordinates that they meet they keep.
 struct JoinRule {
-  /// Of a coordinate that `having` of the groups have; `first`: the first group does.
+  /// Whether a coordinate is kept that `having` of the groups have; `first`: the first group does.
   Required<bool (*)(size_t having, size_t groups, bool first)> keeps;
-  /// The same as a probability, from that of each group having it.
+  /// The probability that a coordinate is kept, from that of each group having it.
   Required<double (*)(std::span<const double> groups)> chance;
   /// The first group whose payloads may be absent; kNeverAbsent: none's.
   Required<size_t> absent_from;
   /// The coordinates stay those of the first group, in its space.
   Required<bool> in_first_space;
-  /// It goes through the words of bitvector levels instead of comparing coordinates.
+  /// The join goes through the words of bitvector levels instead of comparing coordinates.
   Required<bool> by_words;
 };
 inline constexpr size_t kNeverAbsent = SIZE_MAX;
@@ -103,7 +103,7 @@ struct NodeWaits {
 };
 
 /// What a node keeps itself, as many as its capacity: memory that is priced and limited.
-enum class Holds : uint8_t {
+enum class KeptState : uint8_t {
   nothing,
   tokens,   ///< as they come
   entries,  ///< a value and the coordinates of its `order` loops
@@ -133,7 +133,7 @@ struct NodeRule {
   Required<void (*)(Typing&)> typing;
   /// The input whose payloads output `port` carries on; -1: it makes new ones.
   Required<int (*)(const Node& node, size_t port)> carried;
-  /// Of a val output: the loops that its values extend over (blocks.h).
+  /// The loops that the values of a val output extend over (blocks.h).
   Required<std::vector<int> (*)(const BlockRules&, const Node& node, size_t port)> block;
   /// What else blocks must be.
   Required<void (*)(const BlockCheck&)> check_block;
@@ -141,7 +141,7 @@ struct NodeRule {
   Required<NodeWaits> waits;
   /// Which elements its outputs have depends on values, not on coordinates alone.
   Required<bool> by_values;
-  Required<Holds> holds;
+  Required<KeptState> holds;
 
   // What shapes fibers (fibers.h).
   Required<void (*)(const Node& node, FiberOrigins&)> origins;
@@ -153,7 +153,7 @@ struct NodeRule {
   /// Expected elements of each output.
   Required<void (*)(const Node& node, const ElementNumbers&, std::span<Elements> outputs)> elements;
   Required<StepCounts (*)(const NodeNumbers&)> steps;
-  /// Of `taken` payloads of the last input, which give `given` of the last output.
+  /// FLOPs for `taken` payloads of the last input, which give `given` of the last output.
   Required<double (*)(const Graph& graph, const Node& node, double taken, double given)> flops;
   Required<ByteCounts (*)(const NodeNumbers&)> bytes;
 
@@ -179,7 +179,7 @@ inline bool reads_tensor(NodeKind kind) {
 inline bool writes_tensor(NodeKind kind) {
   return *node_rule(kind).family == NodeFamily::write;
 }
-/// The same, whether through streams or as a whole.
+/// Whether a node reads a tensor's data, through streams or as a whole.
 inline bool loads_data(NodeKind kind) {
   const NodeFamily family = node_rule(kind).family;
   return family == NodeFamily::read || family == NodeFamily::tile_load ||

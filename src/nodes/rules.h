@@ -92,12 +92,13 @@ Fiber not_made(const Node& node, FiberNumbers& numbers, int loop);
 }  // namespace fiber
 
 namespace elements {
-/// As many as the first input has; without inputs one.
+/// An output has as many elements as the first input; without inputs one.
 void of_first(const Node& node, const ElementNumbers& numbers, std::span<Elements> out);
 }  // namespace elements
 
 namespace steps {
-/// It does none on tokens: sim/tiles and sim/common/conversion.h count its work as a whole.
+/// The node takes no steps on tokens: sim/tiles and sim/common/conversion.h count its work as a
+/// whole.
 inline StepCounts none(const NodeNumbers& /*n*/) {
   return {};
 }

@@ -82,7 +82,7 @@ constinit const NodeRule scan_rule = {
     .join = nullptr,
     .waits = NodeWaits{.selects = false, .looks_ahead = true, .apart = waits::in_step},
     .by_values = false,
-    .holds = Holds::nothing,
+    .holds = KeptState::nothing,
     .origins = origins_of_scan,
     .shaping = shaping::all_inputs,
     .fiber = fiber::not_made,

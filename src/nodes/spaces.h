@@ -14,11 +14,11 @@ namespace fuseflow {
 Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors,
                       const GraphError& error);
 
-/// The same; throws Error(rejected) at the first violation.
+/// Computes spaces, and throws Error(rejected) at the first violation.
 Spaces compute_spaces(const Graph& graph, std::span<const GraphTensor> tensors);
 
-/// The same, and gives streams with untyped[stream] the type that their node gives them: kind,
-/// loops and block. Those that depend on a violation stay as they are.
+/// Computes spaces, and gives streams with untyped[stream] the type that their node gives them:
+/// kind, loops and block. Those that depend on a violation stay as they are.
 Spaces infer_types(Graph& graph, std::span<const GraphTensor> tensors,
                    const std::vector<bool>& untyped, const GraphError& error);
 

@@ -30,7 +30,7 @@ void type_parallelize(Typing& t) {
 
 /// The inputs are the copies 0, 1, .. of one split, in order.
 InputPlace place_in_serialize(const Node& /*node*/, size_t /*input*/) {
-  return {InputPlace::Is::copy, 0};
+  return {InputPlace::Relation::copy, 0};
 }
 
 /// The inputs carry the same, as far as their declarations say.
@@ -105,7 +105,7 @@ constinit const NodeRule parallelize_rule = {
     .join = nullptr,
     .waits = waits::kInStep,
     .by_values = false,
-    .holds = Holds::nothing,
+    .holds = KeptState::nothing,
     .origins = origins::one_computed,
     .shaping = shaping::all_if_any_output,
     .fiber = fiber_of_copy,
@@ -129,7 +129,7 @@ constinit const NodeRule serialize_rule = {
     .join = nullptr,
     .waits = waits::kInStep,
     .by_values = false,
-    .holds = Holds::nothing,
+    .holds = KeptState::nothing,
     .origins = origins_of_serialize,
     .shaping = shaping::all_if_any_output,
     .fiber = fiber::not_made,

@@ -9,9 +9,9 @@
 
 namespace fuseflow {
 
-/// Of a digit's number, its dimension.
+/// The dimension of each digit, by its number.
 std::vector<int> dims_of_digits(const Graph& graph);
-/// Of a digit's number, its extent; 1 of one that is not there.
+/// The extent of the digit of this number; 1 where there is none.
 int64_t digit_extent(const Graph& graph, size_t digit);
 
 /// What is wrong with subscripts over digits of `dims`; empty: nothing.

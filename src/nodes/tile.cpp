@@ -22,7 +22,7 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
       .join = nullptr,
       .waits = waits::kInStep,
       .by_values = false,
-      .holds = Holds::nothing,
+      .holds = KeptState::nothing,
       .origins = origins::new_payloads,
       .shaping = shaping::none,
       .fiber = fiber::not_made,

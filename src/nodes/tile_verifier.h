@@ -60,7 +60,7 @@ class TileVerifier {
   }
   /// A load with a buffer of some tiles.
   void check_load(NodeId n, int64_t most_copies);
-  /// Of a map: its result extends over what its operands extend over.
+  /// Checks that the result of a map extends over what its operands extend over.
   void check_covers(NodeId n);
   /// A store that several clusters do not add to.
   void check_stores_once(NodeId n);

@@ -103,19 +103,19 @@ bool Typing::placed() {
 
 bool Typing::lies(size_t input, InputPlace place) {
   switch (place.is) {
-    case InputPlace::Is::anywhere:
+    case InputPlace::Relation::anywhere:
       return true;
-    case InputPlace::Is::same:
+    case InputPlace::Relation::same:
       return same_space(place.of, input);
-    case InputPlace::Is::directly_below:
+    case InputPlace::Relation::directly_below:
       return directly_below(input, place.of);
-    case InputPlace::Is::below:
+    case InputPlace::Relation::below:
       return nested_below(input, place.of);
-    case InputPlace::Is::around:
+    case InputPlace::Relation::around:
       return in_or_around(input, place.of);
-    case InputPlace::Is::beside:
+    case InputPlace::Relation::beside:
       return same_loop(place.of, input);
-    case InputPlace::Is::copy:
+    case InputPlace::Relation::copy:
       return is_copy(input, place.of);
   }
   return false;
@@ -234,11 +234,11 @@ int Typing::open_keyed(int under, int index, const Opener& opener) {
 }
 
 int Typing::open(int under, int index, int way) {
-  return open_keyed(under, index, {Opener::By::node, id_, way});
+  return open_keyed(under, index, {Opener::Kind::node, id_, way});
 }
 
 int Typing::open_counted(int under, int index, int64_t extent) {
-  return open_keyed(under, index, {Opener::By::counted, extent});
+  return open_keyed(under, index, {Opener::Kind::counted, extent});
 }
 
 int Typing::move_below(int inner, int outer, int kept, bool aligned) {
@@ -247,7 +247,7 @@ int Typing::move_below(int inner, int outer, int kept, bool aligned) {
   const int under = move_below(parent(inner), outer, kept, aligned);
   if (under < 0) return -1;
   const Opener opener =
-      aligned ? Opener{Opener::By::aligned, inner} : Opener{Opener::By::node, id_, inner};
+      aligned ? Opener{Opener::Kind::aligned, inner} : Opener{Opener::Kind::node, id_, inner};
   const int moved = open_keyed(under, index(inner), opener);
   if (!aligned) out_.spaces[moved].elements_of = out_.same_elements(inner);
   return moved;
@@ -256,7 +256,7 @@ int Typing::move_below(int inner, int outer, int kept, bool aligned) {
 int Typing::open_copy(const Split& split) {
   const int64_t way = 2 * split.copies + (split.contiguous ? 1 : 0);
   const int copy = open_keyed(parent(split.from), index(split.from),
-                              {Opener::By::copy, split.from, way, split.copy});
+                              {Opener::Kind::copy, split.from, way, split.copy});
   out_.split_of[copy] = split;
   return copy;
 }
@@ -268,7 +268,7 @@ const Typing::Split* Typing::split_of(int space) const {
 
 int Typing::open_merged(int under, const std::vector<int>& copies) {
   const int64_t set = merges_.emplace(copies, static_cast<int64_t>(merges_.size())).first->second;
-  return open_keyed(under, index(copies[0]), {Opener::By::merged, set});
+  return open_keyed(under, index(copies[0]), {Opener::Kind::merged, set});
 }
 
 // --- giving

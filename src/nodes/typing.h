@@ -103,7 +103,7 @@ class Typing {
   bool same_space(size_t i, size_t j);
   bool directly_below(size_t inner, size_t outer);
   bool nested_below(size_t inner, size_t outer);
-  /// Both are fibers of one loop below one space.
+  /// Whether both inputs are fibers of one loop below one space.
   bool same_loop(size_t i, size_t j);
   bool in_or_around(size_t outer, size_t inner);
   /// `input` is that copy of the split loop of which input `first` is the first.
@@ -113,7 +113,7 @@ class Typing {
   /// What distinguishes spaces of one loop below one parent. All but `node` may be opened alike by
   /// several nodes.
   struct Opener {
-    enum class By : uint8_t {
+    enum class Kind : uint8_t {
       node,     ///< node `which`; `way` tells apart several that it opens
       counted,  ///< every coordinate 0 .. which - 1
       aligned,  ///< the fibers of space `which` under other coordinates

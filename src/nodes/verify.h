@@ -14,8 +14,8 @@ namespace fuseflow {
 void verify_graph(const Graph& graph, std::span<const GraphTensor> tensors,
                   const GraphError& error);
 
-/// The same for a graph as it was written by hand: streams with untyped[stream] have no type yet,
-/// and get that which their node gives them (a graph of tiles must say all).
+/// Verifies a graph as it was written by hand: streams with untyped[stream] have no type yet, and
+/// get that which their node gives them (a graph of tiles must say all).
 void complete_graph(Graph& graph, std::span<const GraphTensor> tensors,
                     const std::vector<bool>& untyped, const GraphError& error);
 

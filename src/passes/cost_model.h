@@ -46,13 +46,13 @@ class CostModel {
     return of_regions(program, {region});
   }
 
-  /// The same by statistics of the data instead of the data: fast at any size, and off by more.
-  /// Nothing where the data is not known.
+  /// The cost of regions by statistics of the data instead of the data: fast at any size, and off
+  /// by more. Nothing where the data is not known.
   virtual std::optional<Cost> guess_of_regions(const Program& program,
                                                const std::vector<size_t>& regions) = 0;
 
-  /// Of the whole program, with the pauses between regions. Stands alone: the program learned may
-  /// be another.
+  /// The cost of a whole program, with the pauses between regions. It need not be the program that
+  /// the model has learned.
   virtual std::optional<Cost> of_program(const Program& program) = 0;
 
   /// Cycles of the whole program as simulated, infinite where it does not end. Nothing where that

@@ -20,24 +20,24 @@ bool is_limited(const Machine& machine) {
 namespace {
 
 /// What a machine makes of a region as lowered.
-struct Fit {
+struct MachineFit {
   std::string too_large;  ///< why it has no room; empty if it has
   std::string shallower;  ///< what it has less room for than there could be; empty if none
 };
 
-/// Of a region as it would be lowered.
-Fit fit_of(const Program& program, size_t region, const Machine& machine) {
+/// How a region fits as it would be lowered.
+MachineFit fit_of(const Program& program, size_t region, const Machine& machine) {
   const CompletedRegion lowered(program, region);
   return {why_too_large(lowered.program(), lowered.region(), lowered.graph(), machine),
           shallower_buffers_note(lowered.program(), lowered.region(), machine)};
 }
 
-/// The same with the region's phases in turn.
-Fit fit_in_turn(Program& program, size_t region, const Machine& machine) {
+/// How a region fits with its phases in turn.
+MachineFit fit_in_turn(Program& program, size_t region, const Machine& machine) {
   bool& barriers = program.regions[region].schedule.barriers;
   barriers = true;
   try {
-    Fit fit = fit_of(program, region, machine);
+    MachineFit fit = fit_of(program, region, machine);
     barriers = false;
     return fit;
   } catch (...) {
@@ -51,7 +51,7 @@ Fit fit_in_turn(Program& program, size_t region, const Machine& machine) {
 void make_fit(Program& program, size_t region, const Machine& machine, PassLog& log) {
   Region& r = program.regions[region];
   if (r.statements.empty()) return;
-  Fit fit = fit_of(program, region, machine);
+  MachineFit fit = fit_of(program, region, machine);
   if (!fit.too_large.empty() && !r.schedule.barriers) {
     const std::string why = fit.too_large;
     fit = fit_in_turn(program, region, machine);
@@ -70,7 +70,7 @@ void note_too_large(const Program& program, const Machine& machine, PassLog& log
     const Region& region = program.regions[r];
     if (region.statements.empty() || region.graph) continue;
     try {
-      const Fit fit = fit_of(program, r, machine);
+      const MachineFit fit = fit_of(program, r, machine);
       more += !fit.too_large.empty() && !first.empty() ? 1 : 0;
       if (first.empty()) first = fit.too_large;
     } catch (const Error& error) {  // lowering it reports why

@@ -235,7 +235,7 @@ Program place_intermediates(const Program& given, Program program, const FuseReq
   return program;
 }
 
-/// Of `auto`: makes regions of as many kernels, in program order, as fit the machine together.
+/// Part of `auto`: makes regions of as many kernels, in program order, as fit the machine together.
 class Splitter {
  public:
   Splitter(const Program& program, const FuseRequest& request)
@@ -313,7 +313,7 @@ std::vector<Group> auto_groups(const Program& program, const FuseRequest& reques
   return groups;
 }
 
-/// Of `auto`: the best mixture of regions, against the program as given, all of it in as few
+/// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer. Then what stays in the scratchpad.
 Program best_regions(const Program& given, const FuseRequest& request, CostModel& costs,
                      PassLog& log) {
@@ -371,7 +371,8 @@ Candidate fused_by_cost(Candidate given, const FuseRequest& request, CostModel& 
   return best;
 }
 
-/// Of `auto`: for the formats as given and, if others pay for the kernels alone, for these.
+/// The strategy `auto`: for the formats as given and, if others pay for the kernels alone, for
+/// these.
 Program best_by_cost(const Program& program, const FuseRequest& request, CostModel& costs,
                      bool verbose, PassLog& log) {
   Candidate best = fused_by_cost({program, {}}, request, costs, verbose);

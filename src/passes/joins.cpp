@@ -180,7 +180,7 @@ void apply(Program& program, const JoinRequest& request, PassLog& log) {
   log.note(fmt::format("@{}: {}", quote_if_needed(region.name), join_line(program, join)));
 }
 
-/// As --join takes it.
+/// The text of a join as --join takes it.
 std::string form_text(const Program& program, const Join& join) {
   std::vector<std::string> located;
   for (const TensorId t : join.located)

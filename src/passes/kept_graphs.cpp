@@ -36,9 +36,9 @@ std::set<TensorId> tensors_of(const Region& region) {
   return tensors;
 }
 
-class Keeper {
+class GraphKeeper {
  public:
-  Keeper(const Program& before, Program after, const GraphRules& rules, PassLog& log)
+  GraphKeeper(const Program& before, Program after, const GraphRules& rules, PassLog& log)
       : before_(before), after_(std::move(after)), rules_(rules), log_(log) {}
 
   Program run() {
@@ -163,7 +163,7 @@ Program without_graphs_given(Program program, PassLog& log) {
 
 Program with_kept_graphs(const Program& before, Program after, const GraphRules& rules,
                          PassLog& log) {
-  return Keeper(before, std::move(after), rules, log).run();
+  return GraphKeeper(before, std::move(after), rules, log).run();
 }
 
 }  // namespace fuseflow

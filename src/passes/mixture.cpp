@@ -45,31 +45,31 @@ std::vector<Group> groups_of(const Program& kernels, const std::vector<Part>& pa
 }
 
 /// What was found for a part by itself, for the region that it is in a whole program.
-struct Found {
+struct FoundSchedule {
   Schedule schedule;
   bool copies = false;  ///< it makes copies of tensors: of no use in other programs
   PassLog notes;
 };
 
 /// Of a part, what was made of its run.
-Found found_of(const RunAlone& run, PassLog notes) {
-  Found found{run.slice.program.regions[run.region].schedule, has_more_tensors(run.slice),
-              std::move(notes)};
+FoundSchedule found_of(const RunAlone& run, PassLog notes) {
+  FoundSchedule found{run.slice.program.regions[run.region].schedule, has_more_tensors(run.slice),
+                      std::move(notes)};
   if (!found.copies) to_whole(run.slice, found.schedule);
   return found;
 }
 
 /// The default of a part, with notes.
-Found default_of(const PlacedRun& placed) {
+FoundSchedule default_of(const PlacedRun& placed) {
   PassLog notes = placed.notes;
   notes.note_all(placed.in_turn);
-  Found found = found_of(placed.run, std::move(notes));
+  FoundSchedule found = found_of(placed.run, std::move(notes));
   if (placed.turns) found.schedule.barriers = true;
   return found;
 }
 
 /// Gives a region of a whole program its default: what was found for it alone, where it can.
-void take_default(Candidate& made, size_t region, const Part& part, const Found& found,
+void take_default(Candidate& made, size_t region, const Part& part, const FoundSchedule& found,
                   const Machine& machine, const PlacedRuns& placed) {
   if (found.copies) {
     placed.place(made.program, region, part, made.log);
@@ -114,11 +114,11 @@ class PartSearch {
   }
 
  private:
-  struct Judged {
+  struct JudgedPart {
     Part part;
     double cycles = kNever;
     bool searched = false;
-    Found found;  ///< by default, or by the search
+    FoundSchedule found;  ///< by default, or by the search
   };
 
   static constexpr size_t kFew = 3;  ///< kernels of the runs that are tried first
@@ -133,7 +133,7 @@ class PartSearch {
     for (const double recompute : kRecompute) {
       Part tried = part;
       tried.max_recompute = recompute;
-      Found found;
+      FoundSchedule found;
       const double cycles = judge(tried, found);
       const double wanted = recompute > kRecompute[0] ? kRecomputeGain : 1;
       const bool stores = !found.schedule.placements.empty();
@@ -147,7 +147,7 @@ class PartSearch {
   }
 
   /// Cycles with the default placements, which are put into `found`.
-  double judge(const Part& part, Found& found) {
+  double judge(const Part& part, FoundSchedule& found) {
     try {
       const std::shared_ptr<const PlacedRun> placed = placed_.of(part);
       found = default_of(*placed);
@@ -161,7 +161,7 @@ class PartSearch {
     }
   }
 
-  /// Of the region of a part: what fusing must gain is asked for.
+  /// Cycles of the region of a part; where that is several kernels, what fusing must gain is added.
   double cycles_of(const RunAlone& run, const Part& part) {
     const std::optional<Cost> cost =
         costs_.of_slice(run.slice.program, run.slice.tensors, {run.region});
@@ -170,7 +170,7 @@ class PartSearch {
   }
 
   /// Searches placements and orders for the region of a run that was judged.
-  void search(Judged& judged) {
+  void search(JudgedPart& judged) {
     judged.searched = true;
     const Part& part = judged.part;
     if (!std::isfinite(judged.cycles)) return;
@@ -196,7 +196,7 @@ class PartSearch {
   bool search(const std::vector<Part>& parts) {
     bool any = false;
     for (const Part& part : parts) {
-      Judged& judged = judged_.at({part.first, part.last});
+      JudgedPart& judged = judged_.at({part.first, part.last});
       if (judged.searched || !has_time()) continue;
       search(judged);
       any = true;
@@ -250,13 +250,13 @@ class PartSearch {
     Candidate made;
     made.program = regroup(kernels_, groups_of(kernels_, parts), made.log);
     for (size_t r = 0; r < parts.size(); ++r) {
-      const Judged& judged = judged_.at({parts[r].first, parts[r].last});
+      const JudgedPart& judged = judged_.at({parts[r].first, parts[r].last});
       if (std::isfinite(judged.cycles) && judged.searched && judged.found.copies) {
         PassLog notes;
         placed_.place(made.program, r, judged.part, notes);
         improve(made.program, r, notes, costs_, made.log, store_effort(statements_));
       } else {
-        Found found = judged.found;
+        FoundSchedule found = judged.found;
         found.copies = found.copies || !std::isfinite(judged.cycles);
         take_default(made, r, judged.part, found, machine_, placed_);
       }
@@ -268,7 +268,7 @@ class PartSearch {
   /// equal ones that of fewer regions.
   std::vector<Part> partition(const Part* without = nullptr) const {
     std::vector<double> least(n_ + 1, kNever);  // of the first k kernels, a pause after each part
-    std::vector<const Judged*> ends(n_ + 1, nullptr);
+    std::vector<const JudgedPart*> ends(n_ + 1, nullptr);
     least[0] = 0;
     for (const auto& [run, judged] : judged_) {  // by the first kernel
       if (without != nullptr && run == std::pair{without->first, without->last}) continue;
@@ -314,7 +314,7 @@ class PartSearch {
   CostModel& costs_;
   const size_t n_;
   size_t statements_ = 0;
-  std::map<std::pair<size_t, size_t>, Judged> judged_;  ///< by first and last kernel
+  std::map<std::pair<size_t, size_t>, JudgedPart> judged_;  ///< by first and last kernel
   double most_effort_ = 0;
 };
 

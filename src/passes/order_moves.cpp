@@ -11,7 +11,7 @@ namespace fuseflow {
 
 namespace {
 
-/// Of the expected steps or cycles: what a move must gain.
+/// A share of the expected steps or cycles: what is left after a move that counts.
 constexpr double kMoveGain = 0.995;
 
 std::vector<std::string> names_of(const RegionIndices& indices, const std::vector<int>& order) {
@@ -124,9 +124,9 @@ std::optional<double> OrderClimb::cycles(const std::vector<int>& order) {
 namespace {
 
 /// The places of an order that have indices of `among`, few of many: asked for one after another.
-class Movable {
+class MovablePlaces {
  public:
-  Movable(const std::vector<bool>& among, const std::vector<int>& order) {
+  MovablePlaces(const std::vector<bool>& among, const std::vector<int>& order) {
     for (size_t place = 0; place < order.size(); ++place) {
       if (among[static_cast<size_t>(order[place])]) places_.push_back(place);
     }
@@ -146,7 +146,7 @@ class Movable {
 
 /// One sweep over the moves of each index. True if any was made.
 bool OrderClimb::improve(const std::vector<bool>& among, std::vector<int>& order, double& cost) {
-  Movable movable(among, order);
+  MovablePlaces movable(among, order);
   bool any = false;
   for (size_t from = movable.next(0); from < order.size(); from = movable.next(from + 1)) {
     for (size_t to = movable.next(0); to < order.size(); to = movable.next(to + 1)) {
@@ -161,7 +161,7 @@ bool OrderClimb::improve(const std::vector<bool>& among, std::vector<int>& order
       if (!other || *other >= kMoveGain * cost) continue;
       cost = *other;
       order = std::move(moved);
-      movable = Movable(among, order);
+      movable = MovablePlaces(among, order);
       any = true;
     }
   }

@@ -166,7 +166,7 @@ class OrderSearch {
   }
 
  private:
-  struct Tried {
+  struct TriedOrder {
     std::vector<int> order;
     GraphCost cost;
     std::optional<Cost> judged;  ///< by the model
@@ -208,7 +208,7 @@ class OrderSearch {
     for (const std::vector<int>& order : all) {
       const bool known =
           std::any_of(tried_.begin(), tried_.begin() + static_cast<std::ptrdiff_t>(before),
-                      [&](const Tried& tried) { return tried.order == order; });
+                      [&](const TriedOrder& tried) { return tried.order == order; });
       if (!known && !why_illegal(orders.indices, order)) try_order(orders.indices, order);
     }
     return true;
@@ -289,7 +289,7 @@ class OrderSearch {
                            order_text(indices, first)));
       return;
     }
-    const Tried& chosen = tried_[best];
+    const TriedOrder& chosen = tried_[best];
     const bool by_model = chosen.judged.has_value();
     log.note(fmt::format("@{}: order {} (about {:.0f} {}; as it was {:.0f}; {} orders tried)", name,
                          order_text(indices, chosen.order),
@@ -309,7 +309,7 @@ class OrderSearch {
   const Region given_;
   std::optional<Cost> given_cost_;
   size_t seen_ = 0;
-  std::vector<Tried> tried_;  ///< the given order first, then the default
+  std::vector<TriedOrder> tried_;  ///< the given order first, then the default
 };
 
 void order_all(Candidate& ordered, CostModel* costs) {

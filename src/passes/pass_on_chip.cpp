@@ -22,7 +22,7 @@ namespace {
 /// By region; null where it is not known.
 using Costs = std::vector<std::optional<Cost>>;
 
-/// Of the regions from `first` to before `end`.
+/// The sum of the costs of the regions from `first` to before `end`.
 std::optional<Cost> sum_of(const Costs& costs, size_t first, size_t end) {
   Cost sum;
   for (size_t r = first; r < end; ++r) {
@@ -39,9 +39,9 @@ auto region_at(Regions& regions, size_t r) {
 }
 
 /// What make_resident() changes, to be put back.
-class BeforeResident {
+class ResidencyUndo {
  public:
-  BeforeResident(const Program& program, const Resident& passed)
+  ResidencyUndo(const Program& program, const Resident& passed)
       : passed_(passed),
         placement_(program.tensors[static_cast<size_t>(passed.tensor)].placement),
         regions_(region_at(program.regions, passed.written),
@@ -110,7 +110,7 @@ Program pass_on_chip(Program program, const Machine& machine, CostModel& costs, 
     }
     const std::optional<Cost> before = sum_of(known, passed.written, passed.last + 1);
     if (!before || !std::isfinite(before->cycles)) continue;
-    const BeforeResident given(program, passed);
+    const ResidencyUndo given(program, passed);
     make_resident(program, passed);
     Costs now;
     for (size_t r = passed.written; r <= passed.last; ++r)

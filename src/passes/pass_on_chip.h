@@ -14,7 +14,8 @@ namespace fuseflow {
 /// scratchpad without limits decides nothing: there the program stays as it is.
 Program pass_on_chip(Program program, const Machine& machine, CostModel& costs, PassLog& log);
 
-/// And then keep_reused_inputs(): what waited for memory before may wait for an input now.
+/// Passes intermediates on, on chip, and then calls keep_reused_inputs(): what waited for memory
+/// before may wait for an input now.
 Program pass_on_and_reuse(Program program, const Machine& machine, CostModel& costs, PassLog& log);
 
 }  // namespace fuseflow

@@ -178,7 +178,7 @@ class Placer {
   void place_all(CostModel* costs) {
     for (size_t r = 0; r < p_.regions.size(); ++r) {
       if (p_.regions[r].statements.empty()) continue;
-      Placed best =
+      PlacedProgram best =
           costs == nullptr ? improved(placed_anew(r), r, nullptr) : best_placed(r, *costs);
       p_ = std::move(best.program);
       for (const std::string& line : best.log.lines()) log_.note(line);
@@ -189,18 +189,18 @@ class Placer {
   Program take() { return std::move(p_); }
 
  private:
-  struct Placed {
+  struct PlacedProgram {
     Program program;
     PassLog log;
     std::optional<Cost> cost;
   };
 
   /// The region with the placements that a fused one gets, whatever it had.
-  Placed placed_anew(size_t r) const {
+  PlacedProgram placed_anew(size_t r) const {
     PlacementOptions options;
     options.max_recompute = kAutoRecompute;
     options.scratchpad_bytes = machine_.scratchpad.bytes;
-    Placed placed{p_, {}, {}};
+    PlacedProgram placed{p_, {}, {}};
     Region& region = placed.program.regions[r];
     region.graph.reset();
     std::erase_if(region.schedule.placements,
@@ -214,8 +214,8 @@ class Placer {
 
   /// Stores more of the region's intermediates, and then inputs, where that pays; lets its phases
   /// take turns if they have to.
-  Placed improved(Placed placed, size_t r, CostModel* costs) const {
-    Placed anew{placed.program, {}, {}};
+  PlacedProgram improved(PlacedProgram placed, size_t r, CostModel* costs) const {
+    PlacedProgram anew{placed.program, {}, {}};
     const double effort = store_effort(p_.regions[r].statements.size());
     if (improve_stores(anew.program, r, machine_, costs, anew.log, effort)) {
       placed = std::move(anew);
@@ -228,12 +228,12 @@ class Placer {
 
   /// The best of the region as given, and of those made step by step: from it or from the default
   /// placements, each step judged, or all steps together.
-  Placed best_placed(size_t r, CostModel& costs) const {
-    Placed best{p_, {}, costs.of_region(p_, r)};
+  PlacedProgram best_placed(size_t r, CostModel& costs) const {
+    PlacedProgram best{p_, {}, costs.of_region(p_, r)};
     const bool runs = best.cost && std::isfinite(best.cost->cycles);
     const auto offer = [&](const auto& make) {
       try {
-        Placed other = make();
+        PlacedProgram other = make();
         other.cost = costs.of_region(other.program, r);
         if (better(other.cost, best.cost)) best = std::move(other);
       } catch (const Error& error) {

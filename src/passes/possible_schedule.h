@@ -12,8 +12,8 @@ namespace fuseflow {
 /// as it is.
 void leave_out_impossible(Program& program, size_t region, PassLog& log);
 
-/// The same for every region of `after`, which a pass has made of `before`, that is not as it was
-/// there and has no graph. For run_pass (pass.h).
+/// Leaves out impossible lines in every region of `after`, which a pass has made of `before`, that
+/// is not as it was there and has no graph. For run_pass (pass.h).
 void leave_out_impossible(const Program& before, Program& after, PassLog& log);
 
 }  // namespace fuseflow

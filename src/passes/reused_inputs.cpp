@@ -75,10 +75,10 @@ void place_on_chip(Region& region, TensorId tensor) {
 }
 
 /// Keeps inputs of one region, those first that save most reads.
-class InputKeeper {
+class ReusedInputs {
  public:
   /// `program`: its region is what keep() changes.
-  InputKeeper(Program& program, size_t region, const Machine& machine)
+  ReusedInputs(Program& program, size_t region, const Machine& machine)
       : program_(program), region_(region), machine_(machine) {
     const CompletedRegion lowered(program, region);  // maybe with copies of tensors
     for (const TensorId tensor : lowered.graph().scratchpad) {
@@ -138,7 +138,7 @@ class InputKeeper {
 
 void keep_reused_inputs(Program& program, size_t region, const Machine& machine, CostModel* costs,
                         std::optional<Cost>& cost, PassLog& log) {
-  InputKeeper keeper(program, region, machine);
+  ReusedInputs keeper(program, region, machine);
   if (keeper.empty()) return;
   const Region given = program.regions[region];
   PassLog notes;

@@ -27,8 +27,8 @@ namespace {
 /// Effort of a search beyond that of the program itself, or as many times that.
 constexpr double kMostEffort = 20000;
 constexpr double kMostPrograms = 30;
-/// Of programs of more tokens than these, only those are counted that statistics do not expect to
-/// take so many times the cycles of the program of now: some would take gigabytes to be counted.
+/// A program of more tokens than these is counted only if statistics do not expect it to take so
+/// many times the cycles of the present one: some would take gigabytes to be counted.
 constexpr double kManyTokens = 2e6;
 constexpr double kHopeless = 3;
 /// What rewrites make of a program of fewer tokens than these takes little to be counted.
@@ -151,11 +151,11 @@ class RewriteSearch {
   }
 
  private:
-  struct Promising {
+  struct PromisingRewrite {
     std::string text;
     double cycles = 0;
   };
-  using Round = std::vector<Promising>;
+  using Round = std::vector<PromisingRewrite>;
 
   /// A program and what it takes; `fused`: nothing as long as nobody has asked.
   struct State {
@@ -204,8 +204,9 @@ class RewriteSearch {
       const auto cost = costs_.of_program(rewritten);
       if (better(cost, now_.cost)) round.push_back({text, cost->cycles});
     }
-    std::stable_sort(round.begin(), round.end(),
-                     [](const Promising& a, const Promising& b) { return a.cycles < b.cycles; });
+    std::stable_sort(
+        round.begin(), round.end(),
+        [](const PromisingRewrite& a, const PromisingRewrite& b) { return a.cycles < b.cycles; });
     return round;
   }
 
@@ -215,15 +216,15 @@ class RewriteSearch {
     const Round round = promising();
     State before = now_;
     bool any = false;
-    for (const Promising& one : round) any |= has_time() && take(one);
+    for (const PromisingRewrite& one : round) any |= has_time() && take(one);
     if (!any || keeps_fused(before)) return any;
     now_ = std::move(before);
     any = false;
-    for (const Promising& one : round) any |= has_time() && take_if_it_keeps_fused(one);
+    for (const PromisingRewrite& one : round) any |= has_time() && take_if_it_keeps_fused(one);
     return any;
   }
 
-  bool take_if_it_keeps_fused(const Promising& one) {
+  bool take_if_it_keeps_fused(const PromisingRewrite& one) {
     State before = now_;
     if (!take(one)) return false;
     if (keeps_fused(before)) return true;
@@ -243,7 +244,7 @@ class RewriteSearch {
     return !better(before.fused, now_.fused);
   }
 
-  bool take(const Promising& one) {
+  bool take(const PromisingRewrite& one) {
     for (const Rewrite& rewrite : usable()) {
       Candidate& now = now_.candidate;
       if (text_of(now.program, rewrite) != one.text) continue;

@@ -20,7 +20,7 @@ struct RunAlone {
 
 class RunsAlone {
  public:
-  /// Of the regions of `kernels`, which must outlive this.
+  /// Runs of the regions of `kernels`, which must outlive this object.
   explicit RunsAlone(const Program& kernels);
 
   /// Regions first .. last as one region called `name` (empty: as the last of them).

@@ -18,7 +18,8 @@ struct StorageMove {
   bool operator==(const StorageMove&) const = default;
 };
 
-/// Of an input or constant: all uses, those of each region, each alone; the same ones once.
+/// The moves of an input or constant: all uses together, those of each region, each use alone;
+/// equal ones once.
 std::vector<StorageMove> storage_moves(const Program& program, TensorId tensor);
 
 /// The program with a move's uses in a format; nothing where that is what it has. Orders that this

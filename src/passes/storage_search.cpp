@@ -17,8 +17,8 @@ namespace fuseflow {
 
 namespace {
 
-/// Of cycles. Estimates of short fibers in other formats have been seen to be 35% too low, and what
-/// gains little on one machine loses on another.
+/// A share of the cycles: the least gain that counts. Estimates of short fibers in other formats
+/// have been seen to be 35% too low, and what gains little on one machine loses on another.
 constexpr double kLeastGain = 0.2;
 
 /// Sweeps, and formats tried of a tensor in one: of small data, and of more entries than that.
@@ -30,8 +30,8 @@ constexpr Effort kSmall{2, 96};
 constexpr Effort kLarge{1, 24};
 constexpr double kLargeEntries = 1 << 15;
 
-/// Of large data only those formats are counted that statistics expect to gain something, and to be
-/// no worse than this many times the best of them: ir-spec/storage.md says how far they are off.
+/// Formats of large data are counted only if statistics expect them to gain something, and to be no
+/// worse than this many times the best of them: ir-spec/storage.md says how far they are off.
 constexpr double kPromising = 0.95;
 constexpr double kNearBest = 1.1;
 

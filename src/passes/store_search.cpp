@@ -29,10 +29,10 @@ namespace {
 /// Of the effort: what the orders of one set may take, and pairs.
 constexpr double kOrderShare = 0.2;
 constexpr double kPairsShare = 0.4;
-/// The same by the model.
+/// Shares of the effort of sets and orders that are judged by the cost model.
 constexpr double kModelShare = 0.2;
 constexpr double kModelOrderShare = 0.05;
-/// Of the cycles of the best: what a set may take before it has an order by the model.
+/// How many times the cycles of the best a set may take before it has an order by the model.
 constexpr double kSetNearlyAsGood = 1.05;
 /// Cycles and bytes that are as few, and FLOPs that are fewer.
 constexpr double kAsFast = 1.001;

@@ -31,7 +31,8 @@ struct StoreSearch {
 StoreSearch search_stores(const Program& given, size_t region, const Machine& machine,
                           CostModel* costs, double most_effort);
 
-/// The same, in place, if anything is better. Says what it changed; gives whether it did.
+/// Searches the stores of a region, and changes the program if anything is better. Says what it
+/// changed; gives whether it did.
 bool improve_stores(Program& program, size_t region, const Machine& machine, CostModel* costs,
                     PassLog& log, double most_effort);
 

@@ -96,13 +96,13 @@ PartialOrder restricted(const PartialOrder& order, const std::vector<int>& eleme
   return result;
 }
 
-struct Counted {
+struct OrderCount {
   Wide count = 0;
   bool complete = true;
 };
 
 /// Layer k holds, for every down-set of k elements, in how many orders it can be taken.
-Counted count_connected(const PartialOrder& order, uint64_t& sets_left) {
+OrderCount count_connected(const PartialOrder& order, uint64_t& sets_left) {
   const size_t n = order.size();
   std::unordered_map<Set, Wide, SetHash> layer;
   layer.emplace(Set(ceil_div(n, size_t{64}), 0), 1);
@@ -131,9 +131,9 @@ Counted count_connected(const PartialOrder& order, uint64_t& sets_left) {
   return {total, true};
 }
 
-class Lister {
+class OrderLister {
  public:
-  Lister(const PartialOrder& order, const std::function<bool(const std::vector<int>&)>& visit)
+  OrderLister(const PartialOrder& order, const std::function<bool(const std::vector<int>&)>& visit)
       : order_(order), visit_(visit), waiting_(order.size()), after_(order.size()) {
     for (size_t i = 0; i < order.size(); ++i) {
       waiting_[i] = static_cast<int>(order.before[i].size());
@@ -169,7 +169,7 @@ class Lister {
 
 bool for_each_sort(const PartialOrder& order,
                    const std::function<bool(const std::vector<int>&)>& visit) {
-  return Lister(order, visit).run();
+  return OrderLister(order, visit).run();
 }
 
 SortCount count_sorts(const PartialOrder& order, uint64_t max_sets) {
@@ -177,7 +177,7 @@ SortCount count_sorts(const PartialOrder& order, uint64_t max_sets) {
   size_t placed = 0;
   SortCount result;
   for (const std::vector<int>& component : components(order)) {
-    const Counted counted = count_connected(restricted(order, component), max_sets);
+    const OrderCount counted = count_connected(restricted(order, component), max_sets);
     if (!counted.complete) {
       result.exact = false;
       result.stopped = "too many partial orders to visit";

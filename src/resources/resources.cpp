@@ -59,11 +59,11 @@ int64_t held_bytes(const Node& node, int64_t tokens, const Machine& machine) {
   if (is_fifo(node, tokens, machine)) return 0;
   const auto count = static_cast<uint64_t>(std::max<int64_t>(0, tokens));
   switch (node_rule(node.kind).holds) {
-    case Holds::nothing:
+    case KeptState::nothing:
       return 0;
-    case Holds::tokens:
+    case KeptState::tokens:
       return saturating(saturating_product(4, count));
-    case Holds::entries:
+    case KeptState::entries:
       const uint64_t stores = machine.accumulate_double_buffered ? 2 : 1;
       const auto entry = 4 * (1 + static_cast<uint64_t>(node.order));
       return saturating(saturating_product(stores * entry, count));

@@ -113,7 +113,7 @@ std::optional<Graph> with_shallower_buffers(const Program& program, const Graph&
   std::vector<BuffersHeld> held(static_cast<size_t>(graph.phases()), BuffersHeld(machine));
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (node_rule(node.kind).holds == Holds::nothing) continue;
+    if (node_rule(node.kind).holds == KeptState::nothing) continue;
     held[static_cast<size_t>(taken_with(graph, node, machine))].add(node, capacities[n]);
   }
   const int64_t room = bounded ? machine.scratchpad.bytes - scratchpad_bytes(program, graph)
@@ -142,7 +142,7 @@ std::string shallower_buffers_note(const Program& program, const Region& region,
   int64_t wanted = 0;
   int64_t given = 0;
   for (size_t n = 0; n < fitted->nodes.size(); ++n) {
-    if (node_rule(fitted->nodes[n].kind).holds != Holds::tokens) continue;
+    if (node_rule(fitted->nodes[n].kind).holds != KeptState::tokens) continue;
     wanted = saturating_sum(wanted, region.graph->nodes[n].capacity);
     given = saturating_sum(given, fitted->nodes[n].capacity);
   }

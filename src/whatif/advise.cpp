@@ -83,18 +83,19 @@ std::vector<Estimated> estimate_all(const RegionTrials& trials,
   return best_of_each(all);
 }
 
-void keep_best(std::vector<Tried>& tries, double before) {
-  std::erase_if(tries, [&](const Tried& one) { return one.cycles > kHelps * before; });
+void keep_best(std::vector<TriedChange>& tries, double before) {
+  std::erase_if(tries, [&](const TriedChange& one) { return one.cycles > kHelps * before; });
   std::stable_sort(tries.begin(), tries.end(),
-                   [](const Tried& a, const Tried& b) { return a.cycles < b.cycles; });
+                   [](const TriedChange& a, const TriedChange& b) { return a.cycles < b.cycles; });
   limit_passes(tries, 1);
   tries.resize(std::min(tries.size(), kMostTries));
 }
 
 /// Simulates the changes that are expected to help most.
-std::vector<Tried> simulate_best(const RegionTrials& trials, const std::vector<Estimated>& all,
-                                 const RunOptions& options) {
-  std::vector<Tried> tries;
+std::vector<TriedChange> simulate_best(const RegionTrials& trials,
+                                       const std::vector<Estimated>& all,
+                                       const RunOptions& options) {
+  std::vector<TriedChange> tries;
   for (size_t k = 0; k < std::min(all.size(), kMostSimulated); ++k) {
     const std::optional<double> cycles = trials.simulate(all[k].change, options);
     if (cycles) tries.push_back({all[k].change, *cycles, true});
@@ -102,8 +103,8 @@ std::vector<Tried> simulate_best(const RegionTrials& trials, const std::vector<E
   return tries;
 }
 
-std::vector<Tried> as_estimated(const std::vector<Estimated>& all, double before) {
-  std::vector<Tried> tries;
+std::vector<TriedChange> as_estimated(const std::vector<Estimated>& all, double before) {
+  std::vector<TriedChange> tries;
   for (const Estimated& one : all) tries.push_back({one.change, one.factor * before, false});
   return tries;
 }
@@ -115,9 +116,9 @@ bool is_rate(const std::string& key) {
 
 /// Answers also come late from channels that are asked for more than they can move, while others
 /// are asked for little: then more of them, or faster ones, help.
-LimitKind kind_by_rate(LimitKind kind, const std::vector<Tried>& tries, double before) {
+LimitKind kind_by_rate(LimitKind kind, const std::vector<TriedChange>& tries, double before) {
   constexpr double kTells = 0.6;
-  const auto tells = [&](const Tried& one) {
+  const auto tells = [&](const TriedChange& one) {
     return is_rate(one.change.name) && one.cycles < kTells * before;
   };
   const bool rate = kind == LimitKind::latency && std::any_of(tries.begin(), tries.end(), tells);
@@ -125,9 +126,9 @@ LimitKind kind_by_rate(LimitKind kind, const std::vector<Tried>& tries, double b
 }
 
 /// Estimates are too low where copies are collected through streams that are full.
-void drop_copies_behind_full_streams(std::vector<Tried>& tries, LimitKind kind) {
+void drop_copies_behind_full_streams(std::vector<TriedChange>& tries, LimitKind kind) {
   if (kind != LimitKind::fifo && kind != LimitKind::latency) return;
-  std::erase_if(tries, [](const Tried& one) { return one.change.pass == "parallelize"; });
+  std::erase_if(tries, [](const TriedChange& one) { return one.change.pass == "parallelize"; });
 }
 
 /// Of what a run counted: its kind once changes were tried, and the best of these.
@@ -270,7 +271,7 @@ std::vector<RegionVerdict> verdicts_of_estimate(const TrialSetup& setup,
 
 std::string tries_words(const RegionVerdict& verdict) {
   std::string tries;
-  for (const Tried& one : verdict.tries) {
+  for (const TriedChange& one : verdict.tries) {
     tries +=
         fmt::format("{}`{}` ({}{:.0f} cycles, {:.2f} times as fast)", tries.empty() ? "" : ", ",
                     command_of(one.change), one.simulated ? "" : "about ", one.cycles,

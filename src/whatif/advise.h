@@ -13,7 +13,7 @@
 namespace fuseflow {
 
 /// A change that helps, and the region's cycles with it.
-struct Tried {
+struct TriedChange {
   Remedy change;
   double cycles = 0;
   bool simulated = false;  ///< else estimated
@@ -25,7 +25,7 @@ struct RegionVerdict {
   double all = 0;
   bool waits_known = true;
   Limit limit;
-  std::vector<Tried> tries;  ///< the best first
+  std::vector<TriedChange> tries;  ///< the best first
 };
 
 /// What is tried on, and how.

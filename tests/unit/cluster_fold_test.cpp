@@ -12,7 +12,7 @@
 #include "cluster/kernels/fold.h"
 #include "cluster/kernels/kernels.h"
 #include "cluster/plan.h"
-#include "cluster/rest.h"
+#include "cluster/remaining.h"
 #include "cluster_program.h"
 #include "ir/print.h"
 #include "machine/load.h"
@@ -140,9 +140,9 @@ size_t expect_the_faster(const Program& program, const Machine& machine) {
   Program with = chained(program, machine, chains);
   Program without = program, chosen = with;
   const auto dropped = drop_slow_chains(chosen, program, chains, machine, {});
-  plan_rest(with, machine, {});
-  plan_rest(without, machine, {});
-  plan_rest(chosen, machine, {});
+  plan_remaining(with, machine, {});
+  plan_remaining(without, machine, {});
+  plan_remaining(chosen, machine, {});
   const int64_t least = std::min(tiles_cycles(with, machine), tiles_cycles(without, machine));
   EXPECT_LE(tiles_cycles(chosen, machine), least);
   EXPECT_EQ(dropped.empty(), tiles_cycles(chosen, machine) == tiles_cycles(with, machine));

@@ -9,11 +9,11 @@
 #include <random>
 #include <set>
 
-#include "cluster/kernels/apart.h"
 #include "cluster/kernels/gathered.h"
 #include "cluster/kernels/kernels.h"
 #include "cluster/kernels/present_tiles.h"
-#include "cluster/rest.h"
+#include "cluster/kernels/separate_kernels.h"
+#include "cluster/remaining.h"
 #include "cluster_program.h"
 #include "ir/copies.h"
 #include "ir/parse.h"
@@ -269,7 +269,8 @@ TEST(GatheredKernels, WhatTheCopyOfAnInputCostsIsCompared) {
   // Chains are compared with that, too.
   const Program whole = parse(text("input"));
   const auto apart = [&](const GivenFormats& arrives) {
-    return sparse_kernels_apart(whole, {find_tensor(whole, "y")}, machine, arrives)->total.cycles;
+    return separate_sparse_kernels(whole, {find_tensor(whole, "y")}, machine, arrives)
+        ->total.cycles;
   };
   EXPECT_EQ(apart({}), time_tiles(*made("input", false).regions[0].graph, machine).cycles);
   EXPECT_EQ(apart(given_formats(whole)),
@@ -363,7 +364,7 @@ TEST(GatheredKernels, TheOrderIsThatOfTheFastestProgram) {
   }
   ASSERT_EQ(cycles.size(), 2U);  // it matters
   Program chosen = given;
-  plan_rest(chosen, machine, {.reorder_operands = true});
+  plan_remaining(chosen, machine, {.reorder_operands = true});
   EXPECT_LE(tiles_cycles(chosen, machine), *cycles.begin());
   verify(chosen);
   expect_right(chosen, machine);

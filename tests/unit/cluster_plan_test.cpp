@@ -39,7 +39,7 @@ class Heard : public PlanListener {
   void on(const Program&, const std::vector<DividedStatement>& divided) override {
     events += "s" + std::to_string(divided.size());
   }
-  void on(const Program&, const PlannedRest&) override { events += 'r'; }
+  void on(const Program&, const RemainingKernels&) override { events += 'r'; }
 
   std::string events;
   int64_t apart = 0;

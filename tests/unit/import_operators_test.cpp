@@ -13,13 +13,13 @@
 namespace fuseflow {
 namespace {
 
-const char* reading_text(Reading how) {
+const char* reading_text(ReadAs how) {
   switch (how) {
-    case Reading::statements:
+    case ReadAs::statements:
       return "statements";
-    case Reading::body:
+    case ReadAs::body:
       return "body";
-    case Reading::constant:
+    case ReadAs::constant:
       return "constant";
   }
   return "";

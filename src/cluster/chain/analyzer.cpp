@@ -455,7 +455,8 @@ Cost level_cycles(const LevelBytes& bytes, double matrix_cycles, int cores, doub
   return cost;
 }
 
-/// ... when it can have only `in_flight` bytes, in pieces of `piece`, under way at a time.
+/// Bytes a cycle of global memory for a core that can have only `in_flight` bytes, in pieces of
+/// `piece`, under way at a time.
 double latency_rate(double in_flight, double piece, const SharedMemory& memory) {
   const double round_trip = memory.latency + piece / memory.rate;
   return std::min(memory.rate, in_flight / round_trip);

@@ -44,7 +44,7 @@ class Times {
   double scratchpad_latency() const {
     return static_cast<double>(machine_.core.scratchpad_latency_cycles);
   }
-  /// Of what comes from memory or another core: until those who wait for it see it.
+  /// Cycles until what came from memory or another core is seen by those who wait for it.
   double seen() const {
     return scratchpad_latency() + static_cast<double>(machine_.core.barrier_cycles);
   }
@@ -63,7 +63,7 @@ class Times {
   }
   /// After the link has taken the last byte.
   double hop() const { return link_latency_ + seen(); }
-  /// Of m x k by k x n elements.
+  /// Cycles of a product of m x k by k x n elements.
   double product(std::array<int64_t, 3> mnk, double operand_bytes, double register_bytes) const {
     const double work = machine_.matrix_work(mnk[0], mnk[1], mnk[2], element_bytes_);
     return std::max({1.0, cycles_at(work, matrix_), scratchpad(operand_bytes),
@@ -116,10 +116,10 @@ class Path {
   /// Cycles of one cluster by itself, when an L2 may hold what it loads.
   double alone() const { return alone(0); }
 
-  /// ... of the very first one, whose first operands no other core has asked for before.
+  /// Cycles of the very first cluster, whose first operands no other core has asked for before.
   double first() const { return alone(time_.far() - time_.near()); }
 
-  /// ... when `cores` start together and the slowest gets its operands last.
+  /// Cycles of a wave when `cores` start together and the slowest gets its operands last.
   double together(double cores) const {
     const double operands =
         k_steps_ * (once(a_tile_, sharing_.a) + branches_ * once(b_tile_, sharing_.b));
@@ -160,7 +160,7 @@ class Path {
     if (shape_.k == 1) return finished();
     return finished() + time_.send(static_cast<double>(sent_.exchange_gather * a_.bytes.work()));
   }
-  /// ... until it is mapped, its partial sums added before.
+  /// From the last product of a C tile until its partial sums are added and it is mapped.
   double finished() const {
     const auto partial = static_cast<double>(sent_.exchange_partial * kAccumulatorBytes);
     return time_.drain() + (shape_.k == 1 ? 0 : time_.send(partial)) + a_.c_lanes;

@@ -73,7 +73,7 @@ std::string_view name_of(ChainKind kind) {
 
 namespace {
 
-/// As its own program writes it (lower_plan.cpp).
+/// The lanes' work of an activation as the chain's own program writes it (lower_plan.cpp).
 LaneWork work_of(Activation activation) {
   switch (activation) {
     case Activation::none:

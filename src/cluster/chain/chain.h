@@ -33,12 +33,13 @@ struct Chain {
   int bias0 = 0;     ///< vectors over N that C takes (a bias; two of a gated chain)
   int bias1 = 0;     ///< vectors over L that E takes
   int residual = 0;  ///< MxL tensors that E takes
-  /// Of E, when these are added. `none`: E is sums alone, and so may be added up in memory.
+  /// The activation of E, after these are added. `none`: E is sums alone, and so may be added up in
+  /// memory.
   Activation last_activation = Activation::none;
   ElementBytes bytes = {};
   /// Elementwise work for an element of C, and of E, in the program where the chain was found.
   std::optional<LaneWork> found_work = {}, found_last_work = {};
-  /// Of a convolution chain, when known: channels in, height = width, kernel of the first.
+  /// Of a convolution chain (when known): channels in, height = width, kernel of the first.
   int64_t channels = 0, side = 0, kernel = 1;
   std::optional<Extents> unpadded = {};  ///< `size` before padded() rounded it up
 

@@ -37,7 +37,8 @@ TileOps map_graph(int64_t elements, const MapSize& size) {
   return block.take();
 }
 
-/// Of an elementwise kernel whose blocks take `share` elements each: the tensors are rows of that.
+/// The places of the tiles of an elementwise kernel whose blocks take `share` elements each: the
+/// tensors are rows of so many.
 TilePlaces map_places(const MapSize& size, int64_t blocks) {
   TilePlaces places;
   for (int64_t block = 0; block < blocks; ++block) places.clusters.push_back({{block, 0, 0, 0}});

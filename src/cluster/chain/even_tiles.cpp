@@ -27,7 +27,7 @@ bool even_enough(int64_t size) {
   return power_of_two(whole_tiles(size));
 }
 
-/// As a published plan has them: powers of two that divide the padded extents.
+/// Whether the tiles are those of a published plan: powers of two that divide the padded extents.
 bool published(const Chain& chain, const Plan& plan, const Extents& covered) {
   const auto& tiles = plan.tile.value;
   return covered == chain.size && std::all_of(tiles.begin(), tiles.end(), power_of_two);

@@ -280,7 +280,7 @@ int32_t FormBuilder::computed(const Statement& producer, const FormAccess& acces
   return node;
 }
 
-/// Of the loops of a sum those of more than one step; where there are none, the first: a sum of one
+/// The loops of a sum that have more than one step; where there are none, the first: a sum of one
 /// product is a product all the same.
 std::vector<size_t> FormBuilder::loops_of_sum(const Statement& s,
                                               const std::vector<IndexId>& over) const {
@@ -303,7 +303,7 @@ void FormBuilder::second_product() {
   const Expr& left = s.nodes[static_cast<size_t>(second_->left)];
   const Expr& right = s.nodes[static_cast<size_t>(second_->right)];
   const BuiltForm before = built_;
-  const std::map<TensorId, Made> made = made_;
+  const std::map<TensorId, ChainStatement> made = made_;
   std::string why;
   for (const bool swapped : {false, true}) {
     try {
@@ -492,7 +492,8 @@ void FormBuilder::settle_element_bytes() {
   settle_load_bytes();
 }
 
-/// Of the vectors that C takes, all the same; of the vectors, and of the tensors, that E takes.
+/// Settles the element sizes of the vectors that C takes, of the vectors that E takes and of the
+/// tensors that E takes: each of the three has one size.
 void FormBuilder::settle_load_bytes() {
   ChainForm& form = built_.form;
   TensorId c_vector = -1, e_vector = -1, e_tensor = -1;

@@ -91,11 +91,11 @@ class FormBuilder {
   std::optional<Product> second_;
   std::string why_;
   /// What a statement of the chain computes, and where it is read.
-  struct Made {
+  struct ChainStatement {
     std::vector<Affine> at;
     int32_t node = -1;
   };
-  std::map<TensorId, Made> made_;
+  std::map<TensorId, ChainStatement> made_;
   std::vector<int> k_digits_;
   std::set<int> n_digits_;
 };

@@ -122,7 +122,7 @@ MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& pla
 
 namespace {
 
-/// Of the effort, plans of even tiles get what is left, at least this part.
+/// Plans of even tiles get what is left of the effort, at least 1 / this of it.
 constexpr int64_t kEvenPart = 8;
 
 /// Takes a plan of even tiles in place of the best one where it is faster.

@@ -53,7 +53,7 @@ struct MeasuredPlan {
 /// The chain as its plan pads it; as given where there is no plan.
 Chain chain_of(const Chain& chain, const MeasuredPlan& plan);
 
-/// Of a plan in a memo (common/memo.h).
+/// Bytes that a plan takes in a memo (common/memo.h).
 size_t kept_bytes(const MeasuredPlan& plan);
 
 /// The fastest of `plans` (in the order of their cost) that the effort finds; the earlier one of

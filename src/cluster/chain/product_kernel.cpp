@@ -407,7 +407,7 @@ void for_each_walk(const ProductSize& size, ProductPlan p, const Machine& machin
   }
 }
 
-/// ... of all these tiles but those of `without`.
+/// Every walk and split of all these tiles but those of `without`.
 template <typename Visit>
 void for_each_product(const ProductSize& size, const Machine& machine,
                       const ProductClusters& clusters, const TilesAlong& tiles,

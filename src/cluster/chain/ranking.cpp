@@ -6,8 +6,8 @@
 namespace fuseflow::cluster {
 namespace {
 
-/// The same work in the same order: they differ in the place of loops of one step, or in whether
-/// such a dimension counts as temporal.
+/// Whether two plans do the same work in the same order: they differ in the place of loops of one
+/// step, or in whether such a dimension counts as temporal.
 bool same_work(const RankedPlan& a, const RankedPlan& b) {
   return a.cost.phased == b.cost.phased && a.plan.tile == b.plan.tile && a.size == b.size &&
          a.plan.shape == b.plan.shape && a.plan.way == b.plan.way &&

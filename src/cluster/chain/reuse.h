@@ -10,8 +10,8 @@ namespace fuseflow::cluster {
 double memory_bytes(const Chain& chain, const Plan& plan, const Analysis& analysis,
                     const Machine& machine);
 
-/// ... of one tensor of which `loaded` bytes are loaded, `distinct` of them different ones, and
-/// `together` cores load the same ones at about the same time.
+/// Bytes of DRAM for one tensor of which `loaded` bytes are loaded, `distinct` of them different
+/// ones, and `together` cores load the same ones at about the same time.
 double read_once_together(double loaded, double distinct, double together);
 
 /// Global memory as one of the cores at work sees it.

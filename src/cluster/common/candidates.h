@@ -74,7 +74,7 @@ std::optional<TilesPlan<Tiles>> fastest_of(std::vector<Candidate<Tiles>> all, si
   return best;
 }
 
-/// ... of candidates that have their graphs.
+/// The fastest of candidates that have their graphs.
 template <typename Tiles>
 std::optional<TilesPlan<Tiles>> fastest_of(std::vector<Candidate<Tiles>> all, size_t most,
                                            int64_t most_cycles, const Machine& machine) {

@@ -26,7 +26,7 @@ int64_t conversion_cycles(const Tensor& input, const Format& format, const Machi
 int64_t reordering_cycles(const Tensor& input, const Format& arrives, const Format& read,
                           const Machine& machine);
 
-/// ... of all inputs that `tensors` store otherwise than `before` them.
+/// Sums reordering_cycles() over all inputs that `tensors` store otherwise than `before`.
 int64_t reordering_cycles(const std::vector<Tensor>& before, const GivenFormats& given,
                           const std::vector<Tensor>& tensors, const Machine& machine);
 

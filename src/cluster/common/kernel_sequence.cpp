@@ -27,7 +27,7 @@ std::vector<NodeId> held_loads(const Graph& graph, const std::map<TensorId, int6
 }  // namespace
 
 void KernelSequence::run(const Graph& graph) {
-  TimedFrom from;
+  LaunchStart from;
   if (machine_.has_l2()) from.held = held_loads(graph, touched_);
   if (apart_.kernels > 0) apart_.total.cycles += machine_.reconfiguration_cycles;
   apart_.total += timed(graph, machine_, from);

@@ -10,7 +10,7 @@
 
 namespace fuseflow::cluster {
 
-struct KernelsApart {
+struct SeparateKernels {
   Measured total;  ///< with the reconfiguration between them
   int64_t kernels = 0;
 };
@@ -20,11 +20,11 @@ class KernelSequence {
  public:
   explicit KernelSequence(const Machine& machine) : machine_(machine) {}
   void run(const Graph& graph);
-  const KernelsApart& apart() const { return apart_; }
+  const SeparateKernels& apart() const { return apart_; }
 
  private:
   const Machine& machine_;
-  KernelsApart apart_;
+  SeparateKernels apart_;
   std::map<TensorId, int64_t> touched_;  ///< by the number of the graph that did it last
 };
 

@@ -72,7 +72,7 @@ void Key::add(const LinkModel& links) {
 }
 
 void Key::add(const Machine& machine) {
-  // Neither names nor what only units for streams, energy or area depend on.
+  // The key has neither names nor what only units for streams, energy or area depend on.
   const auto& [name, description, has_streams, has_cores, has_energy, has_area, clock, fifo_depth,
                reconfiguration, drain_interval, outer_stops, double_buffered, write_stops, units,
                operators, hold_together, block, scratchpad, dram, core, links, l2, global, energy,

@@ -18,8 +18,8 @@ inline double cycles_at(double amount, double rate) {
 /// Sizes of clusters that kernels try besides single cores.
 inline constexpr std::array<int, 3> kKernelClusters{2, 4, 8};
 
-/// ... whose cores sum parts of a product: each has some of k, or of the columns that a second
-/// product sums. Kernels whose reductions walk k together have parts of k, too.
+/// Sizes of clusters whose cores sum parts of a product: each has some of k, or of the columns that
+/// a second product sums. Kernels whose reductions walk k together have parts of k, too.
 inline constexpr std::array<int, 4> kSummingClusters{2, 4, 8, 16};
 
 /// Bytes that a core needs for a step: `own` ones, and `shared` ones which all cores of its cluster

@@ -19,8 +19,8 @@ struct KernelOutcome {
   TensorId result = -1;           ///< of the last statement
   std::vector<TensorId> members;  ///< whose statements it computes
   std::string why;
-  Measured fused;      ///< as one kernel; no cycles where no tiles that fit take fewer than apart
-  KernelsApart apart;  ///< as the program has them: kernels, chains, attentions
+  Measured fused;  ///< as one kernel; no cycles where no tiles that fit take fewer than apart
+  SeparateKernels apart;  ///< as the program has them: kernels, chains, attentions
 
   bool taken() const { return kind == Kind::taken; }
   /// Puts the kernel into the program, in the place of its last statement, or says why not.

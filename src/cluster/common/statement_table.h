@@ -16,7 +16,7 @@ class StatementTable {
   const Program& program() const { return program_; }
   /// The statement of a tensor; null where it is given.
   const Statement* defining(TensorId tensor) const;
-  /// ... of a temporary, which may stay on the core; else null.
+  /// The statement of a temporary, which may stay on the core; null for other tensors.
   const Statement* of(TensorId tensor) const;
   /// Results of the statements that read it.
   const std::set<TensorId>& readers(TensorId tensor) const;

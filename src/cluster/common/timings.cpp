@@ -54,7 +54,7 @@ std::vector<std::pair<TileKey, int64_t>> held_tiles(const Graph& graph,
 
 }  // namespace
 
-Measured timed(const Graph& graph, const Machine& machine, const TimedFrom& from) {
+Measured timed(const Graph& graph, const Machine& machine, const LaunchStart& from) {
   stop_if_asked();
   static Memo<Measured> memo(kMostBytes);
   Key key;

@@ -11,13 +11,13 @@
 
 namespace fuseflow::cluster {
 
-struct TimedFrom {
+struct LaunchStart {
   int64_t most_cycles = 0;  ///< a launch that takes longer is not finished; 0: any
   /// Loads whose tensors an L2 holds from the start, the one touched the longest ago first.
   std::vector<NodeId> held = {};
 };
 
-/// As time_tiles has it (sim/tiles/timing.h).
-Measured timed(const Graph& graph, const Machine& machine, const TimedFrom& from = {});
+/// What time_tiles (sim/tiles/timing.h) gives; each graph is timed once.
+Measured timed(const Graph& graph, const Machine& machine, const LaunchStart& from = {});
 
 }  // namespace fuseflow::cluster

@@ -8,7 +8,7 @@
 
 #include "cluster/common/attach_plan.h"
 #include "cluster/common/statement_table.h"
-#include "cluster/kernels/apart.h"
+#include "cluster/kernels/separate_kernels.h"
 #include "rewrite/rewrite.h"
 
 namespace fuseflow::cluster {
@@ -40,7 +40,7 @@ std::vector<DividedStatement> divide_region(Program& program, size_t region) {
 std::optional<int64_t> cycles_of(const Program& program, const std::set<TensorId>& results,
                                  const Machine& machine) {
   std::string why;
-  const std::optional<KernelsApart> apart = kernels_apart(program, results, machine, why);
+  const std::optional<SeparateKernels> apart = separate_kernels(program, results, machine, why);
   return apart ? std::optional(apart->total.cycles) : std::nullopt;
 }
 

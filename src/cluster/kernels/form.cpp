@@ -112,8 +112,8 @@ class Builder {
     settle_batch(false);
   }
 
-  /// Of the ways to cut the loops of the result into batch, rows and columns, the one whose loads
-  /// take the fewest elements; of equal ones that with the smallest batch, then the fewest rows.
+  /// Cuts the loops of the result into batch, rows and columns so that loads take the fewest
+  /// elements; of equal ways the one with the smallest batch, then the fewest rows.
   void settle_batch(bool rows_only) {
     std::vector<size_t> own;
     for (size_t d = 0; d < form_.digits.size(); ++d) {

@@ -20,7 +20,7 @@ struct KernelForm : KernelTerms {
   bool product = false;               ///< the (first) reduction is a product of matrices
   /// The term of a product after it (second_product_form.h); -1: none.
   int32_t second_product = -1;
-  /// Of the product's first operand, the tensor `sparse`: where it holds values. Null: everywhere.
+  /// Where the product's first operand, the tensor `sparse`, holds values. Null: everywhere.
   std::shared_ptr<const PresentElements> present;
   TensorId sparse = -1;
   /// How that operand is stored where its rows are gathered; nothing: they cannot be.
@@ -34,10 +34,10 @@ std::optional<KernelForm> kernel_form(const Program& program, const Statement& s
                                       const std::map<TensorId, const Statement*>& folded,
                                       std::string& why, const std::set<TensorId>& as_dense = {});
 
-/// Of a form with a product: the term a * b that its (first) sum is over, and its operands 0 and 1.
+/// The term a * b that the (first) sum of a form with a product is over, and its operands 0 and 1.
 int32_t product_of(const KernelForm& form);
 const KernelTerm& operand_of(const KernelForm& form, size_t number);
-/// Of a form with a second product: the load W.
+/// The load W of a form with a second product.
 const KernelTerm& weights_of_second(const KernelForm& form);
 
 /// Who has a part of k each.

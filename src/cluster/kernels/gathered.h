@@ -26,8 +26,8 @@ std::optional<Format> gathered_format(const Program& program, const KernelForm& 
 InnermostDims gathered_innermost(const Program& program, const KernelForm& sparse,
                                  const Format& format);
 
-/// ... of a graph that is there already, as its tensors are declared; none where it does not
-/// gather.
+/// What the operands of a gathered product's graph have innermost, as its tensors are declared;
+/// none where the graph does not gather.
 InnermostDims gathered_innermost(const Program& program, const Graph& graph);
 
 }  // namespace fuseflow::cluster

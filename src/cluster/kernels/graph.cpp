@@ -112,8 +112,8 @@ Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const Kern
   return builder.sum_over_cluster(product, {kKernelM, kKernelN}, "c_sum");
 }
 
-/// Of what the first product and the maps after it give, and a load that stays. Columns of several
-/// tiles are spread over the cores of a cluster, which sum what they give.
+/// The product of what the first product and the maps after it give, and a load that stays. Columns
+/// of several tiles are spread over the cores of a cluster, which sum what they give.
 Input second_product_of(KernelGraphBuilder& builder, const KernelForm& form) {
   const auto term = [&](int32_t t) -> const KernelTerm& {
     return form.terms[static_cast<size_t>(t)];

@@ -19,7 +19,7 @@ class KernelGraphBuilder : public TileGraphBuilder {
 
   /// What a term gives; `dims` are those that its tiles must have, where it is not made yet.
   Input give(int32_t term, const TileDims& dims);
-  /// ... is what a node made elsewhere gives, over `dims`.
+  /// Sets what a term gives to what a node made elsewhere gives, over `dims`.
   void set_made(int32_t term, Input given, TileDims dims);
   /// The dimensions along which a term differs.
   TileDims natural(int32_t term) const;
@@ -37,11 +37,11 @@ class KernelGraphBuilder : public TileGraphBuilder {
   bool spread_columns();
   /// Gives each of so many cores of a cluster a part of k.
   void spread_depth(int cores) { graph_.indices[kKernelK].tiling.cluster = cores; }
-  /// So many clusters add to what was stored last.
+  /// Lets so many clusters add to what was stored last.
   void add_in_memory(int64_t clusters) { graph_.nodes.back().capacity = clusters; }
   /// What the cores of a cluster give, summed: a share for each of them.
   Input sum_over_cluster(Input part, const TileDims& dims, std::string name);
-  /// ... reduced: the whole for each of them.
+  /// What the cores of a cluster give, reduced: the whole for each of them.
   Input reduce_over_cluster(Reduction reduction, Input part, const TileDims& dims,
                             std::string name);
 

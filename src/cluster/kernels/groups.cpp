@@ -10,9 +10,9 @@
 namespace fuseflow::cluster {
 namespace {
 
-class Grouping {
+class StatementGrouper {
  public:
-  Grouping(const Program& program, size_t region, bool fold_products)
+  StatementGrouper(const Program& program, size_t region, bool fold_products)
       : program_(program), region_(region), fold_products_(fold_products), statements_(program) {}
 
   std::vector<KernelGroup> run() {
@@ -84,7 +84,7 @@ class Grouping {
 }  // namespace
 
 std::vector<KernelGroup> kernel_groups(const Program& program, size_t region, bool fold_products) {
-  return Grouping(program, region, fold_products).run();
+  return StatementGrouper(program, region, fold_products).run();
 }
 
 std::map<TensorId, const Statement*> folded_into(const KernelGroup& group) {

@@ -22,7 +22,7 @@ namespace fuseflow::cluster {
 namespace {
 
 /// What kernels are made with: the program, and what is known of its data.
-struct Making {
+struct KernelContext {
   const Program& program;
   const Machine& machine;
   PresenceFinder presence;
@@ -80,7 +80,8 @@ SparseKernel sparse_kernel(const std::string& name, TensorId operand,
 }
 
 /// The fastest kernel of a form as a region; nothing where no tiles fit.
-std::optional<Region> kernel_of(Making& making, const KernelForm& form, const std::string& name) {
+std::optional<Region> kernel_of(KernelContext& making, const KernelForm& form,
+                                const std::string& name) {
   std::optional<SparseForm> gaps = making.presence.form_with_gaps(form);
   KernelForm* const sparse = gaps && gaps->not_finite < 0 ? &gaps->form : nullptr;
   if (sparse != nullptr) {
@@ -106,7 +107,8 @@ std::optional<Region> kernel_of(Making& making, const KernelForm& form, const st
 }
 
 /// One region for each group; nothing, and the reason, where one has no form.
-std::optional<std::vector<Region>> kernels_of(Making& making, size_t region, std::string& why) {
+std::optional<std::vector<Region>> kernels_of(KernelContext& making, size_t region,
+                                              std::string& why) {
   std::vector<Region> made;
   const size_t sparse_before = making.sparse.size(), unproved_before = making.unproved.size();
   for (const KernelGroup& group : kernel_groups(making.program, region, making.fold_products)) {
@@ -188,7 +190,7 @@ std::string why_left(const Region& region) {
 }
 
 /// Has every statement of the region the form of a kernel, whatever its tiles?
-bool has_forms(const Making& making, size_t r) {
+bool has_forms(const KernelContext& making, size_t r) {
   if (!why_left(making.program.regions[r]).empty()) return false;
   for (const KernelGroup& group : kernel_groups(making.program, r, making.fold_products)) {
     std::string why;
@@ -228,7 +230,7 @@ bool drop_read_by_streams(const Region& region, std::set<TensorId>& as_dense) {
 }
 
 /// Until no region that stays as it is reads one of them.
-void settle_as_dense(Making& making) {
+void settle_as_dense(KernelContext& making) {
   for (bool again = !making.as_dense.empty() || !making.by_columns.empty(); again;) {
     again = false;
     for (size_t r = 0; r < making.program.regions.size(); ++r) {
@@ -241,15 +243,15 @@ void settle_as_dense(Making& making) {
   }
 }
 
-struct Made {
+struct PlannedRegions {
   std::vector<Region> regions;
   std::vector<RefusedKernel> refused;
 };
 
 /// Nothing where a region that has no tiles that fit reads what was to be stored dense, which then
 /// is not.
-std::optional<Made> made_kernels(Making& making) {
-  Made made;
+std::optional<PlannedRegions> made_kernels(KernelContext& making) {
+  PlannedRegions made;
   for (size_t r = 0; r < making.program.regions.size(); ++r) {
     const Region& region = making.program.regions[r];
     if (region.graph) {
@@ -282,7 +284,7 @@ std::map<TensorId, Format> stored_by(const std::vector<SparseKernel>& kernels) {
 
 /// Cycles that gathering an operand saves all of its kernels; nothing where a kernel cannot do
 /// without.
-std::optional<int64_t> saved_by_gathering(const Making& making, TensorId operand) {
+std::optional<int64_t> saved_by_gathering(const KernelContext& making, TensorId operand) {
   int64_t saved = 0;
   for (const SparseKernel& kernel : making.sparse) {
     if (kernel.operand != operand || kernel.gathered == 0) continue;
@@ -295,7 +297,8 @@ std::optional<int64_t> saved_by_gathering(const Making& making, TensorId operand
 /// Lets no kernel gather an input whose copy by columns takes longer than gathering saves; true
 /// where there was one. An order that was asked for stays: the caller that asks for it counts what
 /// it takes.
-bool drop_costly_orders(Making& making, const GivenFormats& given, const InnermostDims& asked) {
+bool drop_costly_orders(KernelContext& making, const GivenFormats& given,
+                        const InnermostDims& asked) {
   bool dropped = false;
   for (const auto& [tensor, by_columns] : stored_by(making.sparse)) {
     const std::optional<int64_t> saved = saved_by_gathering(making, tensor);
@@ -313,7 +316,7 @@ bool drop_costly_orders(Making& making, const GivenFormats& given, const Innermo
 
 /// Cycles that gathering saves those kernels that want a tensor in one order, less what its copy in
 /// that order takes.
-int64_t saved_by_order(const Making& making, TensorId tensor, int innermost,
+int64_t saved_by_order(const KernelContext& making, TensorId tensor, int innermost,
                        const GivenFormats* given) {
   constexpr int64_t kNotWithout = int64_t{1} << 60;  // no tiles of the kernel fit otherwise
   int64_t saved = 0;
@@ -335,7 +338,7 @@ int64_t saved_by_order(const Making& making, TensorId tensor, int innermost,
 }
 
 /// The orders in which kernels gather each tensor.
-ContestedOrders wanted_orders(const Making& making) {
+ContestedOrders wanted_orders(const KernelContext& making) {
   ContestedOrders orders;
   for (const SparseKernel& kernel : making.sparse) {
     for (const auto& [tensor, innermost] : kernel.innermost) orders[tensor].insert(innermost);
@@ -344,7 +347,7 @@ ContestedOrders wanted_orders(const Making& making) {
 }
 
 /// Adds those, and the order that each of the tensors has.
-void add_wanted(const Making& making, ContestedOrders& contested) {
+void add_wanted(const KernelContext& making, ContestedOrders& contested) {
   for (const auto& [tensor, orders] : wanted_orders(making)) {
     const Format& has = making.program.tensors[static_cast<size_t>(tensor)].format;
     std::set<int>& all = contested[tensor];
@@ -355,7 +358,7 @@ void add_wanted(const Making& making, ContestedOrders& contested) {
 
 /// A tensor is stored once. Of one that kernels gather in several orders the order that saves the
 /// most stays; true where there was one.
-bool settle_orders(Making& making, const GivenFormats* given) {
+bool settle_orders(KernelContext& making, const GivenFormats* given) {
   const ContestedOrders orders = wanted_orders(making);
   bool settled = false;
   for (const auto& order : orders) {
@@ -385,8 +388,8 @@ void store_read_dense(Program& program, const std::vector<Region>& regions,
 
 /// Given tensors that may be stored dense, or by columns: by all that reads them in the whole
 /// program.
-void settle_as_whole(Making& making, const Program& whole, const KernelOptions& options) {
-  Making all{whole, making.machine, PresenceFinder(whole), options.fold_products};
+void settle_as_whole(KernelContext& making, const Program& whole, const KernelOptions& options) {
+  KernelContext all{whole, making.machine, PresenceFinder(whole), options.fold_products};
   if (options.store_operands_dense) all.as_dense = compressed_operands(whole);
   if (options.reorder_operands) all.by_columns = given_tensors(whole);
   settle_as_dense(all);
@@ -398,7 +401,7 @@ void settle_as_whole(Making& making, const Program& whole, const KernelOptions& 
 
 std::vector<std::string> regions_with_forms(const Program& program, const Machine& machine,
                                             const KernelOptions& options) {
-  Making making{program, machine, PresenceFinder(program), options.fold_products};
+  KernelContext making{program, machine, PresenceFinder(program), options.fold_products};
   if (options.store_operands_dense) making.as_dense = compressed_operands(program);
   settle_as_dense(making);
   std::vector<std::string> names;
@@ -424,7 +427,7 @@ bool may_leave_tiles_out(const Program& program, const Program& whole) {
 std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine,
                                         const KernelOptions& options) {
   const Program& whole = options.whole != nullptr ? *options.whole : program;
-  Making making{program, machine, PresenceFinder(whole), options.fold_products};
+  KernelContext making{program, machine, PresenceFinder(whole), options.fold_products};
   for (const Region& region : program.regions) {
     if (region.graph) making.innermost.merge(gathered_innermost(program, *region.graph));
   }
@@ -432,7 +435,7 @@ std::vector<RefusedKernel> make_kernels(Program& program, const Machine& machine
   making.innermost.merge(asked);
   settle_as_whole(making, whole, options);
   ContestedOrders contested;
-  std::optional<Made> made;
+  std::optional<PlannedRegions> made;
   while (!made) {
     settle_as_dense(making);
     making.sparse.clear();

@@ -162,7 +162,7 @@ std::shared_ptr<const PresentElements> present_elements(const Tensor& tensor,
   return std::make_shared<const PresentElements>(stretches_of(bits, layout));
 }
 
-/// The same product with the other operand first: its columns are rows.
+/// Puts the other operand of the product first: its columns are rows then.
 void swap_operands(KernelForm& form) {
   std::vector<int32_t>& operands = form.terms[static_cast<size_t>(product_of(form))].children;
   std::swap(operands[0], operands[1]);

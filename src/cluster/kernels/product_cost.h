@@ -44,7 +44,7 @@ class ProductCost {
   int64_t work(const ProductTiles& tiles) const;
 
  private:
-  /// Of one step, of the store of a tile, and until a core has what its first step takes.
+  /// Cycles of one step, of the store of a tile, and until a core has what its first step takes.
   struct Costs {
     double step = 0, stored = 0, first = 0;
   };

@@ -12,7 +12,7 @@ namespace fuseflow::cluster {
 
 using RowKernelPlan = TilesPlan<KernelSizes>;
 
-/// Of a form that is no product; nothing where no tile fits the machine.
+/// The fastest kernel of a form that is no product; nothing where no tile fits the machine.
 std::optional<RowKernelPlan> fastest_row_kernel(const KernelForm& form, const Machine& machine);
 
 }  // namespace fuseflow::cluster

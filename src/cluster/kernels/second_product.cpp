@@ -24,7 +24,7 @@ struct Pair {
   size_t first = 0, end = 0;
   TensorId operand = -1;  ///< that leaves tiles out
   FastestKernel fastest;
-  KernelsApart apart;
+  SeparateKernels apart;
   int64_t saved() const { return apart.total.cycles - fastest.measured.cycles; }
 };
 
@@ -104,7 +104,8 @@ class Finder {
     return sparse;
   }
 
-  /// The same tensor, read by the same dimensions: of A A W both operands are one.
+  /// Whether both have one first operand: one tensor, read by the same dimensions (in A A W both
+  /// operands are one tensor).
   static bool same_first_operand(const KernelForm& a, const KernelForm& b) {
     return operand_of(a, 0).tensor == operand_of(b, 0).tensor &&
            dimensions_of(a, operand_of(a, 0)) == dimensions_of(b, operand_of(b, 0));

@@ -163,7 +163,7 @@ int32_t TermBuilder::access(const Expr& node, const Binding& binding) {
   load.subscripts = bound(node, binding);
   if (const Statement* inside = statement_of_(node.tensor)) {
     require_inside(node.tensor, load.subscripts);
-    for (const Inside& known : inside_) {
+    for (const InlinedStatement& known : inside_) {
       if (known.tensor == load.tensor && known.at == load.subscripts) return known.term;
     }
     const int32_t made = term(*inside, static_cast<int32_t>(inside->nodes.size()) - 1,

@@ -26,7 +26,8 @@ struct KernelDigit {
 struct KernelTerm {
   enum class Kind : uint8_t { load, constant, map, reduce, coordinate } kind = Kind::constant;
   TensorId tensor = -1;  ///< load
-  /// ... and of a coordinate the one that is its value: over positions in KernelTerms::digits.
+  /// Subscripts of a load; of a coordinate the one that is its value. Over positions in
+  /// KernelTerms::digits.
   std::vector<TileSubscript> subscripts;
   float constant = 0;
   Op op = Op::add;
@@ -99,12 +100,12 @@ class TermBuilder {
   const OnReduce on_reduce_;
   KernelTerms made_;
   /// What a statement computes, read at some subscripts.
-  struct Inside {
+  struct InlinedStatement {
     TensorId tensor = -1;
     std::vector<TileSubscript> at;
     int32_t term = -1;
   };
-  std::vector<Inside> inside_;  ///< so far
+  std::vector<InlinedStatement> inside_;  ///< so far
   std::set<TensorId> as_dense_;
 };
 

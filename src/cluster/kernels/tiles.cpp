@@ -166,7 +166,7 @@ std::optional<FastestKernel> fastest_dense(const KernelForm& form, const Machine
   return FastestKernel{std::move(plan->graph), plan->measured};
 }
 
-/// Of those that there are; 0: none.
+/// The fewer cycles of those of the two that exist; 0: neither does.
 int64_t least_cycles(const std::optional<FastestKernel>& a, const std::optional<FastestKernel>& b) {
   if (!a || !b) return a ? a->measured.cycles : b ? b->measured.cycles : 0;
   return std::min(a->measured.cycles, b->measured.cycles);

@@ -13,10 +13,10 @@ namespace fuseflow::cluster {
 struct FastestKernel {
   Graph graph;
   Measured measured;
-  /// Of a product with an operand that leaves out tiles: the fastest that takes them all; 0 where
-  /// none fits.
+  /// The fastest kernel that takes all tiles, where one of the product's operands leaves some out;
+  /// 0 where none fits.
   int64_t dense_cycles = 0;
-  /// Of a gathered product: the fastest that does not gather; 0 where none fits.
+  /// The fastest kernel that does not gather, of a gathered product; 0 where none fits.
   int64_t ungathered_cycles = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cluster/common/given_formats.h"
-#include "cluster/kernels/apart.h"
+#include "cluster/kernels/separate_kernels.h"
 #include "cluster/online/open_scores.h"
 #include "ir/copies.h"
 
@@ -76,7 +76,7 @@ void plan_form(Program& program, OnlineForm& form, const Machine& machine,
     outcome.why = "no tiles of it fit the machine";
     return;
   }
-  const auto apart = kernels_apart(program, form.members, machine, outcome.why);
+  const auto apart = separate_kernels(program, form.members, machine, outcome.why);
   if (!apart) return;
   outcome.tiles = plan->tiles;
   outcome.fused = plan->measured;

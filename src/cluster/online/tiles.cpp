@@ -101,7 +101,7 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
   return first + static_cast<double>(ceil_div(all, at_a_time)) * a_tile;
 }
 
-/// As many copies as fit.
+/// The candidate with as many copies of its loads as fit; nothing where none fits.
 std::optional<Candidate<OnlineTiles>> fitting(const OnlineForm& form, OnlineTiles tiles,
                                               const Machine& machine) {
   for (tiles.copies = kMostCopiesTried; tiles.copies > 0; --tiles.copies) {

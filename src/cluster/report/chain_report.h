@@ -16,7 +16,7 @@ double ratio(int64_t of, int64_t to);
 
 /// `rule,candidates` with the rows none, 1, 2, 3, 4, 5.
 std::string explain_csv(const Counts& counts);
-/// ... of a program without a chain: no rows.
+/// The CSV of explain_csv() for a program without a chain: no rows.
 std::string explain_header();
 
 /// One row a plan that was simulated, of both searches together, best by cost first.

@@ -18,7 +18,7 @@ std::string name_of(const Program& program, TensorId tensor) {
   return program.tensors[static_cast<size_t>(tensor)].name;
 }
 
-/// Of each element of a list.
+/// A JSON array of what `of` gives for each element of a list.
 template <typename List, typename Of>
 Json list_json(const List& list, const Of& of) {
   std::vector<Json> all;

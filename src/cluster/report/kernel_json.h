@@ -11,7 +11,8 @@
 
 namespace fuseflow::cluster {
 
-/// Of every region of the program that is one, in program order, with its simulated cycles.
+/// Every region of the program that is a kernel of tiles, in program order, with its simulated
+/// cycles.
 std::vector<Json> kernels_json(const Program& program, const Machine& machine);
 
 Json rows_json(const Program& program, const RowsOutcome& outcome);

@@ -55,7 +55,7 @@ std::string spread_text(const OnlineSpread& spread, bool simulated) {
   return rows == keys ? rows : rows + ", " + keys;
 }
 
-/// ... where it is on single cores.
+/// Why an attention is on single cores; empty where it is on several.
 std::string single_text(const OnlineOutcome& o) {
   if (o.tiles.cores > 1 || o.tiles.parts > 1) return "";
   return "; single cores: " + spread_text(o.spread, true);
@@ -116,7 +116,7 @@ void note_lost_tiles(const Program& program, const Machine& machine,
                   given ? "facts" : "assume", kernel->cycles, now));
 }
 
-/// Of a product whose operands are kernels of their own now.
+/// Notes a product whose operands are kernels of their own now.
 void note_divided(const Program& program, const DividedProduct& product) {
   std::vector<std::string> operands;
   for (const TensorId t : product.operands) operands.push_back("%" + quoted_name(program, t));
@@ -250,7 +250,7 @@ void PlanReporter::on(const Program& program, const std::vector<DividedStatement
   }
 }
 
-void PlanReporter::on(const Program& program, const PlannedRest& rest) {
+void PlanReporter::on(const Program& program, const RemainingKernels& rest) {
   for (const DividedProduct& product : rest.divided) note_divided(program, product);
   for (const RefusedKernel& region : rest.refused) {
     note(fmt::format("region @{} is left to streams: {}", quote_if_needed(region.region),

@@ -27,9 +27,9 @@ class PlanReporter : public PlanListener {
   void on(const Program& program, const FoundChain& found, const ChainOutcome& outcome) override;
   void on(const Program& program, const DroppedChain& dropped) override;
   void on(const Program& program, const std::vector<DividedStatement>& divided) override;
-  void on(const Program& program, const PlannedRest& rest) override;
+  void on(const Program& program, const RemainingKernels& rest) override;
 
-  /// Neither chains nor attentions were found.
+  /// Whether neither chains nor attentions were found.
   bool nothing_found() const { return looked_for_chains_ && softmaxes_.empty() && no_chain_; }
 
  private:

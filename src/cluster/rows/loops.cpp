@@ -84,7 +84,7 @@ void RowsLoops::find_products(const Statement& s) {
     if (computed(left.tensor) && computed(right.tensor)) {
       refuse_kernel("both operands of a product are computed in it");
     }
-    // Of two given tensors the constant has the weights, else the second.
+    // Where both tensors are given, the constant has the weights, else the second.
     const auto constant = [&](const Expr& access) {
       return program_.tensors[static_cast<size_t>(access.tensor)].role == Role::constant;
     };

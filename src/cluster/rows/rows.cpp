@@ -26,7 +26,7 @@ bool any_reduces(const Region& region) {
 struct Run {
   size_t first = 0, end = 0;
   RowsForm form;
-  KernelsApart given;
+  SeparateKernels given;
   std::optional<RowsPlan> plan;
   int64_t saves() const { return plan ? given.total.cycles - plan->measured.cycles : 0; }
 };

@@ -109,7 +109,7 @@ class Costs {
                 cycles_at(bytes(at.outputs[0]), machine_.link_bytes_per_cycle(tiles_.wide));
       }
       work.moved += tiles * cycles_at(moved_by(at), machine_.core.scratchpad_bytes_per_cycle);
-      for (const Taken& taken : loads_of(at, tiles)) {
+      for (const LoadUse& taken : loads_of(at, tiles)) {
         const double time = taken.tiles * bytes(taken.stream) / rate(cores, taken.of_rows);
         const bool kept = !taken.of_rows && copies_of(taken.stream) >= taken.tiles;
         (kept ? work.once : work.passed) += time;
@@ -149,7 +149,7 @@ class Costs {
     return moved;
   }
 
-  /// Of a tile of rows, each result once: into the scratchpad, and out of it.
+  /// The stores of a tile of rows, each result once: into the scratchpad, and out of it.
   Work stored_in_turn(double cores) const {
     Work work;
     for (const NodeId n : shape_.stores) {
@@ -181,15 +181,15 @@ class Costs {
   }
 
   /// Tiles of a load that a node takes.
-  struct Taken {
+  struct LoadUse {
     StreamId stream;
     double tiles;
     bool of_rows;
   };
 
   /// The loads of a node in a loop of `tiles` tiles of its width.
-  std::vector<Taken> loads_of(const Node& at, double tiles) const {
-    std::vector<Taken> all;
+  std::vector<LoadUse> loads_of(const Node& at, double tiles) const {
+    std::vector<LoadUse> all;
     for (size_t i = 0; i < at.inputs.size(); ++i) {
       if (at.inputs[i].is_immediate()) continue;
       const StreamId s = at.inputs[i].stream;
@@ -213,7 +213,7 @@ class Costs {
     return static_cast<double>(shape_.buffers[buffer].copies);
   }
 
-  /// Of a load: tiles that several turns take come from the L2.
+  /// The latency of a load: tiles that several turns take come from the L2.
   double latency(int64_t turns) const {
     const bool held = machine_.has_l2() && turns > 1;
     return static_cast<double>(
@@ -239,7 +239,7 @@ class Costs {
   const RowsShape shape_;
 };
 
-/// As many copies as fit.
+/// The candidate with as many copies of its loads as fit; nothing where none fits.
 std::optional<Candidate<RowsTiles>> fitting(const RowsForm& form, RowsTiles tiles,
                                             const Machine& machine) {
   for (const int64_t copies : kCopies) {
@@ -287,8 +287,8 @@ std::vector<int64_t> blocks_of(const RowsForm& form, const RowsTiles& tiles) {
   return blocks;
 }
 
-/// ... and the room of their loads and products: weights are also kept where there is room for all
-/// of them anyway.
+/// What tells graphs with equal tiles apart: the room of their loads and products. (Weights are
+/// also kept where there is room for all of them anyway.)
 std::vector<int64_t> copies_of(const Graph& graph) {
   std::vector<int64_t> copies;
   for (const RowsBufferSize& buffer : rows_shape(graph).buffers) copies.push_back(buffer.copies);

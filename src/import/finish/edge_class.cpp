@@ -64,7 +64,7 @@ class Axes {
 class ClassReader {
  public:
   ClassReader(const DraftProgram& draft, Axes& axes,
-              const std::vector<std::optional<EndsUse>>& uses, int axis)
+              const std::vector<std::optional<GatherOrScatter>>& uses, int axis)
       : draft_(draft), axes_(axes), uses_(uses), axis_(axis) {}
 
   /// Nothing if some statement does what a matrix cannot.
@@ -109,7 +109,7 @@ class ClassReader {
   }
 
   bool take_gather(size_t s) {
-    const EndsUse& use = *uses_[s];
+    const GatherOrScatter& use = *uses_[s];
     const Statement& statement = draft_.statements[s].statement;
     for (const Expr& node : statement.nodes) {  // they move into the statements that read the rows
       if (node.kind == Expr::Kind::reduce && &node != &statement.root()) return true;
@@ -214,7 +214,7 @@ class ClassReader {
 
   const DraftProgram& draft_;
   Axes& axes_;
-  const std::vector<std::optional<EndsUse>>& uses_;
+  const std::vector<std::optional<GatherOrScatter>>& uses_;
   int axis_;
   EdgeClass found_;
 };
@@ -222,7 +222,7 @@ class ClassReader {
 }  // namespace
 
 std::vector<EdgeClass> edge_classes(const DraftProgram& draft) {
-  std::vector<std::optional<EndsUse>> uses;
+  std::vector<std::optional<GatherOrScatter>> uses;
   uses.reserve(draft.statements.size());
   for (const DraftStatement& s : draft.statements) uses.push_back(ends_use(draft, s.statement));
   std::vector<EdgeClass> classes;

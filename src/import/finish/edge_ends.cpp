@@ -23,7 +23,7 @@ std::optional<std::vector<int64_t>> single_entries(const ConstantTensor& bits, s
 }
 
 /// The gather or scatter that the reduction in node `n` is.
-std::optional<EndsUse> use_at(const DraftProgram& draft, const Statement& s, size_t n) {
+std::optional<GatherOrScatter> use_at(const DraftProgram& draft, const Statement& s, size_t n) {
   const Expr& reduction = s.nodes[n];
   if (reduction.kind != Expr::Kind::reduce || reduction.over.size() != 1) return std::nullopt;
   const Expr& choice = s.nodes[static_cast<size_t>(reduction.children[0])];
@@ -41,7 +41,7 @@ std::optional<EndsUse> use_at(const DraftProgram& draft, const Statement& s, siz
   const size_t summed = bits.subscripts[0].plain() == reduced ? 0 : 1;
   const IndexId kept = bits.subscripts[1 - summed].plain();
   if (bits.subscripts[summed].plain() != reduced || kept == reduced) return std::nullopt;
-  EndsUse use;
+  GatherOrScatter use;
   use.reduction = static_cast<int32_t>(n);
   use.body = choice.children[1];
   if (uses_index(s, use.body, kept)) return std::nullopt;
@@ -83,8 +83,8 @@ bool uses_index(const Statement& statement, int32_t node, IndexId index) {
                      [&](int32_t child) { return uses_index(statement, child, index); });
 }
 
-std::optional<EndsUse> ends_use(const DraftProgram& draft, const Statement& statement) {
-  std::optional<EndsUse> found;
+std::optional<GatherOrScatter> ends_use(const DraftProgram& draft, const Statement& statement) {
+  std::optional<GatherOrScatter> found;
   for (size_t n = 0; n < statement.nodes.size(); ++n) {
     auto use = use_at(draft, statement, n);
     if (!use) continue;

@@ -19,7 +19,7 @@ struct EdgeEnds {
 
 /// A gather is `rows[e, ...] = sum(n) where(bits[e, n], x[n, ...], 0)`, the whole of a statement. A
 /// scatter is `R(e) where(bits[n, e], y[e, ...], identity of R)`, perhaps a part of one.
-struct EndsUse {
+struct GatherOrScatter {
   bool gathers = false;
   int32_t reduction = -1;  ///< the node of the sum, maximum, ...
   int32_t body = -1;       ///< the node of x, y
@@ -29,7 +29,7 @@ struct EndsUse {
 };
 
 /// The gather or scatter of the statement; nothing if it has none or several.
-std::optional<EndsUse> ends_use(const DraftProgram& draft, const Statement& statement);
+std::optional<GatherOrScatter> ends_use(const DraftProgram& draft, const Statement& statement);
 
 /// Whether a subscript or coordinate in the tree below `node` has the index.
 bool uses_index(const Statement& statement, int32_t node, IndexId index);

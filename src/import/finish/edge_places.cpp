@@ -36,10 +36,10 @@ std::optional<size_t> plain_dim(const DraftProgram& draft, const EdgeClass& edge
 
 /// Whether the statements of the class compute the same for all edges of a group, and edges of one
 /// place may be counted.
-class Alike {
+class EqualEdges {
  public:
-  Alike(const DraftProgram& draft, const EdgeClass& edges,
-        const std::vector<std::vector<int64_t>>& groups)
+  EqualEdges(const DraftProgram& draft, const EdgeClass& edges,
+             const std::vector<std::vector<int64_t>>& groups)
       : draft_(draft), edges_(edges), groups_(groups) {}
 
   bool all() const {
@@ -122,7 +122,7 @@ std::optional<EdgePlaces> edge_places(const DraftProgram& draft, const EdgeClass
     if (group.size() > 1) equal.push_back(group);
   }
   if (equal.empty()) return places;
-  if (Alike(draft, edges, equal).all()) {
+  if (EqualEdges(draft, edges, equal).all()) {
     places.counted = true;
     return places;
   }

@@ -19,7 +19,7 @@ using Starts = std::optional<std::vector<float>>;
 
 class StartReader {
  public:
-  StartReader(const DraftProgram& draft, const Statement& statement, const EndsUse& use)
+  StartReader(const DraftProgram& draft, const Statement& statement, const GatherOrScatter& use)
       : draft_(draft), statement_(statement), use_(use) {
     how_ = statement.nodes[static_cast<size_t>(use.reduction)].reduction;
     hit_.assign(static_cast<size_t>(use.ends.extent), false);
@@ -155,13 +155,13 @@ class StartReader {
 
   const DraftProgram& draft_;
   const Statement& statement_;
-  const EndsUse& use_;
+  const GatherOrScatter& use_;
   Reduction how_;
   Rows hit_;
 };
 
 /// Puts `start` (nothing: leaves it out) in the place of the first operand of the root.
-void start_from(Statement& s, const EndsUse& use, const Expr* start) {
+void start_from(Statement& s, const GatherOrScatter& use, const Expr* start) {
   std::vector<Expr> nodes;
   const int32_t last = use.reduction;
   std::vector<int32_t> moved(s.nodes.size(), -1);

@@ -176,7 +176,8 @@ bool excluded(float fill, const Facts& facts) {
          (facts.below_inf && fill == std::numeric_limits<float>::infinity());
 }
 
-/// The same, and what the importer knows of this tensor by its role (a softmax's denominator).
+/// Facts of a statement's result: expected_facts(), and what the importer knows of this tensor by
+/// its role (a softmax's denominator).
 Facts expected_result_facts(const Program& program, const DraftProgram& draft,
                             const Statement& statement) {
   Facts expected = expected_facts(program, draft, statement);

@@ -11,7 +11,7 @@ namespace fuseflow {
 void finalize_constants(Program& program, const DraftProgram& draft, const OnnxModel& model,
                         const ImportOptions& options);
 
-/// Of one constant, its tensor being at the same place in both.
+/// Fill, facts, format and source of one constant, whose tensor is at the same place in both.
 void finalize_constant(Program& program, const DraftProgram& draft, size_t at,
                        const OnnxModel& model, const ImportOptions& options);
 

@@ -173,8 +173,8 @@ Conditions over_result(const Statement& statement, std::vector<MaskCondition> co
 
 namespace {
 
-/// Of one sparse mask of bits, by its entries. `order`: the indices, those of rows first; `row`:
-/// how many coordinates a row has.
+/// Marks the rows that one sparse mask of bits leaves open, by its entries. `order`: the indices,
+/// those of rows first; `row`: how many coordinates a row has.
 bool mark_open_rows(const DraftProgram& draft, const std::vector<MaskCondition>& conditions,
                     const std::vector<IndexId>& order, int64_t row, RowScan& scan) {
   if (conditions.size() != 1 || conditions[0].kind != MaskCondition::Kind::nonzero) return false;

@@ -29,9 +29,9 @@ struct Link {
   bool aligned = true;  ///< the indices are digits of the tensor's coordinate
 };
 
-class Cutter {
+class DimensionSplitter {
  public:
-  explicit Cutter(DraftProgram& draft) : draft_(draft) {
+  explicit DimensionSplitter(DraftProgram& draft) : draft_(draft) {
     make_axes();
     make_links();
   }
@@ -110,20 +110,20 @@ class Cutter {
     if (twin >= 0) axes_[static_cast<size_t>(twin)].frozen = true;
   }
 
-  enum class Added { no, yes, conflict };
+  enum class CutResult { no, yes, conflict };
 
-  Added add(int id, int64_t cut) {
+  CutResult add(int id, int64_t cut) {
     Axis& axis = axes_[static_cast<size_t>(id)];
-    if (cut <= 1 || cut >= axis.extent || axis.cuts.contains(cut)) return Added::no;
+    if (cut <= 1 || cut >= axis.extent || axis.cuts.contains(cut)) return CutResult::no;
     bool chain = !axis.frozen && axis.extent % cut == 0;
     for (const int64_t other : axis.cuts) chain = chain && (other % cut == 0 || cut % other == 0);
-    if (!chain) return Added::conflict;
+    if (!chain) return CutResult::conflict;
     axis.cuts.insert(cut);
-    return Added::yes;
+    return CutResult::yes;
   }
 
   /// Propagates one link both ways.
-  Added propagate(const Link& link) {
+  CutResult propagate(const Link& link) {
     std::vector<std::pair<int, int64_t>> wanted;
     for (const auto& [axis, c] : link.terms) {
       const Axis& index = axes_[static_cast<size_t>(axis)];
@@ -132,15 +132,15 @@ class Cutter {
       for (const int64_t cut : index.cuts) wanted.emplace_back(link.tensor_axis, c * cut);
       for (const int64_t cut : axes_[static_cast<size_t>(link.tensor_axis)].cuts) {
         if (cut <= c || cut >= c * index.extent) continue;
-        if (cut % c != 0) return Added::conflict;
+        if (cut % c != 0) return CutResult::conflict;
         wanted.emplace_back(axis, cut / c);
       }
     }
-    Added result = Added::no;
+    CutResult result = CutResult::no;
     for (const auto& [axis, cut] : wanted) {
-      const Added added = add(axis, cut);
-      if (added == Added::conflict) return added;
-      if (added == Added::yes) result = added;
+      const CutResult added = add(axis, cut);
+      if (added == CutResult::conflict) return added;
+      if (added == CutResult::yes) result = added;
     }
     return result;
   }
@@ -155,12 +155,12 @@ class Cutter {
         const bool definition = skipped && twin_[static_cast<size_t>(link.tensor_axis)] ==
                                                (link.terms.empty() ? -1 : link.terms[0].first);
         if (skipped || !link.aligned || definition) continue;
-        const Added added = propagate(link);
-        if (added == Added::conflict) {
+        const CutResult added = propagate(link);
+        if (added == CutResult::conflict) {
           freeze(link.tensor_axis);
           return false;
         }
-        changed = changed || added == Added::yes;
+        changed = changed || added == CutResult::yes;
       }
     }
     return true;
@@ -284,9 +284,9 @@ void for_each_access(DraftProgram& draft, TensorId tensor, Visit visit) {
 
 /// How often the dimensions of all tensors are read, and how often elsewhere than at a constant:
 /// which tensors may be split at all is known without a look at every statement.
-class Reads {
+class ReadCounts {
  public:
-  explicit Reads(const DraftProgram& draft) { count(draft); }
+  explicit ReadCounts(const DraftProgram& draft) { count(draft); }
 
   void count(const DraftProgram& draft) {
     varying_.assign(draft.tensors.size(), {});
@@ -339,7 +339,7 @@ Statement at_constant(const Statement& s, size_t d, int64_t at) {
 }
 
 /// Splits one dimension of the tensor that statement number `s` defines. False if it cannot be.
-bool split_dimension(DraftProgram& draft, Reads& reads, size_t s, size_t d) {
+bool split_dimension(DraftProgram& draft, ReadCounts& reads, size_t s, size_t d) {
   const TensorId tensor = draft.statements[s].statement.result;
   if (!reads.only_at_constants(tensor, d)) return false;
   const DraftStatement made = draft.statements[s];
@@ -370,11 +370,11 @@ bool split_dimension(DraftProgram& draft, Reads& reads, size_t s, size_t d) {
 }  // namespace
 
 void split_dimensions(DraftProgram& draft) {
-  Cutter(draft).run();
+  DimensionSplitter(draft).run();
 }
 
 void split_read_at_constants(DraftProgram& draft) {
-  Reads reads(draft);
+  ReadCounts reads(draft);
   // Backwards, because a split statement may leave its operands read at constants only.
   for (size_t s = draft.statements.size(); s-- > 0;) {
     const TensorId tensor = draft.statements[s].statement.result;

@@ -82,8 +82,7 @@ struct OnnxModel {
 /// `follow_links`: external data may be links out of the model's folder.
 OnnxModel load_onnx(const std::string& path, bool follow_links = false);
 
-/// The same from bytes; `path` names the model in messages and is where external data is looked
-/// for.
+/// Parses a model from bytes; `path` names it in messages and is where external data is looked for.
 OnnxModel parse_onnx(std::string_view bytes, const std::string& path, bool follow_links = false);
 
 }  // namespace fuseflow

@@ -398,8 +398,8 @@ void rotary_embedding(NodeImport& node) {
 }
 
 constexpr OperatorRow kAttentionRows[] = {
-    {"Attention", attention, "numbers of keys that are not constant", Reading::body},
-    {"RotaryEmbedding", rotary_embedding, "places that are not constant", Reading::body},
+    {"Attention", attention, "numbers of keys that are not constant", ReadAs::body},
+    {"RotaryEmbedding", rotary_embedding, "places that are not constant", ReadAs::body},
 };
 
 }  // namespace

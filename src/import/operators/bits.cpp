@@ -202,7 +202,7 @@ void cast_bytes(NodeImport& node, ElementType type) {
   node.define(0, k.result(all_labels(x.rank()), root, type));
 }
 
-/// The same bits as another type of as many bits.
+/// BitCast: the bits of a value as another type of as many bits.
 void bit_cast(NodeImport& node) {
   constexpr int64_t kFloat = 1, kUint16 = 4, kInt16 = 5, kInt32 = 6, kUint32 = 12;
   const View& x = node.input(0);

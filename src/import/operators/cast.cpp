@@ -26,7 +26,8 @@ Change change_of(const View& x, ElementType type, const std::optional<Integers>&
   return exact ? Change::none : Change::round;
 }
 
-/// Of integers of less than a byte, a number with a fraction keeps the lowest bits, too.
+/// Whether a type is an integer of less than a byte: of a number with a fraction these keep the
+/// lowest bits, too.
 bool is_small_integer(const std::optional<Integers>& to) {
   return to && to->bits > 1 && to->bits < 8;
 }

@@ -71,7 +71,7 @@ View select_elements(NodeImport& node, const View& data, const std::vector<int64
 /// `axis`.
 void concatenate(NodeImport& node, int output, const std::vector<View>& parts, int axis);
 
-/// The same as a view where the indices are affine in digits of their places.
+/// select_elements() as a view, where the indices are affine in digits of their places.
 View gathered_elements(NodeImport& node, const View& data, const std::vector<int64_t>& indices,
                        int axis);
 

@@ -130,7 +130,7 @@ View computed_scatter(NodeImport& node, const ComputedScatter& s) {
   std::vector<int> last_labels;
   for (const int label : s.place_labels) last_labels.push_back(label == kSource ? s.axis : label);
   const int l = replaces ? k.operand(*last, last_labels) : -1;
-  const Joining joining = joining_of(s.update);
+  const UpdateRule joining = joining_of(s.update);
   const int32_t here =
       replaces ? k.apply(Op::eq, {k.use(l), k.coordinate(kSource)}) : arrives(k, s, p);
   const int32_t picked = k.apply(Op::where, {here, k.use(u), k.constant(joining.none)});

@@ -153,13 +153,13 @@ void eye_like(NodeImport& node) {
 }
 
 constexpr OperatorRow kConstantsRows[] = {
-    {"Constant", constant, "string values", Reading::constant},
-    {"ConstantOfShape", constant_of_shape, "", Reading::constant},
-    {"EyeLike", eye_like, "", Reading::constant},
-    {"NonZero", non_zero, "of values that the program computes", Reading::constant},
-    {"Range", range, "bounds that are not constant", Reading::constant},
-    {"Shape", shape, "", Reading::constant},
-    {"Size", size, "", Reading::constant},
+    {"Constant", constant, "string values", ReadAs::constant},
+    {"ConstantOfShape", constant_of_shape, "", ReadAs::constant},
+    {"EyeLike", eye_like, "", ReadAs::constant},
+    {"NonZero", non_zero, "of values that the program computes", ReadAs::constant},
+    {"Range", range, "bounds that are not constant", ReadAs::constant},
+    {"Shape", shape, "", ReadAs::constant},
+    {"Size", size, "", ReadAs::constant},
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ void if_node(NodeImport& node) {
 }
 
 constexpr OperatorRow kControlRows[] = {
-    {"If", if_node, "a condition that is not constant", Reading::body},
+    {"If", if_node, "a condition that is not constant", ReadAs::body},
 };
 
 }  // namespace

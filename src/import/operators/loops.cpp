@@ -327,9 +327,9 @@ void sequence_map(NodeImport& node) {
 }
 
 constexpr OperatorRow kLoopRows[] = {
-    {"Loop", loop, "a number of iterations that is not known at import", Reading::body},
-    {"Scan", scan_node, "opset 8: batches of more than one, lengths of sequences", Reading::body},
-    {"SequenceMap", sequence_map, "", Reading::body},
+    {"Loop", loop, "a number of iterations that is not known at import", ReadAs::body},
+    {"Scan", scan_node, "opset 8: batches of more than one, lengths of sequences", ReadAs::body},
+    {"SequenceMap", sequence_map, "", ReadAs::body},
 };
 
 }  // namespace

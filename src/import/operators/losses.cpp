@@ -83,7 +83,8 @@ void negative_log_likelihood(NodeImport& node) {
   node.define(0, binary_view(node, Op::div, all, weight));
 }
 
-/// The same of the logarithm of a softmax over the classes, which is output 1.
+/// SoftmaxCrossEntropyLoss: NegativeLogLikelihoodLoss of the logarithm of a softmax over the
+/// classes, which is output 1.
 void softmax_cross_entropy(NodeImport& node) {
   Expansion body(node);
   const BodyValue log = body.add("LogSoftmax", {body.input(0)}, {{"axis", integer_attribute(1)}});
@@ -101,7 +102,7 @@ void softmax_cross_entropy(NodeImport& node) {
 constexpr OperatorRow kLossRows[] = {
     {"NegativeLogLikelihoodLoss", negative_log_likelihood, "classes that are not constant"},
     {"SoftmaxCrossEntropyLoss", softmax_cross_entropy, "classes that are not constant",
-     Reading::body},
+     ReadAs::body},
 };
 
 }  // namespace

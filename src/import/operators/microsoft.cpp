@@ -305,7 +305,8 @@ void group_query_attention(NodeImport& node) {
   body.finish();
 }
 
-/// As ONNX's, but places come before the caches, and one place may stand for all that follow it.
+/// Microsoft's RotaryEmbedding: as ONNX's, but places come before the caches, and one place may
+/// stand for all that follow it.
 void microsoft_rotary_embedding(NodeImport& node) {
   const View& x = node.input(0);
   if (x.rank() != 3 && x.rank() != 4) node.reject("expected three or four dimensions");
@@ -354,17 +355,17 @@ void microsoft_rotary_embedding(NodeImport& node) {
 }
 
 constexpr OperatorRow kMicrosoftRows[] = {
-    {"com.microsoft.FusedMatMul", fused_matmul, "", Reading::body},
+    {"com.microsoft.FusedMatMul", fused_matmul, "", ReadAs::body},
     {"com.microsoft.GroupQueryAttention", group_query_attention,
      "batches of different lengths; sinks; a quantised cache; places and lengths "
      "that are not constant",
-     Reading::body},
+     ReadAs::body},
     {"com.microsoft.MatMulNBits", matmul_n_bits,
-     "weights that are not constant; g_idx; zero points with a fraction", Reading::body},
+     "weights that are not constant; g_idx; zero points with a fraction", ReadAs::body},
     {"com.microsoft.MultiHeadAttention", multi_head_attention,
-     "packed inputs; a cache in place; a mask of keys that is not constant", Reading::body},
+     "packed inputs; a cache in place; a mask of keys that is not constant", ReadAs::body},
     {"com.microsoft.RotaryEmbedding", microsoft_rotary_embedding,
-     "packed batches; places that are not constant", Reading::body},
+     "packed batches; places that are not constant", ReadAs::body},
 };
 
 }  // namespace

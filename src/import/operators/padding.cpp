@@ -167,7 +167,7 @@ void center_crop_pad(NodeImport& node) {
 }
 
 constexpr OperatorRow kPaddingRows[] = {
-    {"CenterCropPad", center_crop_pad, "a shape that is not constant", Reading::body},
+    {"CenterCropPad", center_crop_pad, "a shape that is not constant", ReadAs::body},
     {"Pad", pad, "a value that is not constant"},
 };
 

@@ -127,7 +127,7 @@ void lp_pool(NodeImport& node) {
   node.define(0, k.result(pooled_labels(w), sized_root(k, sum, p), x.type));
 }
 
-/// Of each maximum the first place that has it, as a number of the whole tensor's element.
+/// The first place that has each maximum, as the number of an element of the whole tensor.
 View maximum_places(const NodeImport& node, const View& x, const Window& w, const View& maximum) {
   constexpr int64_t kExactInF32 = int64_t{1} << 24;
   constexpr float kBeyond = std::numeric_limits<float>::infinity();

@@ -40,7 +40,7 @@ View ranks_of(NodeImport& node, const View& x, int dim, bool largest) {
       "rank", k.result(labels, k.reduce(Reduction::sum, {kOther}, counted), ElementType::f32));
 }
 
-/// Of the elements that are taken, one after another: those of `data`, or their places.
+/// The elements that are taken, one after another: those of `data`, or (null) their places.
 View taken(NodeImport& node, const Ranking& r, const View* data) {
   const int rank = r.ranks->rank();
   Kernel k = node.kernel();

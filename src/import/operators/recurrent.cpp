@@ -389,9 +389,9 @@ void recurrent_node(NodeImport& node) {
 }
 
 constexpr OperatorRow kRecurrentRows[] = {
-    {"GRU", recurrent_node<Gru>, "lengths of sequences that are not constant", Reading::body},
-    {"LSTM", recurrent_node<Lstm>, "lengths of sequences that are not constant", Reading::body},
-    {"RNN", recurrent_node<Rnn>, "lengths of sequences that are not constant", Reading::body},
+    {"GRU", recurrent_node<Gru>, "lengths of sequences that are not constant", ReadAs::body},
+    {"LSTM", recurrent_node<Lstm>, "lengths of sequences that are not constant", ReadAs::body},
+    {"RNN", recurrent_node<Rnn>, "lengths of sequences that are not constant", ReadAs::body},
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace fuseflow {
 
 namespace {
 
-enum class Before { nothing, square, absolute };
+enum class ElementTransform { nothing, square, absolute };
 
 struct Axes {
   std::vector<int> axes;
@@ -47,14 +47,15 @@ std::vector<int> result_labels(int rank, const Axes& a) {
   return labels;
 }
 
-int32_t prepared(Kernel& k, int32_t x, Before before) {
-  if (before == Before::square) return k.apply(Op::mul, {x, x});
-  if (before == Before::absolute) return k.apply(Op::abs, {x});
+int32_t prepared(Kernel& k, int32_t x, ElementTransform before) {
+  if (before == ElementTransform::square) return k.apply(Op::mul, {x, x});
+  if (before == ElementTransform::absolute) return k.apply(Op::abs, {x});
   return x;
 }
 
 /// before(x), reduced, then after().
-template <Reduction reduction, Before before = Before::nothing, Op after = Op::count_>
+template <Reduction reduction, ElementTransform before = ElementTransform::nothing,
+          Op after = Op::count_>
 void reduce(NodeImport& node) {
   const View& x = node.input(0);
   const Axes a = axes_of(node);
@@ -139,16 +140,16 @@ void running(NodeImport& node) {
 constexpr OperatorRow kReductionRows[] = {
     {"CumProd", running<Reduction::prod>, "axes longer than 8192"},
     {"CumSum", running<Reduction::sum>, "axes longer than 8192"},
-    {"ReduceL1", reduce<Reduction::sum, Before::absolute>},
-    {"ReduceL2", reduce<Reduction::sum, Before::square, Op::sqrt>},
-    {"ReduceLogSum", reduce<Reduction::sum, Before::nothing, Op::log>},
+    {"ReduceL1", reduce<Reduction::sum, ElementTransform::absolute>},
+    {"ReduceL2", reduce<Reduction::sum, ElementTransform::square, Op::sqrt>},
+    {"ReduceLogSum", reduce<Reduction::sum, ElementTransform::nothing, Op::log>},
     {"ReduceLogSumExp", log_sum_exp},
     {"ReduceMax", reduce<Reduction::max>},
     {"ReduceMean", reduce<Reduction::mean>},
     {"ReduceMin", reduce<Reduction::min>},
     {"ReduceProd", reduce<Reduction::prod>},
     {"ReduceSum", reduce<Reduction::sum>},
-    {"ReduceSumSquare", reduce<Reduction::sum, Before::square>},
+    {"ReduceSumSquare", reduce<Reduction::sum, ElementTransform::square>},
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace fuseflow {
 class NodeImport;
 
 /// How an operator is read.
-enum class Reading {
+enum class ReadAs {
   statements,  ///< as a view, or as statements of one kernel
   body,        ///< as a body of other operators (import/expansion.h)
   constant,    ///< only where its result is constant
@@ -20,7 +20,7 @@ struct OperatorRow {
   std::string_view name;  ///< with its domain, unless that is ONNX's own
   void (*convert)(NodeImport&);
   std::string_view note = {};  ///< what is left out, for the generated list; empty: nothing
-  Reading how = Reading::statements;
+  ReadAs how = ReadAs::statements;
 };
 
 /// An operator of ONNX that is refused by name.

@@ -62,7 +62,7 @@ Update update_of(const NodeImport& node) {
   return node.opset() >= 18 ? update : undefined_extreme(node, update);
 }
 
-Joining joining_of(Update update) {
+UpdateRule joining_of(Update update) {
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
   switch (update) {
     case Update::multiply:
@@ -229,7 +229,7 @@ void scatter_product(NodeImport& node, const View& data, const View& updates, co
   const int h = hit != nullptr ? k.operand(*hit, hit_labels) : -1;
   const int32_t chosen = k.use(p);
   const int32_t value = k.use(u);
-  const Joining joining = joining_of(scatter.update);
+  const UpdateRule joining = joining_of(scatter.update);
   const int32_t picked = k.apply(Op::where, {chosen, value, k.constant(joining.none)});
   int32_t root = k.reduce(joining.reduction, summed, picked);
   const bool sum = joining.op == Op::add;

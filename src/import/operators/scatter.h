@@ -16,12 +16,12 @@ Update update_of(const NodeImport& node);
 
 /// The updates of one element as one, and how it joins what is there. Of the last of several, the
 /// others left out, the sum.
-struct Joining {
+struct UpdateRule {
   Reduction reduction = Reduction::sum;
   Op op = Op::add;
   float none = 0;  ///< of no update
 };
-Joining joining_of(Update update);
+UpdateRule joining_of(Update update);
 
 /// A scatter along one dimension after normalisation: target[e] of the flattened leading indices.
 struct Scatter {

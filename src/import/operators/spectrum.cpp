@@ -228,12 +228,11 @@ void mel_weight_matrix(NodeImport& node) {
 }
 
 constexpr OperatorRow kSpectrumRows[] = {
-    {"BlackmanWindow", window_function<kBlackman>, "a size that is not constant",
-     Reading::constant},
+    {"BlackmanWindow", window_function<kBlackman>, "a size that is not constant", ReadAs::constant},
     {"DFT", dft, "a length that is not constant"},
-    {"HammingWindow", window_function<kHamming>, "a size that is not constant", Reading::constant},
-    {"HannWindow", window_function<kHann>, "a size that is not constant", Reading::constant},
-    {"MelWeightMatrix", mel_weight_matrix, "of numbers that are not constant", Reading::constant},
+    {"HammingWindow", window_function<kHamming>, "a size that is not constant", ReadAs::constant},
+    {"HannWindow", window_function<kHann>, "a size that is not constant", ReadAs::constant},
+    {"MelWeightMatrix", mel_weight_matrix, "of numbers that are not constant", ReadAs::constant},
     {"STFT", stft, "steps and lengths that are not constant"},
 };
 

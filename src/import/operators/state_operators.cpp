@@ -142,8 +142,8 @@ void linear_attention(NodeImport& node) {
 }
 
 constexpr OperatorRow kStateRows[] = {
-    {"CausalConvWithState", causal_conv, "", Reading::body},
-    {"LinearAttention", linear_attention, "more than 512 places", Reading::body},
+    {"CausalConvWithState", causal_conv, "", ReadAs::body},
+    {"LinearAttention", linear_attention, "more than 512 places", ReadAs::body},
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ void max_unpool(NodeImport& node) {
 }
 
 constexpr OperatorRow kUnpoolingRows[] = {
-    {"MaxUnpool", max_unpool, "", Reading::body},
+    {"MaxUnpool", max_unpool, "", ReadAs::body},
 };
 
 }  // namespace

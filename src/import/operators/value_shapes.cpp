@@ -228,8 +228,8 @@ void non_max_suppression(NodeImport& node) {
 
 constexpr OperatorRow kValueShapesRows[] = {
     {"NonMaxSuppression", non_max_suppression, "of values that the program computes",
-     Reading::constant},
-    {"Unique", unique, "of values that the program computes", Reading::constant},
+     ReadAs::constant},
+    {"Unique", unique, "of values that the program computes", ReadAs::constant},
 };
 
 }  // namespace

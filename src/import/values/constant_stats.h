@@ -17,7 +17,7 @@ const Survey& constant_stats(const ConstantTensor& tensor);
 /// Facts that hold for every element (no elements: every fact).
 Facts facts_of(const ConstantTensor& tensor);
 
-/// As that of a storage (tensor/survey.h).
+/// least_fiber_maximum() of a storage (tensor/survey.h), for a constant tensor.
 std::optional<float> least_fiber_maximum(const ConstantTensor& tensor,
                                          const std::vector<bool>& along);
 

@@ -57,7 +57,7 @@ class ConstantTensor {
 
   /// Element i in row-major order; integers are rounded to the nearest float.
   float as_float(int64_t i) const;
-  /// The same as an integer: see integer_of().
+  /// Element i as an integer: see integer_of().
   int64_t as_int(int64_t i) const;
   /// All elements as integers.
   std::vector<int64_t> as_ints() const;
@@ -66,7 +66,7 @@ class ConstantTensor {
   const std::vector<int64_t>& ints() const;  ///< of a dense tensor of an integer type or bool
   const ConstantEntries& entries() const;    ///< of a sparse tensor
 
-  /// The same values in another shape of as many elements.
+  /// The values in another shape of as many elements.
   std::shared_ptr<const ConstantTensor> reshaped(std::vector<int64_t> new_shape) const;
 
   static bool is_integral(ElementType type) { return is_integer(type); }

@@ -16,7 +16,7 @@ struct Integers {
   bool hold(const Integers& other) const;
 };
 
-/// Of a type that holds whole numbers only; of `bool` one bit.
+/// The integers of a type that holds whole numbers only; of `bool` one bit.
 std::optional<Integers> integers_of(ElementType type);
 
 /// The range of what an expression of whole numbers gives, by the types of the tensors that it

@@ -25,7 +25,8 @@ struct ImportOptions {
 /// one half, so that a causal mask and 50 % pruned weights count as sparse.
 inline constexpr double kSparseDensity = 0.6;
 
-/// The same for masks, whose absent entries save all the arithmetic after them.
+/// The largest density at which masks are stored sparse: their absent entries save all the
+/// arithmetic after them.
 inline constexpr double kMaskDensity = 0.95;
 
 }  // namespace fuseflow

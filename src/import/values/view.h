@@ -42,8 +42,9 @@ struct Ranking {
   bool indices = false;  ///< the value is their places, else the elements themselves
 };
 
-/// Of a tensor: far more than anything can be stored with. Work is done by dimension, too: tensors
-/// of few elements and thousands of dimensions of extent 1 would take minutes.
+/// Most dimensions of a tensor: far more than anything can be stored with. Work is done by
+/// dimension, too: tensors of few elements and thousands of dimensions of extent 1 would take
+/// minutes.
 inline constexpr int kMostDimensions = 64;
 
 struct View {

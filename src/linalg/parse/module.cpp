@@ -40,9 +40,9 @@ mlir::DialectRegistry dialects() {
 }
 
 /// Messages of MLIR with their places; notes follow the errors that they are of.
-class Collected {
+class CollectedDiagnostics {
  public:
-  explicit Collected(mlir::MLIRContext* context)
+  explicit CollectedDiagnostics(mlir::MLIRContext* context)
       : handler_(context, [this](mlir::Diagnostic& d) {
           add(d);
           return mlir::success();
@@ -110,7 +110,7 @@ LinalgModule::LinalgModule(std::string_view text, const std::string& path)
   s.context.printOpOnDiagnostic(false);  // its text may be as long as types are
   s.context.allowUnregisteredDialects();
   s.context.loadAllAvailableDialects();
-  Collected messages(&s.context);
+  CollectedDiagnostics messages(&s.context);
   s.sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(in_new_spelling(text), path),
                                llvm::SMLoc());
   const mlir::ParserConfig config(&s.context, /*verifyAfterParse=*/true);

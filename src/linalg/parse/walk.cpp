@@ -42,7 +42,7 @@ class Walk {
   /// Refuses what would take too long to unfold.
   void count_step(mlir::Operation& op);
   void add(mlir::Operation& op, LinalgOp made);
-  /// Of a function that returns nothing: the tensors that nothing reads are its results.
+  /// The results of a function that returns nothing: the tensors that nothing reads.
   void return_unused();
   bool is_shaped(mlir::Value value) const { return llvm::isa<mlir::ShapedType>(value.getType()); }
   /// `to` stand for what `from` are; the sources are read before any is replaced.

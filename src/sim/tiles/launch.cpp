@@ -125,7 +125,7 @@ TileKey sums_of(TileKey tile) {
 }
 
 /// Loads of several cores for which memory is asked once.
-struct Together {
+struct SharedLoad {
   int32_t missing = 0;  ///< cores that have no room yet
   int64_t time = 0;     ///< when the last of them said that it has
   bool asked = false;
@@ -218,14 +218,14 @@ class Launch {
   const SharedLoads& shared_of(int32_t cluster) const { return shared_[which_[cluster]]; }
 
   /// Those that an operation shares its tile with; null: none.
-  Together* together_of(int32_t cluster, int32_t node) {
+  SharedLoad* together_of(int32_t cluster, int32_t node) {
     const std::vector<int32_t>& group = shared_of(cluster).group;
     const int32_t at = group.empty() ? -1 : group[node];
     return at < 0 ? nullptr : &together_[slot_of(cluster)][at];
   }
 
   void start_together(int32_t cluster) {
-    std::vector<Together>& groups = together_[slot_of(cluster)];
+    std::vector<SharedLoad>& groups = together_[slot_of(cluster)];
     groups.clear();
     for (const std::vector<int32_t>& members : shared_of(cluster).members) {
       groups.push_back({static_cast<int32_t>(members.size()), 0, false, {}});
@@ -234,7 +234,7 @@ class Launch {
 
   /// A shared load begins when all of its cores have room and know it of each other.
   void ready(int32_t cluster, int32_t node, int64_t time) {
-    Together* together = together_of(cluster, node);
+    SharedLoad* together = together_of(cluster, node);
     if (together == nullptr) return begins(cluster, node, time);
     together->time = std::max(together->time, time + signal_);
     if (--together->missing > 0) return;
@@ -428,7 +428,7 @@ class Launch {
     if (node.pieces > 0) return gather(node, time, event);
     TileTransfer access = ask(node, node.bytes.global_read, time, event);
     if (node.kind == TileOpKind::settle) access.tile = sums_of(access.tile);
-    Together* together = together_of(event.cluster, event.node);
+    SharedLoad* together = together_of(event.cluster, event.node);
     if (together != nullptr && together->asked) {
       return std::max(together->answer.given, access.port_free + together->answer.latency);
     }
@@ -606,8 +606,8 @@ class Launch {
   const LaunchOptions& options_;
   const double matrix_rate_;
   std::vector<Successors> successors_;
-  std::vector<SharedLoads> shared_;              ///< by graph
-  std::vector<std::vector<Together>> together_;  ///< by slot, by group of its graph
+  std::vector<SharedLoads> shared_;                ///< by graph
+  std::vector<std::vector<SharedLoad>> together_;  ///< by slot, by group of its graph
   TileMemory memory_;
   std::vector<CoreClock> cores_;
   std::vector<std::vector<int32_t>> waits_;

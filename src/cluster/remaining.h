@@ -23,14 +23,15 @@ struct CombinedKernels {
   std::vector<KernelOutcome> second_products;
 };
 
-/// Of the program's graphs of tiles as it runs them: each from an empty L2, with a pause.
+/// Cycles of the program's graphs of tiles as it runs them: each from an empty L2, with a pause.
 int64_t tiles_cycles(const Program& program, const Machine& machine);
 
-/// Of a program whose regions are graphs of tiles where they can be. What is one kernel already is
-/// no longer there for another one that begins or ends within it, hence the orders.
+/// Combines kernels of a program whose regions are graphs of tiles where they can be. What is one
+/// kernel already is no longer there for another one that begins or ends within it; hence several
+/// orders are tried.
 CombinedKernels combine_kernels(Program& program, const Machine& machine);
 
-struct PlannedRest {
+struct RemainingKernels {
   std::vector<RefusedKernel> refused;
   std::vector<SparseKernel> sparse;
   std::vector<UnprovedProduct> unproved;
@@ -42,7 +43,8 @@ struct PlannedRest {
 /// their own (kernels/divide.h): what takes fewer cycles stays. Where kernels would gather a tensor
 /// in another order than it has, or in several, all of them are planned with each, and the order
 /// stays with which the program takes the fewest cycles.
-PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options);
+RemainingKernels plan_remaining(Program& program, const Machine& machine,
+                                const KernelOptions& options);
 
 /// A chain that went, and the cycles of the graphs of tiles around it with it and without it.
 struct DroppedChain {

@@ -1,4 +1,4 @@
-#include "cluster/rest.h"
+#include "cluster/remaining.h"
 
 #include <algorithm>
 #include <array>
@@ -78,7 +78,7 @@ namespace {
 /// counted, and the cycles of all graphs of tiles and of the copies of inputs that they read.
 struct Planned {
   Program program;
-  PlannedRest rest;
+  RemainingKernels rest;
   ContestedOrders contested;
   size_t left = 0;
   int64_t cycles = 0;
@@ -138,7 +138,7 @@ void take_plan_away(Program& program, TensorId result) {
 }
 
 /// What becomes of a chain.
-enum class Left : uint8_t {
+enum class ChainDecision : uint8_t {
   planned,   ///< its plan stays
   given,     ///< no plan, statements where they were given
   together,  ///< no plan, statements in one region, in the place of the last: kernels that begin or
@@ -151,20 +151,20 @@ class Chains {
   Chains(const Program& unchained, const Program& program, const std::vector<TensorId>& chains)
       : unchained_(unchained) {
     for (const size_t r : regions_of(program, chains)) planned_.push_back(program.regions[r]);
-    left_.assign(planned_.size(), Left::planned);
+    left_.assign(planned_.size(), ChainDecision::planned);
   }
 
   size_t size() const { return planned_.size(); }
   TensorId result(size_t chain) const { return planned_[chain].statements.back().result; }
-  void leave(size_t chain, Left how) { left_[chain] = how; }
+  void leave(size_t chain, ChainDecision how) { left_[chain] = how; }
 
   Program program() const {
     Program made = unchained_;
     for (size_t c = 0; c < size(); ++c) {
-      if (left_[c] == Left::given) continue;
+      if (left_[c] == ChainDecision::given) continue;
       const Region& chain = planned_[c];
       attach_plan(made, results_of(chain), chain.plan, *chain.graph);
-      if (left_[c] == Left::together) take_plan_away(made, result(c));
+      if (left_[c] == ChainDecision::together) take_plan_away(made, result(c));
     }
     return made;
   }
@@ -192,12 +192,13 @@ class Chains {
 
   const Program& unchained_;
   std::vector<Region> planned_;  ///< in program order
-  std::vector<Left> left_;
+  std::vector<ChainDecision> left_;
 };
 
 }  // namespace
 
-PlannedRest plan_rest(Program& program, const Machine& machine, const KernelOptions& options) {
+RemainingKernels plan_remaining(Program& program, const Machine& machine,
+                                const KernelOptions& options) {
   Planned made = planned(program, machine, options);
   Program other = program;
   std::vector<DividedProduct> divided = divide_products(other, machine, options, Divide::always);
@@ -224,8 +225,8 @@ std::vector<DroppedChain> drop_slow_chains(Program& program, const Program& unch
     const auto part = [&] { return planned(part_of(chains.program(), members), machine, within); };
     const Planned with = part();
     Planned best = with;
-    Left how = Left::planned;
-    for (const Left other : {Left::given, Left::together}) {
+    ChainDecision how = ChainDecision::planned;
+    for (const ChainDecision other : {ChainDecision::given, ChainDecision::together}) {
       chains.leave(chain, other);
       Planned without = part();
       if (!without.better_than(best)) continue;
@@ -233,7 +234,8 @@ std::vector<DroppedChain> drop_slow_chains(Program& program, const Program& unch
       how = other;
     }
     chains.leave(chain, how);
-    if (how != Left::planned) dropped.push_back({chains.result(chain), with.cycles, best.cycles});
+    if (how != ChainDecision::planned)
+      dropped.push_back({chains.result(chain), with.cycles, best.cycles});
   }
   if (dropped.empty()) return dropped;
   Program chosen = chains.program();

@@ -1,4 +1,4 @@
-#include "cluster/kernels/apart.h"
+#include "cluster/kernels/separate_kernels.h"
 
 #include <algorithm>
 
@@ -23,8 +23,8 @@ Program only(const Program& program, const std::set<TensorId>& members) {
 }
 
 /// All kernels of a program one after the other; nothing, and the reason, where a region is none.
-std::optional<KernelsApart> apart_of(Program part, const Program& whole, const Machine& machine,
-                                     std::string& why, const GivenFormats* given = nullptr) {
+std::optional<SeparateKernels> apart_of(Program part, const Program& whole, const Machine& machine,
+                                        std::string& why, const GivenFormats* given = nullptr) {
   const std::vector<Tensor> before = part.tensors;
   const KernelOptions options{
       .reorder_operands = given != nullptr, .given = given, .whole = &whole};
@@ -36,7 +36,7 @@ std::optional<KernelsApart> apart_of(Program part, const Program& whole, const M
   fold_kernels(part, machine);
   KernelSequence sequence(machine);
   for (const Region& region : part.regions) sequence.run(*region.graph);
-  KernelsApart apart = sequence.apart();
+  SeparateKernels apart = sequence.apart();
   if (given != nullptr) {
     apart.total.cycles += reordering_cycles(before, *given, part.tensors, machine);
   }
@@ -45,15 +45,16 @@ std::optional<KernelsApart> apart_of(Program part, const Program& whole, const M
 
 }  // namespace
 
-std::optional<KernelsApart> kernels_apart(const Program& program, const std::set<TensorId>& members,
-                                          const Machine& machine, std::string& why) {
+std::optional<SeparateKernels> separate_kernels(const Program& program,
+                                                const std::set<TensorId>& members,
+                                                const Machine& machine, std::string& why) {
   return apart_of(only(program, members), program, machine, why);
 }
 
-std::optional<KernelsApart> sparse_kernels_apart(const Program& program,
-                                                 const std::vector<TensorId>& members,
-                                                 const Machine& machine,
-                                                 const GivenFormats& given) {
+std::optional<SeparateKernels> separate_sparse_kernels(const Program& program,
+                                                       const std::vector<TensorId>& members,
+                                                       const Machine& machine,
+                                                       const GivenFormats& given) {
   Program part = only(program, {members.begin(), members.end()});
   if (!may_leave_tiles_out(part, program)) return std::nullopt;
   std::string why;
