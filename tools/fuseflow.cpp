@@ -14,6 +14,7 @@
 #include "support/diagnostics.h"
 #include "support/guarded_main.h"
 #include "support/install.h"
+#include "support/suggest.h"
 
 namespace fuseflow {
 namespace {
@@ -25,7 +26,6 @@ struct Tool {
 };
 
 constexpr auto kTools = std::to_array<Tool>({
-#include "support/suggest.h"
 #include "tools/tool_rows.h"
 });
 

@@ -1,6 +1,5 @@
 // What was meant by a name that is not known: what other languages call a thing that has another
-// name here, and the nearest known name. Programs, machines and options ask here; passes and the
-// importer ask for the nearest name alone (support/error.h).
+// name here, and the nearest known name. All that suggest a name ask here.
 #pragma once
 
 #include <span>

@@ -89,11 +89,12 @@ TEST(NodeFields, NodesAreSharedOnlyIfAllAreEqual) {
     if (!other.outputs.empty()) return;  // a node that is asked for has none
     GraphBuilder builder(10);
     builder.add_index("i", 4);
-    const OutputSpec output{StreamKind::ref, {0}};
+    const std::vector<int> indices{0};
+    const OutputSpec output{StreamKind::ref, indices};
     const StreamId first = builder.add_one(Node(), output);
     EXPECT_EQ(builder.add_one(Node(), output), first);
     builder.set_phase(other.phase);
-    EXPECT_EQ(builder.add_one(other, output) != first, row.rule.differ != Differ::in_nothing)
+    EXPECT_EQ(builder.add_one(Node(other), output) != first, row.rule.differ != Differ::in_nothing)
         << row.rule.name;
   });
 }
