@@ -11,7 +11,7 @@ namespace fuseflow {
 /// statements take about 13 nodes each. What is near the limit of the region is tried first
 /// (near_limit.h), so that what matters is mostly among these. Of a short one the orders take most.
 inline double store_effort(size_t statements) {
-  return std::clamp(800.0 * static_cast<double>(statements), 60'000.0, 160'000.0);
+  return std::clamp(1200.0 * static_cast<double>(statements), 100'000.0, 240'000.0);
 }
 
 /// The same for all regions together that are searched beside the first suggested partition.
