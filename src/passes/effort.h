@@ -7,7 +7,7 @@
 
 namespace fuseflow {
 
-/// Placements and orders of one region: some sixty sets of placements of a long one, whose
+/// Placements and orders of one region: some eighty sets of placements of a long one, whose
 /// statements take about 13 nodes each. What is near the limit of the region is tried first
 /// (near_limit.h), so that what matters is mostly among these. Of a short one the orders take most.
 inline double store_effort(size_t statements) {
