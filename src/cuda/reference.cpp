@@ -47,15 +47,19 @@ class StatementText {
  private:
   int64_t extent(IndexId i) const { return statement_.indices[static_cast<size_t>(i)].extent; }
   std::string indent() const { return std::string(static_cast<size_t>(depth_) * 2, ' '); }
+  /// A value as C++ text; `0F`, without a point, would be none.
+  static std::string number(double value) {
+    if (std::isnan(value)) return "(0.0F / 0.0F)";
+    if (std::isinf(value)) return value > 0 ? "(1.0F / 0.0F)" : "(-1.0F / 0.0F)";
+    return fmt::format("static_cast<float>({:.9g})", value);
+  }
   std::string fresh() { return fmt::format("v{}", next_++); }
 
   std::string expression(int32_t at) {
     const Expr& e = statement_.nodes[static_cast<size_t>(at)];
     switch (e.kind) {
       case Expr::Kind::constant:
-        if (std::isnan(e.constant)) return "(0.0F / 0.0F)";
-        if (std::isinf(e.constant)) return e.constant > 0 ? "(1.0F / 0.0F)" : "(-1.0F / 0.0F)";
-        return fmt::format("static_cast<float>({:.9g})", e.constant);
+        return number(e.constant);
       case Expr::Kind::coordinate:
         return fmt::format("static_cast<float>(x{})", e.index);
       case Expr::Kind::access:
@@ -94,8 +98,8 @@ class StatementText {
         fmt::format("t.at[{}][{}]", numbers_.at(e.tensor),
                     terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + ")));
     return define(inside.empty() ? value
-                                 : fmt::format("{} ? {} : {:.9g}F", fmt::join(inside, " && "),
-                                               value, tensor.fill + 0.0));
+                                 : fmt::format("{} ? {} : {}", fmt::join(inside, " && "), value,
+                                               number(tensor.fill)));
   }
   std::string reduce(const Expr& e) {
     const std::string sum = fresh();
