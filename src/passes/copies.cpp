@@ -7,11 +7,13 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "ir/names.h"
 #include "lower/lower.h"
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
+#include "passes/open_regions.h"
 #include "support/csv.h"
 
 namespace fuseflow {
@@ -196,16 +198,10 @@ std::vector<Parallel> doubled_copies(std::vector<Parallel> copies,
 }
 
 Program choose_copies(Program program, CostModel& costs, bool verbose, PassLog& log) {
-  bool learned = false;
-  for (size_t r = 0; r < program.regions.size(); ++r) {
-    if (program.regions[r].graph || program.regions[r].statements.empty()) continue;
-    const std::vector<CopyLoop> loops = loops_of(program, r);
-    if (loops.empty()) continue;
-    if (!learned && !costs.learn(program)) return program;
-    learned = true;
-    CopySearch(program, r, costs, verbose, log).run(loops);
-  }
-  return program;
+  return search_open_regions(std::move(program), costs, loops_of,
+                             [&](Program& now, size_t region, const std::vector<CopyLoop>& loops) {
+                               CopySearch(now, region, costs, verbose, log).run(loops);
+                             });
 }
 
 std::string copies_csv(const Program& given) {

@@ -14,6 +14,7 @@
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
 #include "passes/join_forms.h"
+#include "passes/open_regions.h"
 #include "passes/orders.h"
 #include "support/csv.h"
 #include "support/suggest.h"
@@ -237,16 +238,11 @@ void check_join(const PassArguments& arguments) {
 }  // namespace
 
 Program choose_joins(Program program, CostModel& costs, bool verbose, PassLog& log) {
-  bool learned = false;
-  for (size_t r = 0; r < program.regions.size(); ++r) {
-    if (program.regions[r].graph || program.regions[r].statements.empty()) continue;
-    const std::vector<JoinPlace> places = places_of(program, r);
-    if (places.empty()) continue;
-    if (!learned && !costs.learn(program)) return program;
-    learned = true;
-    JoinSearch(program, r, costs, verbose, log).run(places);
-  }
-  return program;
+  return search_open_regions(
+      std::move(program), costs, places_of,
+      [&](Program& now, size_t region, const std::vector<JoinPlace>& places) {
+        JoinSearch(now, region, costs, verbose, log).run(places);
+      });
 }
 
 Pass join_pass() {
