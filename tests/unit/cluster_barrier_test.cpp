@@ -57,10 +57,11 @@ TEST(Barriers, BoundsHold) {
       const int64_t least = least_cycles(plan.analysis, plan.plan, machine);
       const int64_t measured = cycles(chain, plan.plan, machine);
       ASSERT_LE(least, measured) << describe(plan.plan);
-      // Where clusters add, another one may be the last and settle the tile, with more time left.
-      if (plan.analysis.added == 0) {
-        ASSERT_GE(measured, cycles(chain, plan.plan, with_barriers(90, 0))) << describe(plan.plan);
-      }
+      // Where clusters add, who is the last and settles the tile depends on when each comes: one of
+      // these plans is 3.1% faster with slower barriers.
+      const int64_t faster = cycles(chain, plan.plan, with_barriers(90, 0));
+      ASSERT_GE(measured, plan.analysis.added == 0 ? faster : faster * 95 / 100)
+          << describe(plan.plan);
       const Machine free = with_barriers(0, 0);
       tighter += least_cycles(plan.analysis, plan.plan, free) < least ? 1 : 0;
     }
