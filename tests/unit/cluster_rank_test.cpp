@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <initializer_list>
 #include <sstream>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "machine/load.h"
 #include "sim/tiles/rows_counts.h"
 #include "support/ceil_div.h"
+#include "thorough.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -42,12 +42,11 @@ struct Trial {
   Case what;
 };
 
-/// Each case on two machines, which differ from case to case; on all of them with FUSEFLOW_THOROUGH
-/// in the environment (scripts/property).
+/// Each case on two machines, which differ from case to case, or on all of them.
 template <typename Case>
 std::vector<Trial<Case>> trials(std::initializer_list<Case> cases) {
   static const std::vector<Machine> all = machines();
-  const size_t each = std::getenv("FUSEFLOW_THOROUGH") != nullptr ? all.size() : 2;
+  const size_t each = thorough_or(all.size(), 2);
   std::vector<Trial<Case>> result;
   for (const Case& one : cases) {
     for (size_t i = 0; i < each; ++i) {
