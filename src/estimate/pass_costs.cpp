@@ -24,7 +24,7 @@ namespace fuseflow {
 /// lists, changes more.
 class LoweredRegions {
  public:
-  explicit LoweredRegions(const Program& given) : given_(given) {
+  LoweredRegions(const Program& given, KnownPhases& known) : given_(given), known_(known) {
     const auto has_tuples = [](const Tensor& tensor) {
       const auto& levels = tensor.format.levels;
       return std::find(levels.begin(), levels.end(), LevelKind::singleton) != levels.end();
@@ -69,6 +69,7 @@ class LoweredRegions {
   Region made(size_t region) {
     LowerOptions options;
     options.names = false;
+    options.known = &known_;
     const CompletedRegion completed(program(), region, options);
     Region result = completed.region();
     if (&completed.program() != &program()) changed_ = completed.program();
@@ -76,6 +77,7 @@ class LoweredRegions {
   }
 
   const Program& given_;
+  KnownPhases& known_;
   std::optional<Program> changed_;
   std::map<size_t, Region> lowered_;
 };
@@ -339,7 +341,7 @@ std::optional<Cost> EstimatedCosts::run(const Program& given, TensorContents& kn
 }
 
 std::optional<Cost> EstimatedCosts::run_regions(const Program& given, TensorContents& known) {
-  LoweredRegions lowered(given);
+  LoweredRegions lowered(given, phases());
   Cost total;
   try {
     for (size_t r = 0; r < given.regions.size(); ++r) {
@@ -404,7 +406,7 @@ std::optional<Cost> EstimatedCosts::of_slice(const Program& slice,
 std::optional<Cost> EstimatedCosts::of_regions(const Program& given,
                                                const std::vector<size_t>& regions,
                                                TensorContents known) {
-  LoweredRegions lowered(given);
+  LoweredRegions lowered(given, phases());
   Cost sum;
   try {
     for (const size_t r : regions) {
@@ -445,7 +447,7 @@ Cost EstimatedCosts::guess(const Program& program, const Region& region,
 std::optional<Cost> EstimatedCosts::guess_of_regions(const Program& given,
                                                      const std::vector<size_t>& regions) {
   if (!without_data_.empty()) return std::nullopt;
-  LoweredRegions lowered(given);
+  LoweredRegions lowered(given, phases());
   std::vector<estimate::TensorStatistics> known(given.tensors.size());
   Cost sum;
   try {

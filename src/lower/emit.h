@@ -44,6 +44,9 @@ class Emitter {
   StreamId align(StreamId to, StreamId from, StreamId inner);
   /// Where stored levels were joined, each once.
   const std::vector<JoinPlace>& join_places() const { return join_places_; }
+  /// The graph's loop of each region index, by how often it is in scope around that; (-1, 0): the
+  /// loop of a single iteration.
+  const std::map<std::pair<int, int>, int>& loops() const { return graph_indices_; }
   /// A value as a stream in the innermost space of `tensor`.
   StreamId as_stream(const StreamTensor& tensor);
 

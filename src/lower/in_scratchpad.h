@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "ir/program.h"
 
@@ -24,6 +25,31 @@ inline bool in_scratchpad(const Program& program, TensorId tensor) {
     memory = memory || use.placement == Placement::memory;
   }
   return scratchpad && !memory && (stays || !defined || is_internal(program, 0, tensor));
+}
+
+/// The same of all tensors.
+inline std::vector<bool> tensors_in_scratchpad(const Program& program) {
+  const Region& region = program.regions[0];
+  std::vector<bool> chip(program.tensors.size(), false);
+  std::vector<bool> stays(program.tensors.size(), false);
+  std::vector<bool> memory(program.tensors.size(), false);
+  for (size_t t = 0; t < chip.size(); ++t) {
+    chip[t] = stays[t] = program.tensors[t].placement == Placement::scratchpad;
+  }
+  for (const UsePlacement& use : region.schedule.placements) {
+    const auto t = static_cast<size_t>(use.tensor);
+    if (use.placement == Placement::scratchpad) chip[t] = true;
+    if (use.placement == Placement::memory) memory[t] = true;
+  }
+  for (const Statement& statement : region.statements) {
+    const auto t = static_cast<size_t>(statement.result);
+    const bool internal = program.tensors[t].role == Role::temporary;
+    if (!stays[t] && !internal) chip[t] = false;
+  }
+  for (size_t t = 0; t < chip.size(); ++t) {
+    if (memory[t]) chip[t] = false;
+  }
+  return chip;
 }
 
 }  // namespace fuseflow

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
+#include <memory>
 
 #include "ir/copies.h"
 #include "ir/print.h"
@@ -15,9 +16,11 @@
 #include "lower/block.h"
 #include "lower/finish.h"
 #include "lower/in_scratchpad.h"
+#include "lower/join_phases.h"
+#include "lower/known_phases.h"
 #include "lower/parallelize.h"
+#include "lower/phase.h"
 #include "lower/placements.h"
-#include "lower/results.h"
 #include "tensor/rounding.h"
 
 namespace fuseflow {
@@ -35,28 +38,21 @@ class RegionLowering {
         options_(options),
         indices_(indices),
         expressions_(expressions),
-        builder_(options.max_nodes),
-        emitter_(program, indices_, expressions_, order, builder_) {}
+        context_{program, indices, expressions, order, options.max_nodes, names_count()},
+        forms_(program, indices, expressions, order),
+        on_chip_(tensors_in_scratchpad(program)) {}
 
   LoweredRegion run() {
-    if (names_count()) builder_.keep_names();
-    int phase = -1;
-    std::vector<int> roots = indices_.roots;
-    std::stable_sort(roots.begin(), roots.end(), [&](int a, int b) {
-      return indices_.instances[a].phase < indices_.instances[b].phase;
-    });
-    for (const int root : roots) {
-      if (indices_.instances[root].phase != phase) {
-        emitter_.begin_phase(phase = indices_.instances[root].phase);
-      }
-      lower_root(root);
+    // Blocks and copies change the graph of the region as a whole.
+    const bool as_whole = context_.names_count;
+    JoinedPhases joined =
+        join_phases(indices_, lowered_phases(), options_.buffers && !as_whole, options_.max_nodes);
+    Graph& graph = joined.graph;
+    std::vector<size_t>& tags = joined.origins;
+    if (as_whole) {
+      block_graph(graph, program_, region_, indices_, tags);
+      if (options_.buffers) insert_buffers(graph, tags);
     }
-    builder_.settle_indices();
-    Graph graph = std::move(builder_.graph());
-    std::vector<size_t> tags = builder_.origins();
-    remove_dead(graph, tags);
-    block_graph(graph, program_, region_, indices_, tags);
-    if (options_.buffers) insert_buffers(graph, tags);
     list_scratchpad(graph);
     if (!region_.schedule.parallel.empty()) {
       parallelize_graph(graph, graph_tensors(program_), region_.schedule.parallel, tags,
@@ -68,7 +64,7 @@ class RegionLowering {
       if (options_.names) name_streams(graph, tensor_names());
       note_statements(graph, tags);
     }
-    return {std::move(graph), std::move(tags), emitter_.join_places()};
+    return {std::move(graph), std::move(tags), std::move(joined.join_places)};
   }
 
  private:
@@ -79,21 +75,43 @@ class RegionLowering {
            std::any_of(program_.tensors.begin(), program_.tensors.end(), blocked);
   }
 
-  void lower_root(int root) {
-    const Instance& instance = indices_.instances[root];
+  std::vector<PhasePart> lowered_phases() {
+    std::map<int, std::vector<PhaseRoot>> roots;  // by phase
+    for (const int root : indices_.roots) {
+      roots[indices_.instances[static_cast<size_t>(root)].phase].push_back(root_of(root));
+    }
+    std::vector<PhasePart> parts;
+    for (const auto& [phase, own] : roots) {
+      PhaseNames names = forms_.names_of(own);
+      std::shared_ptr<LoweredPhase> lowered = lowered_phase(own, names);
+      parts.push_back({phase, std::move(lowered), std::move(names)});
+    }
+    return parts;
+  }
+
+  /// A phase that was lowered before, or is lowered now.
+  std::shared_ptr<LoweredPhase> lowered_phase(const std::vector<PhaseRoot>& roots,
+                                              const PhaseNames& names) {
+    KnownPhases* const known = context_.names_count ? nullptr : options_.known;
+    PhaseForm form;
+    if (known != nullptr) {
+      form = forms_.form_of(roots, names);
+      if (std::shared_ptr<LoweredPhase> found = known->find(form)) return found;
+    }
+    auto lowered = std::make_shared<LoweredPhase>(lower_phase(context_, roots, names));
+    if (known != nullptr) known->keep(std::move(form), lowered);
+    return lowered;
+  }
+
+  PhaseRoot root_of(int root) const {
+    const Instance& instance = indices_.instances[static_cast<size_t>(root)];
     const Statement& statement = region_.statements[instance.statement];
-    const Tensor& tensor = program_.tensors[statement.result];
-    const int node = without_rounding(expressions_.of_instance[root], tensor);
-    std::vector<int> map;
-    for (const IndexId index : statement.result_indices) map.push_back(instance.map[index].plain());
-    const std::optional<float> fill = expressions_.nodes[node].fill;
+    const Tensor& tensor = program_.tensors[static_cast<size_t>(statement.result)];
+    const int node = without_rounding(expressions_.of_instance[static_cast<size_t>(root)], tensor);
+    const std::optional<float> fill = expressions_.nodes[static_cast<size_t>(node)].fill;
     const bool same =
         fill && (*fill == tensor.fill || (std::isnan(*fill) && std::isnan(tensor.fill)));
-    const bool everywhere = fill && !same;
-    builder_.set_origin(instance.statement);
-    StreamTensor value = emitter_.emit_root(node, map, everywhere);
-    builder_.set_origin(instance.statement);
-    write_result(program_, statement.result, map, std::move(value), emitter_, builder_);
+    return {root, node, fill && !same};
   }
 
   /// What is rounded to the type of the tensor that stores it, without that: storing rounds.
@@ -152,12 +170,12 @@ class RegionLowering {
 
   /// Tensors that the graph touches and that live in the scratchpad.
   void list_scratchpad(Graph& graph) const {
-    std::set<TensorId> touched;
+    std::vector<bool> touched(program_.tensors.size(), false);
     for (const Node& node : graph.nodes) {
-      for_tensors(node, [&](TensorId tensor) { touched.insert(tensor); });
+      for_tensors(node, [&](TensorId tensor) { touched[static_cast<size_t>(tensor)] = true; });
     }
-    for (const TensorId tensor : touched) {
-      if (in_scratchpad(program_, tensor)) graph.scratchpad.push_back(tensor);
+    for (size_t t = 0; t < touched.size(); ++t) {
+      if (touched[t] && on_chip_[t]) graph.scratchpad.push_back(static_cast<TensorId>(t));
     }
   }
 
@@ -166,8 +184,9 @@ class RegionLowering {
   const LowerOptions& options_;
   const RegionIndices& indices_;
   const Expressions& expressions_;
-  GraphBuilder builder_;
-  Emitter emitter_;
+  const PhaseContext context_;
+  PhaseForms forms_;
+  const std::vector<bool> on_chip_;  ///< by tensor
 };
 
 /// Analyses the only region of a program.

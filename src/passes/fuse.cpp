@@ -373,8 +373,10 @@ Candidate fused_by_cost(Candidate given, const FuseRequest& request, CostModel& 
 
 /// The strategy `auto`: for the formats as given and, if others pay for the kernels alone, for
 /// these.
-Program best_by_cost(const Program& program, const FuseRequest& request, CostModel& costs,
+Program best_by_cost(const Program& program, const FuseRequest& given_request, CostModel& costs,
                      bool verbose, PassLog& log) {
+  FuseRequest request = given_request;
+  request.placement.lower.known = &costs.phases();
   Candidate best = fused_by_cost({program, {}}, request, costs, verbose);
   PassLog stored_log;
   if (std::optional<Program> stored =

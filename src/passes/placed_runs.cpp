@@ -21,6 +21,7 @@ constexpr size_t kShort = 4;
 PlacementOptions PlacedRuns::options() const {
   PlacementOptions options;
   options.scratchpad_bytes = machine_.scratchpad.bytes;
+  options.lower.known = &costs_.phases();
   return options;
 }
 

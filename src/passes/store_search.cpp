@@ -87,6 +87,7 @@ class Search {
         region_(region),
         machine_(machine),
         model_(model),
+        known_(model != nullptr ? model->phases() : own_known_),
         given_effort_(most_effort),
         most_effort_(effort() + most_effort) {
     given_.regions[region].graph.reset();
@@ -301,6 +302,7 @@ class Search {
     PlacementOptions options;
     options.recompute_always = true;
     options.scratchpad_bytes = machine_.scratchpad.bytes;
+    options.lower.known = &known_;
     try {
       PlacementChoice choice = choose_placements(std::move(state.program), region_, options);
       spend(kFlowEffort * choice.lowered);
@@ -318,6 +320,7 @@ class Search {
     LowerOptions options;
     options.max_instances = std::min(options.max_instances, 64 + 4 * region.statements.size());
     options.names = false;
+    options.known = &known_;
     region.graph.reset();
     try {
       region.graph = lower_region(program, region_, options);
@@ -366,24 +369,30 @@ class Search {
   /// `model`: judges; null: expected stream lengths do.
   void climb_order(State& state, double share, CostModel* model) {
     OrderClimb climb(state.program, region_,
-                     std::min(most_effort_ - effort(), share * given_effort_), model);
+                     std::min(most_effort_ - effort(), share * given_effort_), model, known_);
     const std::optional<std::vector<std::string>> found = climb.run();
     spend(climb.nodes());
     if (found) take_order(state, *found);
   }
 
   void take_order(State& state, const std::vector<std::string>& order) {
-    State other = state;
-    other.program.regions[region_].schedule.order = order;
-    if (!lower(other.program)) return;
-    other.asked.order = order;
-    state = std::move(other);
+    std::optional<Graph> before = std::move(state.program.regions[region_].graph);
+    std::vector<std::string>& now = state.program.regions[region_].schedule.order;
+    const std::vector<std::string> order_before = std::exchange(now, order);
+    if (lower(state.program)) {
+      state.asked.order = order;
+    } else {
+      state.program.regions[region_].schedule.order = order_before;
+      state.program.regions[region_].graph = std::move(before);
+    }
   }
 
   Program given_;
   const size_t region_;
   const Machine& machine_;
   CostModel* model_;
+  KnownPhases own_known_;  ///< without a model
+  KnownPhases& known_;
   double least_ = 0;       ///< cycles of the fastest state so far
   double own_effort_ = 0;  ///< without a model
   const double given_effort_;
