@@ -70,10 +70,9 @@ class LoweredRegions {
     LowerOptions options;
     options.names = false;
     options.known = &known_;
-    const CompletedRegion completed(program(), region, options);
-    Region result = completed.region();
+    CompletedRegion completed(program(), region, options);
     if (&completed.program() != &program()) changed_ = completed.program();
-    return result;
+    return completed.take_region();
   }
 
   const Program& given_;
@@ -249,8 +248,8 @@ CountedRegion EstimatedCosts::count(const Program& program, const Region& region
   KnownPatterns after = known;
   const size_t most = most_rows(known);
   size_t left = most;
-  const RegionEstimate e =
-      time_region_within(left, program, region, after.data, after.uncertain, machine_);
+  const RegionEstimate e = time_region_within(left, program, region, after.data, after.uncertain,
+                                              machine_, phase_counts_);
   if (!has_first_) first_rows_ += most - left;
   effort_ += static_cast<double>(most - left) / kRowsPerNode;
   CountedRegion counted{cost_of(e, region), {}};
@@ -269,7 +268,7 @@ CountedRegion EstimatedCosts::count(const Program& program, const Region& region
 Cost EstimatedCosts::from_statistics(const Program& program, const Region& region,
                                      TensorContents& known) {
   Cost cost =
-      cost_of(estimate_region_from_statistics(program, region, known.statistics, machine_), region);
+      cost_of(time_region_from_statistics(program, region, known.statistics, machine_), region);
   cost.doubt = "from statistics, because " + without_data_;
   return cost;
 }
@@ -441,7 +440,7 @@ Cost EstimatedCosts::guess(const Program& program, const Region& region,
     }
     if (pattern) known[t] = statistics_.of(pattern);
   }
-  return cost_of(estimate_region_from_statistics(program, region, known, machine_), region);
+  return cost_of(time_region_from_statistics(program, region, known, machine_), region);
 }
 
 std::optional<Cost> EstimatedCosts::guess_of_regions(const Program& given,

@@ -102,7 +102,8 @@ BufferPlans plan_buffers(const Graph& graph) {
   const BufferSearch search(graph);
   BufferPlan early{search.needs(), RowSchedule(graph)};
   BufferPlan late = early;
-  start_late(graph, late);
+  // (Buffers that are needed anyway give no input another need.)
+  if (!start_late(graph, late)) return {std::move(early), std::move(late), true};
   late.needs = search.needs(late.needs);
   late.ahead = worked_ahead(graph, late, early);
   const bool no_more = takes_no_more(graph, late, early);

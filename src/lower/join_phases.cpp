@@ -14,7 +14,7 @@ namespace {
 /// The loops of a region's graph: phases that are in loops of the same index share them.
 class SharedLoops {
  public:
-  explicit SharedLoops(const RegionIndices& indices) : indices_(indices) {}
+  explicit SharedLoops(const std::vector<RegionIndex>& indices) : indices_(indices) {}
 
   /// The loop of an index (-1: of a single iteration), `around` times in itself.
   int find(int index, int around) {
@@ -44,12 +44,12 @@ class SharedLoops {
  private:
   GraphIndex made(int index, int around) const {
     if (index < 0) return {"one", 1};
-    const RegionIndex& known = indices_.indices[static_cast<size_t>(index)];
+    const RegionIndex& known = indices_[static_cast<size_t>(index)];
     if (around == 0) return {known.name, known.extent};
     return {known.name + "." + std::to_string(around), known.extent};
   }
 
-  const RegionIndices& indices_;
+  const std::vector<RegionIndex>& indices_;
   std::map<std::pair<int, int>, int> numbers_;
   std::vector<GraphIndex> loops_;
   std::vector<int> same_;  ///< by loop: another one that it is the same as, or itself
@@ -57,7 +57,7 @@ class SharedLoops {
 
 class PhaseJoiner {
  public:
-  PhaseJoiner(const RegionIndices& indices, const std::vector<PhasePart>& parts)
+  PhaseJoiner(const std::vector<RegionIndex>& indices, const std::vector<PhasePart>& parts)
       : parts_(parts), loops_(indices), indices_(indices) {}
 
   JoinedPhases run(bool buffers, size_t max_nodes) {
@@ -88,8 +88,13 @@ class PhaseJoiner {
 
   void check_room(size_t max_nodes) const {
     size_t made = 0;
-    for (const PhasePart& part : parts_) made += part.lowered->made;
-    if (made > max_nodes) GraphBuilder(max_nodes).check_room(made);
+    size_t spaces = 0;  // of one phase
+    for (const PhasePart& part : parts_) {
+      made += part.lowered->made;
+      spaces = std::max(spaces, part.lowered->spaces);
+    }
+    const size_t most = std::max(made, spaces);
+    if (most > max_nodes) GraphBuilder(max_nodes).check_room(most);
   }
 
   void take_nodes(bool buffers) {
@@ -192,7 +197,7 @@ class PhaseJoiner {
     for (size_t i = 0; i < part.lowered->join_places.size(); ++i) {
       JoinPlace place = part.lowered->join_places[i];
       const auto own = static_cast<size_t>(part.lowered->join_indices[i]);
-      place.index = indices_.indices[static_cast<size_t>(part.names.indices[own])].name;
+      place.index = indices_[static_cast<size_t>(part.names.indices[own])].name;
       for (TensorId& tensor : place.tensors) {
         tensor = part.names.tensors[static_cast<size_t>(tensor)];
       }
@@ -203,7 +208,7 @@ class PhaseJoiner {
 
   const std::vector<PhasePart>& parts_;
   SharedLoops loops_;
-  const RegionIndices& indices_;
+  const std::vector<RegionIndex>& indices_;
   std::vector<Place> places_;  ///< by part
   std::vector<int> number_;    ///< by loop of loops_: of the graph, once it is there
   JoinedPhases result_;
@@ -211,8 +216,8 @@ class PhaseJoiner {
 
 }  // namespace
 
-JoinedPhases join_phases(const RegionIndices& indices, const std::vector<PhasePart>& parts,
-                         bool buffers, size_t max_nodes) {
+JoinedPhases join_phases(const std::vector<RegionIndex>& indices,
+                         const std::vector<PhasePart>& parts, bool buffers, size_t max_nodes) {
   return PhaseJoiner(indices, parts).run(buffers, max_nodes);
 }
 

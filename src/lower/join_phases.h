@@ -24,8 +24,8 @@ struct JoinedPhases {
 
 /// Phases ascend. Nodes stand by phase; streams, too, those that buffers give after all others;
 /// loops in the order in which streams are in them. Throws Error(rejected) where the phases had
-/// more than `max_nodes` nodes.
-JoinedPhases join_phases(const RegionIndices& indices, const std::vector<PhasePart>& parts,
-                         bool buffers, size_t max_nodes);
+/// more than `max_nodes` nodes. `indices`: of the region.
+JoinedPhases join_phases(const std::vector<RegionIndex>& indices,
+                         const std::vector<PhasePart>& parts, bool buffers, size_t max_nodes);
 
 }  // namespace fuseflow

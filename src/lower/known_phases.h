@@ -1,45 +1,43 @@
 // Phases that were lowered before, by what they are lowered from: for all who lower regions of one
-// program, one after another, in one thread.
+// program, one after another, in one thread. What is known makes no difference but to time.
 #pragma once
 
 #include <memory>
 #include <unordered_map>
-#include <utility>
+#include <vector>
 
 #include "lower/hash_numbers.h"
 #include "lower/phase.h"
 
 namespace fuseflow {
 
+class PhaseRegion;
+
 class KnownPhases {
  public:
-  /// Null if there is none.
-  std::shared_ptr<LoweredPhase> find(const PhaseForm& form) const {
-    const auto found = phases_.find(form);
-    return found == phases_.end() ? nullptr : found->second;
-  }
+  /// A phase of a region that was analysed, lowered before or now. Throws what lower_phase()
+  /// throws.
+  std::shared_ptr<LoweredPhase> lowered(const PhaseContext& context,
+                                        const std::vector<PhaseRoot>& roots,
+                                        const PhaseNames& names, PhaseForms& forms);
 
-  void keep(PhaseForm form, std::shared_ptr<LoweredPhase> phase) {
-    nodes_ += phase->plain.graph.nodes.size();
-    if (nodes_ > kMostNodes) {
-      phases_.clear();
-      nodes_ = phase->plain.graph.nodes.size();
-    }
-    phases_.emplace(std::move(form), std::move(phase));
-  }
+  /// A phase as a region of its own; null if there is none of its form.
+  std::shared_ptr<PhaseRegion> find(const PhaseForm& form) const;
+  void keep(PhaseForm form, std::shared_ptr<PhaseRegion> region);
 
-  size_t size() const { return phases_.size(); }
+  /// Of different forms, that were lowered.
+  size_t size() const { return lowered_.size(); }
 
  private:
-  /// A node takes about a kilobyte, with its streams, form, and copy among buffers.
-  static constexpr size_t kMostNodes = 100'000;
-
   struct Hash {
     size_t operator()(const PhaseForm& form) const { return hash_of(form); }
   };
+  template <typename T>
+  using ByForm = std::unordered_map<PhaseForm, std::shared_ptr<T>, Hash>;
 
-  std::unordered_map<PhaseForm, std::shared_ptr<LoweredPhase>, Hash> phases_;
-  size_t nodes_ = 0;
+  ByForm<LoweredPhase> lowered_;
+  ByForm<PhaseRegion> regions_;
+  size_t nodes_ = 0;  ///< of lowered_
 };
 
 }  // namespace fuseflow

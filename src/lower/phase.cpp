@@ -1,9 +1,11 @@
 #include "lower/phase.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lower/finish.h"
 #include "lower/results.h"
+#include "tensor/rounding.h"
 
 namespace fuseflow {
 
@@ -21,7 +23,8 @@ class PhaseLowering {
       : context_(context),
         names_(names),
         builder_(context.max_nodes),
-        emitter_(context.program, context.indices, context.expressions, context.order, builder_) {}
+        emitter_(context.program, context.indices, context.expressions, context.order, context.held,
+                 builder_) {}
 
   LoweredPhase run(const std::vector<PhaseRoot>& roots) {
     if (context_.names_count) builder_.keep_names();
@@ -31,6 +34,7 @@ class PhaseLowering {
     phase.same_loops = builder_.same_indices();
     builder_.settle_indices();
     phase.made = builder_.graph().nodes.size();
+    phase.spaces = emitter_.spaces();
     phase.last_origin = own_statement(builder_.origin());
     phase.plain = {std::move(builder_.graph()), builder_.origins()};
     phase.loop_of = remove_dead(phase.plain.graph, phase.plain.origins);
@@ -82,7 +86,30 @@ class PhaseLowering {
   Emitter emitter_;
 };
 
+/// What is rounded to the type of the tensor that stores it, without that: storing rounds.
+int without_rounding(const Expressions& expressions, int node, const Tensor& tensor) {
+  const ExprNode& made = expressions.nodes[static_cast<size_t>(node)];
+  const bool rounds =
+      made.kind == ExprNode::Kind::apply && made.op == rounding_operator(tensor.type);
+  if (!rounds) return node;
+  const int value = made.children[0];
+  return expressions.nodes[static_cast<size_t>(value)].fill == made.fill ? value : node;
+}
+
 }  // namespace
+
+PhaseRoot phase_root(const Program& program, const RegionIndices& indices,
+                     const Expressions& expressions, int root) {
+  const Instance& instance = indices.instances[static_cast<size_t>(root)];
+  const Statement& statement = program.regions[0].statements[instance.statement];
+  const Tensor& tensor = program.tensors[static_cast<size_t>(statement.result)];
+  const int node =
+      without_rounding(expressions, expressions.of_instance[static_cast<size_t>(root)], tensor);
+  const std::optional<float> fill = expressions.nodes[static_cast<size_t>(node)].fill;
+  const bool same =
+      fill && (*fill == tensor.fill || (std::isnan(*fill) && std::isnan(tensor.fill)));
+  return {root, node, fill && !same};
+}
 
 LoweredPhase lower_phase(const PhaseContext& context, const std::vector<PhaseRoot>& roots,
                          const PhaseNames& names) {

@@ -7,8 +7,9 @@
 //   - the declarations of the tensors that they read and write, and which of these are on chip,
 //   - what the schedule says of joins in these loops.
 // Neither names nor other phases make a difference. Phases that are equal in all of this
-// (phase_form.h) are therefore lowered once (LoweredPhases): layers repeat, and what a search tries
-// changes two or three phases of many.
+// (phase_form.h) are therefore lowered once (known_phases.h): layers repeat, and what a search
+// tries changes two or three phases of many. Mostly it can be told before loops are made which
+// phases are equal (phase_region.h).
 //
 // Settled for the region as a whole (join_phases.h): how its loops are numbered, and whether nodes
 // start late (late_starts.h), which those of all phases do or of none.
@@ -48,6 +49,7 @@ class LoweredPhase {
   std::vector<JoinPlace> join_places;           ///< without the names of indices
   std::vector<int> join_indices;                ///< by place
   size_t made = 0;         ///< nodes before those that nobody needs were removed
+  size_t spaces = 0;       ///< that were opened
   size_t last_origin = 0;  ///< the statement that was lowered last
 
   /// Whether buffers take no more where nodes start late.
@@ -68,9 +70,14 @@ struct PhaseContext {
   const RegionIndices& indices;
   const Expressions& expressions;
   const std::vector<int>& order;
+  const HeldTensors& held;
   size_t max_nodes = 0;
   bool names_count = false;  ///< loops of other names stay apart
 };
+
+/// The instance `root` as a phase writes it.
+PhaseRoot phase_root(const Program& program, const RegionIndices& indices,
+                     const Expressions& expressions, int root);
 
 /// Throws Error(rejected) where the phase alone takes too many nodes, or cannot be written.
 LoweredPhase lower_phase(const PhaseContext& context, const std::vector<PhaseRoot>& roots,

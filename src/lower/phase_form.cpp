@@ -3,57 +3,17 @@
 #include <algorithm>
 #include <bit>
 
-#include "lower/in_scratchpad.h"
-
 namespace fuseflow {
 
-namespace {
-
-template <typename T>
-void sort_distinct(std::vector<T>& list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
-
-template <typename T>
-void number_each(const std::vector<T>& list, std::vector<int>& numbers) {
-  for (size_t i = 0; i < list.size(); ++i) {
-    numbers[static_cast<size_t>(list[i])] = static_cast<int>(i);
-  }
-}
-
-int64_t bits(float value) {
-  return std::bit_cast<int32_t>(value);
-}
-
-template <typename T>
-void write_list(const std::vector<T>& list, PhaseForm& to) {
-  to.push_back(static_cast<int64_t>(list.size()));
-  for (const auto& each : list) to.push_back(static_cast<int64_t>(each));
-}
-
-void write_facts(const Facts& facts, PhaseForm& to) {
-  const auto& [finite, no_nan, nonnegative, nonzero, below_inf, least, largest] = facts;
-  int64_t flags = 0;
-  for (const bool flag : {finite, no_nan, nonnegative, nonzero, below_inf}) {
-    flags = 2 * flags + (flag ? 1 : 0);
-  }
-  to.push_back(flags);
-  to.push_back(bits(least));
-  to.push_back(bits(largest));
-}
-
-}  // namespace
-
 PhaseForms::PhaseForms(const Program& program, const RegionIndices& indices,
-                       const Expressions& expressions, const std::vector<int>& order)
+                       const Expressions& expressions, const std::vector<int>& order,
+                       const HeldTensors& held)
     : program_(program),
       indices_(indices),
       expressions_(expressions),
       rank_(indices.indices.size(), 0),
       joins_(indices.indices.size(), nullptr),
-      on_chip_(tensors_in_scratchpad(program)),
-      internal_(program.tensors.size(), false),
+      held_(held),
       seen_(expressions.nodes.size(), 0),
       node_number_(expressions.nodes.size(), -1),
       index_number_(indices.indices.size(), -1),
@@ -66,10 +26,6 @@ PhaseForms::PhaseForms(const Program& program, const RegionIndices& indices,
     for (size_t i = 0; i < joins_.size(); ++i) {
       if (indices.indices[i].name == join.index) joins_[i] = &join;
     }
-  }
-  for (const Statement& statement : program.regions[0].statements) {
-    const auto t = static_cast<size_t>(statement.result);
-    internal_[t] = program.tensors[t].role == Role::temporary;
   }
 }
 
@@ -148,14 +104,7 @@ void PhaseForms::number_all(const PhaseNames& names) {
 
 void PhaseForms::write_tensor(TensorId id, PhaseForm& to) const {
   const auto t = static_cast<size_t>(id);
-  const Tensor& tensor = program_.tensors[t];
-  write_list(tensor.format.levels, to);
-  write_list(tensor.format.mode_order, to);
-  write_list(tensor.format.block, to);
-  for (const Extent& extent : tensor.shape) to.push_back(extent.value);
-  to.push_back(bits(tensor.fill));
-  to.push_back(static_cast<int64_t>(tensor.type));
-  to.push_back((on_chip_[t] ? 2 : 0) + (internal_[t] ? 1 : 0));
+  write_declaration(program_.tensors[t], held_.on_chip[t], held_.internal[t], to);
 }
 
 void PhaseForms::write_indices(const PhaseNames& names, PhaseForm& to) const {

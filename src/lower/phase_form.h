@@ -2,10 +2,11 @@
 // become the same graph (phase.h).
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "lower/expression.h"
+#include "lower/form_numbers.h"
+#include "lower/in_scratchpad.h"
 
 namespace fuseflow {
 
@@ -25,13 +26,11 @@ struct PhaseNames {
   std::vector<size_t> statements;
 };
 
-using PhaseForm = std::vector<int64_t>;
-
 class PhaseForms {
  public:
   /// Of the only region of a program, in an order of all indices. All of it must outlive this.
   PhaseForms(const Program& program, const RegionIndices& indices, const Expressions& expressions,
-             const std::vector<int>& order);
+             const std::vector<int>& order, const HeldTensors& held);
 
   PhaseNames names_of(const std::vector<PhaseRoot>& roots);
   PhaseForm form_of(const std::vector<PhaseRoot>& roots, const PhaseNames& names);
@@ -49,10 +48,9 @@ class PhaseForms {
   const Expressions& expressions_;
   std::vector<int> rank_;           ///< by index: its place in the order
   std::vector<const Join*> joins_;  ///< by index; null: none
-  std::vector<bool> on_chip_;       ///< by tensor
-  std::vector<bool> internal_;      ///< by tensor
-  std::vector<char> seen_;          ///< by expression, while they are collected
-  std::vector<int> node_number_;    ///< in the phase at hand
+  const HeldTensors& held_;
+  std::vector<char> seen_;        ///< by expression, while they are collected
+  std::vector<int> node_number_;  ///< in the phase at hand
   std::vector<int> index_number_;
   std::vector<int> tensor_number_;
   std::vector<int> statement_number_;

@@ -17,7 +17,16 @@ namespace fuseflow {
 struct RegionIndex {
   std::string name;  ///< unique in the region
   int64_t extent = 0;
+  // Whose it was first: what it is called follows from that, among all indices of the region.
+  size_t statement = 0;  ///< position in Region::statements
+  IndexId index = -1;    ///< of the statement
+  bool of_root = false;  ///< of the result of what is written
 };
+
+/// Gives indices their names: what they are called where they were first, in the order of
+/// statements, those of what is written before others; of equal names all but the first with
+/// numbers.
+void name_indices(const Region& region, std::vector<RegionIndex>& indices);
 
 /// A statement with its indices mapped to region indices. Equal instances are one.
 struct Instance {
@@ -80,6 +89,15 @@ class UseKinds {
 inline bool is_stored(UseKind kind) {
   return kind == UseKind::scratchpad || kind == UseKind::memory;
 }
+
+/// What is evaluated when: by statement, unless it says otherwise.
+struct RegionPhases {
+  std::vector<int> producer;  ///< by tensor: the statement that defines it, or -1
+  std::vector<int> phase;     ///< in which it is evaluated for itself, where it is written
+  std::vector<bool> is_root;  ///< it is written
+  int count = 1;              ///< of phases
+};
+RegionPhases region_phases(const Program& program, size_t region);
 
 /// A request that cannot be met as it is: which intermediate would have to be stored to meet it.
 class LoweringConflict : public Error {

@@ -294,9 +294,10 @@ class Splitter {
     RunAlone run = runs_.make(first, end - 1, "full");
     Program program =
         choose_placements(std::move(run.slice.program), run.region, request_.placement).program;
-    make_fit(program, run.region, request_.machine, quiet);
-    return why_too_large(program, program.regions[run.region], lower_region(program, run.region),
-                         request_.machine);
+    const LowerOptions& options = request_.placement.lower;
+    make_fit(program, run.region, request_.machine, quiet, options.known);
+    return why_too_large(program, program.regions[run.region],
+                         lower_region(program, run.region, options), request_.machine);
   }
 
   const FuseRequest& request_;

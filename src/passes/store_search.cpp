@@ -131,6 +131,7 @@ class Search {
     Schedule asked;
     Program program;  ///< the region completed, without a graph
     Cost cost;
+    bool as_given = true;  ///< the program, but for the region's schedule
   };
 
   const Region& at(const Program& program) const { return program.regions[region_]; }
@@ -234,9 +235,20 @@ class Search {
   bool try_move(const std::optional<Schedule>& asked, State& best, Orders orders) {
     if (!asked || !has_time()) return false;
     std::optional<State> other = judge(*asked, orders);
-    if (!other || !replaces(*other, best)) return false;
-    best = std::move(*other);
-    return true;
+    if (!other) return false;
+    const bool is_better = replaces(*other, best);
+    if (is_better) std::swap(best, *other);
+    if (other->as_given) spare_ = std::move(other->program);
+    return is_better;
+  }
+
+  /// A program as given, but for the region's schedule: one that is needed no more, if there is
+  /// one.
+  Program program_to_try() {
+    if (!spare_) return given_;
+    Program program = std::move(*spare_);
+    spare_.reset();
+    return program;
   }
 
   /// Nothing if none of the group is stored.
@@ -296,13 +308,14 @@ class Search {
 
   /// Lowers as asked; where that has no order, stores what must be stored.
   std::optional<State> complete(Schedule asked) {
-    State state{std::move(asked), given_, {}};
+    State state{std::move(asked), program_to_try(), {}};
     state.program.regions[region_].schedule = state.asked;
     if (lower(state.program)) return state;
     PlacementOptions options;
     options.recompute_always = true;
     options.scratchpad_bytes = machine_.scratchpad.bytes;
     options.lower.known = &known_;
+    state.as_given = false;
     try {
       PlacementChoice choice = choose_placements(std::move(state.program), region_, options);
       spend(kFlowEffort * choice.lowered);
@@ -393,6 +406,7 @@ class Search {
   CostModel* model_;
   KnownPhases own_known_;  ///< without a model
   KnownPhases& known_;
+  std::optional<Program> spare_;
   double least_ = 0;       ///< cycles of the fastest state so far
   double own_effort_ = 0;  ///< without a model
   const double given_effort_;
