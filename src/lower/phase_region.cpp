@@ -11,7 +11,8 @@ PhaseRegion::PhaseRegion(Program program, RegionPhases phases, HeldTensors held,
     : program_(std::move(program)), held_(std::move(held)) {
   try {
     analysed_ = analysed_phase(program_, phases, max_instances);
-  } catch (const LoweringConflict&) {  // the region says of what it is one
+  } catch (const InstanceConflict& conflict) {  // the region says of what it is one
+    conflict_ = conflict;
     return;
   }
   if (!analysed_) return;

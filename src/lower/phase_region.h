@@ -27,12 +27,18 @@ class PhaseRegion {
  public:
   PhaseRegion(Program program, RegionPhases phases, HeldTensors held, size_t max_instances);
 
-  /// Whether there is an order of its loops, shared as far as may be. Else it depends on other
-  /// phases how they are shared, or the region is refused.
-  bool is_settled() const { return analysed_.has_value(); }
+  /// Whether there is no order of its loops, shared as far as may be: how they are shared is then
+  /// for the region to say.
+  bool has_cycle() const { return !analysed_ && !conflict_; }
+  /// Why its instances cannot be made, by its own numbers; null if they can. (One too many is one
+  /// for the region that it was found in.)
+  const InstanceConflict* conflict() const { return conflict_ ? &*conflict_ : nullptr; }
+  /// Statements of its instances, in the order in which they are made, up to a conflict.
+  const std::vector<size_t>& made() const {
+    return conflict_ ? conflict_->made() : analysed_->indices.made;
+  }
 
-  // Of one that is settled:
-  size_t instances() const { return analysed_->indices.instances.size(); }
+  // Without a cycle or a conflict:
   const std::vector<RegionIndex>& indices() const { return analysed_->indices.indices; }
   /// By its own numbers.
   const PhaseNames& names() const { return names_; }
@@ -46,6 +52,7 @@ class PhaseRegion {
   const Program program_;
   const HeldTensors held_;
   std::optional<AnalysedRegion> analysed_;
+  std::optional<InstanceConflict> conflict_;
   std::vector<int> default_order_;
   std::vector<PhaseRoot> roots_;
   PhaseNames names_;
@@ -59,6 +66,7 @@ class PhaseRegions {
   PhaseRegions(const Program& program, const HeldTensors& held);
 
   int count() const { return phases_.count; }
+  const std::vector<bool>& is_root() const { return phases_.is_root; }
   PhaseStatements statements_of(int phase);
   PhaseForm form_of(int phase, const PhaseStatements& of);
   PhaseRegion region_of(int phase, const PhaseStatements& of, size_t max_instances);

@@ -200,7 +200,9 @@ class InstanceBuilder {
     const int position = static_cast<int>(result_.instances.size());
     wanted_[s][want].instance = position;
     result_.instances.push_back(std::move(instance));
-    if (result_.instances.size() > limit_) explode();
+    if (result_.instances.size() > limit_) {
+      throw too_many_instances(program_, region_, phases_.is_root, made(), limit_);
+    }
     request_producers(position);
   }
 
@@ -241,6 +243,11 @@ class InstanceBuilder {
   bool matches(const Statement& statement, const Expr& node, const std::vector<Affine>& seen,
                const std::vector<IndexId>& fresh, std::vector<Affine>& map,
                std::vector<bool>& known) {
+    for (size_t d = 0; d < seen.size(); ++d) {  // (most differ here)
+      const Subscript& subscript = node.subscripts[d];
+      const bool is_known = subscript.is_plain() && known[subscript.plain()];
+      if (is_known && map[subscript.plain()] != seen[d]) return false;
+    }
     std::vector<Affine> trial = map;
     std::vector<bool> bound = known;
     bool any = false;
@@ -304,32 +311,19 @@ class InstanceBuilder {
     for (size_t d = 0; d < subscripts.size(); ++d) {
       const auto [low, high] = range_of(subscripts[d], extents_);
       if (low >= 0 && high < std::max<int64_t>(tensor.shape[d].value, 1)) continue;
-      throw LoweringConflict(
-          node.tensor,
-          fmt::format("'{}' is read outside of its extent in dimension {}, which needs it stored "
-                      "(place %{} = scratchpad or memory)",
-                      tensor.name, d, tensor.name));
+      throw reads_outside(program_, node.tensor, static_cast<int>(d), made());
     }
   }
 
-  /// Too many instances: the last statement that exists more than once is where to cut.
-  [[noreturn]] void explode() const {
-    std::vector<int> count(region_.statements.size(), 0);
-    for (const Instance& instance : result_.instances) ++count[instance.statement];
-    size_t worst = 0;
-    for (size_t s = 0; s < count.size(); ++s) {
-      if (count[s] > 1 && !phases_.is_root[s]) worst = s;
-    }
-    const Tensor& tensor = program_.tensors[region_.statements[worst].result];
-    throw LoweringConflict(
-        region_.statements[worst].result,
-        fmt::format("inlining every use makes more than {} instances; '{}' is the last statement "
-                    "that would be evaluated more than once: store it (scratchpad or memory)",
-                    limit_, tensor.name));
+  std::vector<size_t> made() const {
+    std::vector<size_t> statements;
+    for (const Instance& instance : result_.instances) statements.push_back(instance.statement);
+    return statements;
   }
 
   /// Producers before consumers, indices in their final order and with their names.
   void finish() {
+    result_.made = made();
     order_instances();
     rename_indices();
   }
@@ -569,6 +563,33 @@ class EdgeBuilder {
 };
 
 }  // namespace
+
+InstanceConflict too_many_instances(const Program& program, const Region& region,
+                                    const std::vector<bool>& is_root, std::vector<size_t> made,
+                                    size_t limit) {
+  std::vector<int> count(region.statements.size(), 0);
+  for (const size_t statement : made) ++count[statement];
+  size_t worst = 0;
+  for (size_t s = 0; s < count.size(); ++s) {
+    if (count[s] > 1 && !is_root[s]) worst = s;
+  }
+  const TensorId tensor = region.statements[worst].result;
+  std::string message = fmt::format(
+      "inlining every use makes more than {} instances; '{}' is the last statement that would be "
+      "evaluated more than once: store it (scratchpad or memory)",
+      limit, program.tensors[static_cast<size_t>(tensor)].name);
+  return {tensor, std::move(message), std::move(made), -1};
+}
+
+InstanceConflict reads_outside(const Program& program, TensorId tensor, int dimension,
+                               std::vector<size_t> made) {
+  const std::string& name = program.tensors[static_cast<size_t>(tensor)].name;
+  std::string message = fmt::format(
+      "'{}' is read outside of its extent in dimension {}, which needs it stored (place %{} = "
+      "scratchpad or memory)",
+      name, dimension, name);
+  return {tensor, std::move(message), std::move(made), dimension};
+}
 
 void name_indices(const Region& region, std::vector<RegionIndex>& indices) {
   IndexNames names;

@@ -64,6 +64,7 @@ struct RegionIndices {
   std::vector<int>
       roots;  ///< instances that are written: results, then stored intermediates, in program order
   std::vector<OrderEdge> edges;
+  std::vector<size_t> made;  ///< statements of instances, in the order in which these were made
   std::vector<int64_t> extents() const;
   /// Positions of `names`; throws Error(rejected) naming the nearest index for an unknown one.
   std::vector<int> find(const std::vector<std::string>& names) const;
@@ -109,6 +110,31 @@ class LoweringConflict : public Error {
  private:
   TensorId tensor_;
 };
+
+/// An instance that is one too many, or that reads an intermediate outside of its extent.
+class InstanceConflict : public LoweringConflict {
+ public:
+  /// `made`: statements of the instances before it and of its own, in the order in which they were
+  /// made. `dimension`: in which it reads outside; -1: it is one too many.
+  InstanceConflict(TensorId tensor, std::string message, std::vector<size_t> made, int dimension)
+      : LoweringConflict(tensor, std::move(message)),
+        made_(std::move(made)),
+        dimension_(dimension) {}
+  const std::vector<size_t>& made() const { return made_; }
+  int dimension() const { return dimension_; }
+
+ private:
+  std::vector<size_t> made_;
+  int dimension_;
+};
+
+/// Instances `made` of a region are more than `limit`: the last statement that exists more than
+/// once is where to cut.
+InstanceConflict too_many_instances(const Program& program, const Region& region,
+                                    const std::vector<bool>& is_root, std::vector<size_t> made,
+                                    size_t limit);
+InstanceConflict reads_outside(const Program& program, TensorId tensor, int dimension,
+                               std::vector<size_t> made);
 
 /// A conflict that no placement and no copy resolves: there is no way to lower the region as its
 /// schedule stands. It has the region's place and name.

@@ -136,26 +136,28 @@ std::vector<PhasePart> analysed_parts(const PhaseContext& context, KnownPhases* 
 class SeparatePhases {
  public:
   SeparatePhases(const Program& program, const HeldTensors& held, const LowerOptions& options)
-      : region_(program.regions[0]), options_(options), found_(program, held) {}
+      : program_(program), region_(program.regions[0]), options_(options), found_(program, held) {}
 
-  /// Whether each is settled by itself.
+  /// Whether each can be lowered by itself. Throws LoweringConflict where an instance cannot be
+  /// made.
   bool find() {
     const size_t most = most_instances(options_, region_.statements.size());
-    size_t instances = 0;
     for (int phase = 0; phase < found_.count(); ++phase) {
       Found& next = phases_.emplace_back();
       next.of = found_.statements_of(phase);
       next.region = known_region(phase, next.of, most);
-      if (!next.region->is_settled()) return false;
-      instances += next.region->instances();
+      if (next.region->has_cycle()) return false;
+    }
+    if (!may_be_made(most)) return false;
+    for (Found& next : phases_) {
       next.first_index = indices_.size();
       for (RegionIndex index : next.region->indices()) {
         index.statement = next.of.statements[index.statement];
         indices_.push_back(std::move(index));
-        phase_of_index_.push_back(phases_.size() - 1);
+        phase_of_index_.push_back(static_cast<size_t>(&next - phases_.data()));
       }
     }
-    return instances <= most;
+    return true;
   }
 
   /// The loops of the region.
@@ -182,6 +184,24 @@ class SeparatePhases {
   }
 
  private:
+  /// Throws the first conflict of the region's instances. False where it is not known here.
+  bool may_be_made(size_t most) const {
+    std::vector<size_t> made;
+    for (const Found& phase : phases_) {
+      for (const size_t statement : phase.region->made()) {
+        made.push_back(phase.of.statements[statement]);
+        if (made.size() <= most) continue;
+        throw too_many_instances(program_, region_, found_.is_root(), std::move(made), most);
+      }
+      const InstanceConflict* const conflict = phase.region->conflict();
+      if (conflict == nullptr) continue;
+      if (conflict->dimension() < 0) return false;  // there was room for fewer
+      const TensorId tensor = phase.of.tensors[static_cast<size_t>(conflict->tensor())];
+      throw reads_outside(program_, tensor, conflict->dimension(), std::move(made));
+    }
+    return true;
+  }
+
   struct Found {
     PhaseStatements of;
     std::shared_ptr<PhaseRegion> region;
@@ -224,6 +244,7 @@ class SeparatePhases {
     return names;
   }
 
+  const Program& program_;
   const Region& region_;
   const LowerOptions& options_;
   PhaseRegions found_;

@@ -16,7 +16,8 @@ LoweredRegion lower_analysed(const Program& program, const RegionIndices& indice
 /// A region that is not analysed as a whole, but each of its phases by itself, once in all
 /// (`options.known`, which is there). Nothing where what is wanted concerns several phases: loops
 /// that cannot be shared, orders of a part of them, forms of joins, blocks, copies; or where a
-/// phase is refused. The graph is the same.
+/// phase is refused. The graph is the same. Throws LoweringConflict where an instance cannot be
+/// made.
 std::optional<LoweredRegion> lower_known_phases(const Program& program,
                                                 const LowerOptions& options);
 

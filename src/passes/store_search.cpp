@@ -91,6 +91,7 @@ class Search {
         given_effort_(most_effort),
         most_effort_(effort() + most_effort) {
     given_.regions[region].graph.reset();
+    levels_ = alike_tensors(given_, at(given_), movable(at(given_)));
   }
 
   StoreSearch run() {
@@ -163,8 +164,7 @@ class Search {
   void climb(State& best, Orders orders) {
     least_ = best.cost.cycles;
     if (orders != Orders::usual) try_move(best.asked, best, orders);
-    for (const std::vector<TensorGroup>& groups :
-         alike_tensors(given_, at(given_), movable(at(given_)))) {
+    for (const std::vector<TensorGroup>& groups : levels_) {
       for (bool any = true; any && has_time();) {
         any = sweep(groups, best, orders);
         if (orders == Orders::usual) any = slide(groups, best) || any;
@@ -214,8 +214,7 @@ class Search {
   /// Pairs of groups moved at once, with orders of their own: one stored instead of another, or two
   /// that only pay together.
   void exchange(State& best) {
-    const std::vector<TensorGroup> groups =
-        alike_tensors(given_, at(given_), movable(at(given_))).front();
+    const std::vector<TensorGroup>& groups = levels_.front();
     for (bool any = true; any && has_time();) {
       any = false;
       for (size_t a = 0; a < groups.size(); ++a) {
@@ -404,7 +403,8 @@ class Search {
   const size_t region_;
   const Machine& machine_;
   CostModel* model_;
-  KnownPhases own_known_;  ///< without a model
+  std::vector<std::vector<TensorGroup>> levels_;  ///< groups that are moved, the coarsest first
+  KnownPhases own_known_;                         ///< without a model
   KnownPhases& known_;
   std::optional<Program> spare_;
   double least_ = 0;       ///< cycles of the fastest state so far

@@ -115,5 +115,60 @@ TEST(Phases, TooManyNodesAreRefusedWhateverIsKnown) {
   EXPECT_THROW(lower_region(given, 0, options), Error);
 }
 
+/// A chain of statements, each of `uses` of the one before it, the first `stored` of them stored.
+Program chain(int count, const std::string& uses, int stored) {
+  std::string tensors;
+  std::string statements;
+  std::string places;
+  std::string from = "x";
+  for (int n = 1; n <= count; ++n) {
+    tensors += fmt::format("temp %t{}: f32[9] dense facts(finite)\n", n);
+    statements +=
+        fmt::format("  %t{}[i] = {}\n", n, fmt::format(fmt::runtime(uses), fmt::arg("from", from)));
+    if (n <= stored) places += fmt::format("  place %t{} = memory\n", n);
+    from = fmt::format("t{}", n);
+  }
+  return parse_program(SourceText{"<test>",
+                                  "fuseflow 1\nprogram \"chain\"\n"
+                                  "input %x: f32[9] dense facts(finite) = dense(seed=9)\n" +
+                                      tensors + "result %z: f32[9] dense\nregion @z {\n" + places +
+                                      statements +
+                                      fmt::format("  %z[i] = %{}[i] + 1\n}}\n", from)});
+}
+
+struct Refusal {
+  TensorId tensor = -1;
+  std::string why;
+  bool operator==(const Refusal&) const = default;
+};
+
+Refusal refusal(const Program& program, const LowerOptions& options) {
+  try {
+    lower_region(program, 0, options);
+  } catch (const LoweringConflict& conflict) {
+    return {conflict.tensor(), conflict.what()};
+  }
+  return {};
+}
+
+TEST(Phases, ConflictsAreThoseOfTheWholeRegion) {
+  KnownPhases known;
+  for (const char* const uses :
+       {"%{from}[i] * sum(j) %{from}[j]", "%{from}[i] + sum(j:3) %{from}[i + j]"}) {
+    for (const int stored : {0, 2, 5, 10, 11}) {
+      for (const size_t most : {size_t{20}, size_t{4096}}) {
+        const Program program = chain(12, uses, stored);
+        LowerOptions options;
+        options.max_instances = most;
+        const Refusal without = refusal(program, options);
+        EXPECT_TRUE(stored > 0 || !without.why.empty());
+        options.known = &known;
+        EXPECT_EQ(refusal(program, options), without) << without.why;
+        EXPECT_EQ(refusal(program, options), without) << without.why;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fuseflow
