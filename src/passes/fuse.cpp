@@ -294,9 +294,10 @@ class Splitter {
     RunAlone run = runs_.make(first, end - 1, "full");
     Program program =
         choose_placements(std::move(run.slice.program), run.region, request_.placement).program;
-    make_fit(program, run.region, request_.machine, quiet);
-    return why_too_large(program, program.regions[run.region], lower_region(program, run.region),
-                         request_.machine);
+    const LowerOptions& options = request_.placement.lower;
+    make_fit(program, run.region, request_.machine, quiet, options.known);
+    return why_too_large(program, program.regions[run.region],
+                         lower_region(program, run.region, options), request_.machine);
   }
 
   const FuseRequest& request_;
@@ -373,8 +374,10 @@ Candidate fused_by_cost(Candidate given, const FuseRequest& request, CostModel& 
 
 /// The strategy `auto`: for the formats as given and, if others pay for the kernels alone, for
 /// these.
-Program best_by_cost(const Program& program, const FuseRequest& request, CostModel& costs,
+Program best_by_cost(const Program& program, const FuseRequest& given_request, CostModel& costs,
                      bool verbose, PassLog& log) {
+  FuseRequest request = given_request;
+  request.placement.lower.known = &costs.phases();
   Candidate best = fused_by_cost({program, {}}, request, costs, verbose);
   PassLog stored_log;
   if (std::optional<Program> stored =

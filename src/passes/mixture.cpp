@@ -189,7 +189,7 @@ class PartSearch {
   void improve(Program& program, size_t region, const PassLog& placed, CostModel& costs,
                PassLog& log, double effort) const {
     if (!improve_stores(program, region, machine_, &costs, log, effort)) log.note_all(placed);
-    if (is_limited(machine_)) make_fit(program, region, machine_, log);
+    if (is_limited(machine_)) make_fit(program, region, machine_, log, &costs.phases());
   }
 
   /// Searches what is not yet of a partition; gives whether there was anything.
