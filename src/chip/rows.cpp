@@ -9,6 +9,8 @@
 namespace fuseflow::chip {
 namespace {
 
+constexpr int64_t kRowsOfACopy = 4;  ///< of f32, in the 16 bytes that copies have at least
+
 int64_t whole_units(const Graph& graph, int dim) {
   return ceil_div(graph.indices[static_cast<size_t>(dim)].block, kUnit) * kUnit;
 }
@@ -22,8 +24,11 @@ class CoreOfRows {
     core_.room_of.assign(g_.streams.size(), -1);
     core_.ring_of.assign(g_.nodes.size(), -1);
     find_products();
-    core_.on_core = wide_ > 1 || std::any_of(core_.products.begin(), core_.products.end(),
-                                             [](const auto& of) { return !of.empty(); });
+    const bool multiplies = std::any_of(core_.products.begin(), core_.products.end(),
+                                        [](const auto& of) { return !of.empty(); });
+    core_.tile_rows = multiplies ? whole_units(g_, kRowsM)
+                                 : ceil_div(g_.indices[kRowsM].block, kRowsOfACopy) * kRowsOfACopy;
+    core_.on_core = wide_ > 1 || multiplies;
     if (!core_.on_core) return std::move(core_);
     find_last_loops();
     give_rooms();
@@ -232,7 +237,7 @@ Needs rows_needs(const Graph& graph, const RowsOnCore& core) {
   for (const SumsSize& sums : core.staged)
     needs.rooms.push_back(sums.rows * sums.columns * kSumBytes);
   for (size_t r = 0; r < core.reduced.size(); ++r) {
-    needs.rooms.push_back(wide * whole_units(graph, kRowsM) * kSumBytes);
+    needs.rooms.push_back(wide * core.tile_rows * kSumBytes);
     if (wide > 1) ++needs.barriers;
   }
   return needs;

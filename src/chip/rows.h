@@ -31,7 +31,8 @@ enum class RowsWay : uint8_t {
 };
 
 struct RowsOnCore {
-  bool on_core = false;  ///< else threads read memory and write it, a row a warp
+  bool on_core = false;   ///< else threads read memory and write it, a row a warp
+  int64_t tile_rows = 0;  ///< with those that fill a product, or a copy of 16 bytes
   std::vector<RowsRoom> rooms;
   std::vector<int> room_of;  ///< by stream: into `rooms`; -1: it is made again, or in registers
   std::vector<RowsRing> rings;

@@ -14,10 +14,6 @@ RowsPlaces::RowsPlaces(const Graph& graph)
       core_(chip::rows_on_core(graph)),
       cluster_(rows_cluster(graph)) {}
 
-int64_t RowsPlaces::tile_rows() const {
-  return rounded_up(graph_.indices[kRowsM].block, chip::kUnit);
-}
-
 int64_t RowsPlaces::own_tiles(int width) const {
   const GraphIndex& index = graph_.indices[static_cast<size_t>(width)];
   return index.extent / index.tiling.cluster;

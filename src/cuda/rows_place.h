@@ -18,8 +18,7 @@ class RowsPlaces {
   const RowsShape& shape() const { return shape_; }
   const chip::RowsOnCore& core() const { return core_; }
   const RowsCluster& cluster() const { return cluster_; }
-  /// Rows of a tile, with those that fill a product.
-  int64_t tile_rows() const;
+  int64_t tile_rows() const { return core_.tile_rows; }
   /// Tiles of a width that one core has.
   int64_t own_tiles(int width) const;
   /// The number of the core's tile `tile` of a width among those of all cores.

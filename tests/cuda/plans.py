@@ -188,7 +188,7 @@ def normalised(name, rows, columns, tile):
     return p
 
 
-def online(name, heads, queries, keys, size, width, tile, cluster=1):
+def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1):
     """What attention does, with whole numbers in the place of exponentials. Statements are attention's: their values are not used."""
     p = Plan(name)
     q = p.tensor("input", "q", [heads, queries, size])
@@ -202,7 +202,7 @@ def online(name, heads, queries, keys, size, width, tile, cluster=1):
                      f"{u}[h, i, j] = exp({s}[h, i, j] - {r}[h, i])", f"{z}[h, i] = sum(j) {u}[h, i, j]",
                      f"{y}[h, i, c] = sum(j) ({u}[h, i, j] / {z}[h, i]) * {v}[h, j, c]"]
     g = index("m", -(-queries // tile), tile, queries, cluster, f"i:{queries}") + index("n", 1, width, width, 1, f"c:{width}")
-    g += index("k", -(-keys // 16), 16, keys, 1, f"j:{keys}") + index("g", heads, 1, heads, 1, f"h:{heads}")
+    g += index("k", -(-keys // 16), 16, keys, parts, f"j:{keys}") + index("g", heads, 1, heads, 1, f"h:{heads}")
     g += index("l", 1, size, size, 1, f"d:{size}") + "    tiles [] bytes=2\n    phase {\n"
     g += f"      $x: val<m,l>[m,l] = tile_load {q}[h, i, d] capacity=2\n      $x_1: val<l,k>[l,k] = tile_load {k}[h, j, d] capacity=2\n"
     g += f"      $s: val<m,k>[m,k] = tile_multiply ($x, $x_1) capacity=1\n      $b: val<m,k>[m,k] = tile_load {b}[i, j] bytes=4 capacity=2\n"
@@ -211,7 +211,14 @@ def online(name, heads, queries, keys, size, width, tile, cluster=1):
     g += "      $f: val<m>[m] = map ge ($grown, -2)\n      $below: val<m,k>[m,k] = map sub ($sb, $max)\n"
     g += "      $up: val<m,k>[m,k] = map add ($below, 9)\n      $p: val<m,k>[m,k] = map relu ($up)\n"
     g += f"      $sum: val<m>[m] = reduce sum ($p, $f)\n      $x_2: val<k,n>[k,n] = tile_load {v}[h, j, c] capacity=2\n"
-    g += f"      $o: val<m,n>[m,n] = tile_multiply ($p, $x_2, $f)\n      $y: val<m,n>[m,n] = map div ($o, $sum)\n"
+    g += f"      $o: val<m,n>[m,n] = tile_multiply ($p, $x_2, $f)\n"
+    if parts > 1:
+        g += "      $largest: val<m>[m] = all_reduce max ($max)\n      $less: val<m>[m] = map sub ($max, $largest)\n"
+        g += "      $scale: val<m>[m] = map ge ($less, -2)\n      $part: val<m>[m] = map mul ($sum, $scale)\n"
+        g += "      $o_part: val<m,n>[m,n] = map mul ($o, $scale)\n      $sum_all: val<m>[m] = all_reduce sum ($part)\n"
+        g += "      $o_all: val<m,n>[m,n] = reduce_scatter ($o_part)\n      $y: val<m,n>[m,n] = map div ($o_all, $sum_all)\n"
+    else:
+        g += "      $y: val<m,n>[m,n] = map div ($o, $sum)\n"
     g += f"      tile_store {y}[h, i, c] ($y)\n    }}\n"
     p.graph = g
     return p

@@ -49,6 +49,7 @@ PLANS = [
     rows("softmax_wide", "softmax", (11, 60, 0, 0), (4, 16), cluster=(2, 2)),
     online("attention", 2, 20, 40, 16, 24, 16),
     online("attention_shared", 1, 32, 48, 32, 16, 16, cluster=2),
+    online("attention_parts", 2, 16, 64, 32, 32, 16, parts=4),
 ]
 
 # What is wrong, the kernel, a piece of its text (the first one), and what is there instead: an expression; None: nothing.
@@ -86,6 +87,7 @@ FAULTS = [
     ("a tile sent to another place", "layers_wide", r"(?<=tiles0\.send\(core, p0_at \+ \()core_w \* 4 \+ tile", "tile"),
     ("no wait for what others reduced", "norm_wide", r"parts0\.wait\(core\);", None),
     ("reductions that begin again with each tile", "norm", r"tile == 0", "tile >= 0"),
+    ("no wait for others' parts of rows", "attention_parts", r"all0\.wait\(core\);", None),
     ("adds to another tile", "adds", r"(?<=c_sum\.mine\(\), params, )[^,]+", "0"),
 ]
 
