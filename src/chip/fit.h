@@ -55,7 +55,7 @@ struct Ring {
   int64_t copies = 1, bytes = 0;
 };
 
-/// What a kernel needs of a core. Rings, then rooms lie in the scratchpad in this order.
+/// What a kernel needs of a core. Rings lie in the scratchpad first, in this order.
 struct Needs {
   SumsAlive sums;
   std::vector<Ring> rings;

@@ -25,11 +25,11 @@ struct ChainNumbers {
   int64_t adders = 1;        ///< clusters that add to the same E in memory
 };
 
-/// Rings: A, B of each branch, D. Rooms: C, exchanges of C, of E, what goes round, what is added.
+/// Rings: A, B of each branch, D. Then: C, exchanges of C, of E, what goes round, what is added.
 Needs chain_needs(const ChainNumbers& chain);
 
 /// What the kernel of a graph of tiles needs; nothing where no kernels of its form are generated.
-/// Rings and rooms are in the order of the kernel's objects (cuda/kernel.h).
+/// Rings, and room beside them, are in the order of the kernel's objects (cuda/kernel.h).
 std::optional<Needs> needs_of(const Graph& graph);
 
 /// Is there room on a core for the kernel of a graph? Always where no kernels are generated for the

@@ -46,7 +46,7 @@ struct RowsOnCore {
 /// Needs a graph that verify_rows (nodes/rows_check.h) accepts.
 RowsOnCore rows_on_core(const Graph& graph);
 
-/// Rings, then rooms: of streams, of staged sums, of reduced rows (of every core that shares them).
+/// Rings, then room of streams, of staged sums, of reduced rows (of every core that shares them).
 Needs rows_needs(const Graph& graph, const RowsOnCore& core);
 
 /// The sums of a product.

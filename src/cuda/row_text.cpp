@@ -57,7 +57,8 @@ class RowText {
     NodeId node;
     std::string name;
   };
-  /// What the columns of a loop give: stores, what goes to rooms, what is added to reductions.
+  /// What the columns of a loop give: stores, what stays in the scratchpad, what is added to
+  /// reductions.
   std::string columns(const TileLoop& loop, std::vector<Reduced>& reduced) {
     std::string body;
     for (const NodeId id : loop.nodes) {
@@ -111,7 +112,7 @@ class RowText {
            body + space() + "}\n" + after;
   }
 
-  /// Columns of one tile. Rooms have zeros where the tile or the tensor ends.
+  /// Columns of one tile. What stays in the scratchpad has zeros where the tile or the tensor ends.
   std::string tile_columns(const TileLoop& loop) {
     const GraphIndex& width = index(loop.index);
     work_.indent(indent_ + 2);
