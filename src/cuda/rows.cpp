@@ -98,8 +98,9 @@ class RowsBuilder {
                                 graph_.tiles->element_bytes)};
     }
     if (!core_.rooms.empty() && graph_.tiles->element_bytes != 2) {
-      throw Refused{fmt::format("rows of elements of {} bytes that cores exchange",
-                                graph_.tiles->element_bytes)};
+      throw Refused{
+          fmt::format("rows of elements of {} bytes that cores exchange are not generated",
+                      graph_.tiles->element_bytes)};
     }
   }
 
@@ -292,7 +293,9 @@ class RowsBuilder {
       put.at = places_.tile_in_room(result);
       multiply.push_back(std::move(put));
       multiply.push_back(step_of(StepKind::fence));
-      multiply.push_back(step_of(StepKind::meet));
+      // All threads meet at the end of the loop; before that only for what is sent.
+      if (core_.rooms[static_cast<size_t>(room)].everywhere)
+        multiply.push_back(step_of(StepKind::meet));
     }
     for (const NodeId n : loop.nodes) {
       if (stored && node(n).kind == NodeKind::tile_store)

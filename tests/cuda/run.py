@@ -86,7 +86,7 @@ FAULTS = [
     ("no wait for others' tiles", "layers_wide", r"tiles0\.wait\(core\);", None),
     ("a tile sent to another place", "layers_wide", r"(?<=tiles0\.send\(core, p0_at \+ \()core_w \* 4 \+ tile", "tile"),
     ("no wait for what others reduced", "norm_wide", r"parts0\.wait\(core\);", None),
-    ("reductions that begin again with each tile", "norm", r"tile == 0", "tile >= 0"),
+    ("reductions that begin again with each tile", "norm", r"(?<=_before = )tile == 0", "tile >= 0"),
     ("no wait for others' parts of rows", "attention_parts", r"all0\.wait\(core\);", None),
     ("adds to another tile", "adds", r"(?<=c_sum\.mine\(\), params, )[^,]+", "0"),
 ]
