@@ -135,8 +135,8 @@ class Bench : public Products {
     };
     const double bound = 1e-2;  // rounding of several regions one after the other
     double worst = 0;
-    for (const std::vector<Way>* by : {&ways, &all_library})
-      worst = std::max(worst, worst_of(sets[0], given, expected, [&] { all(sets[0], *by); }));
+    for (const std::vector<Way>& by : {ways, all_library})
+      worst = std::max(worst, worst_of(sets[0], given, expected, [&] { all(sets[0], by); }));
     double warm = -1, cold = -1, library_warm = -1, library_cold = -1;
     if (worst < bound) {
       const size_t count =
