@@ -130,11 +130,12 @@ std::string fit_copies(Needs& needs, const Chip& chip) {
   while (scratchpad_of(needs) > chip.scratchpad) {
     Ring* largest = nullptr;
     for (Ring& ring : needs.rings) {
-      if (ring.copies > 1 && (largest == nullptr || all(ring) > all(*largest))) largest = &ring;
+      if (ring.copies > ring.least && (largest == nullptr || all(ring) > all(*largest)))
+        largest = &ring;
     }
     if (largest == nullptr) {
       return fmt::format(
-          "{} bytes of a core's scratchpad with one copy of each operand, which has {}",
+          "{} bytes of a core's scratchpad with the fewest copies of each operand, which has {}",
           scratchpad_of(needs), chip.scratchpad);
     }
     --largest->copies;

@@ -50,9 +50,9 @@ std::optional<Groups> groups_for(const SumsAlive& sums, const Chip& chip);
 /// The columns of a product that one group has.
 int64_t columns_of_group(const SumsSize& sums, int groups);
 
-/// A matrix that arrives: so many copies of so many bytes.
+/// A matrix that arrives: so many copies of so many bytes, and how many it takes at least.
 struct Ring {
-  int64_t copies = 1, bytes = 0;
+  int64_t copies = 1, bytes = 0, least = 1;
 };
 
 /// What a kernel needs of a core. Rings lie in the scratchpad first, in this order.

@@ -221,7 +221,8 @@ SumsSize product_sums(const Graph& graph, const Node& product) {
 
 Needs rows_needs(const Graph& graph, const RowsOnCore& core) {
   Needs needs;
-  for (const RowsRing& ring : core.rings) needs.rings.push_back({ring.copies, ring.bytes});
+  for (const RowsRing& ring : core.rings)
+    needs.rings.push_back({ring.copies, ring.bytes, ring.whole ? ring.copies : 1});
   for (const std::vector<NodeId>& products : core.products) {
     std::vector<SumsSize> alive;
     for (const NodeId n : products)
