@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "chip/needs.h"
 #include "cluster/common/statement_table.h"
 #include "cluster/kernels/gathered.h"
 #include "cluster/kernels/present_tiles.h"
@@ -344,14 +345,15 @@ TEST(Rank, ElementwiseKernelsAndReductions) {
   }
 }
 
-/// Measures a kernel of rows with as many copies of loads as fit.
+/// Measures a kernel of rows with as many copies of loads as fit, where it can be built.
 void look_at_rows(const RowsForm& form, const RowsTiles& shape, const Machine& machine,
                   Fewest& fewest) {
   for (const int64_t copies : {8, 4, 2}) {
     RowsTiles tiles = shape;
     tiles.copies = copies;
+    if (chip::chip_of(machine)) tiles.unit = chip::kUnit;
     const Graph graph = rows_graph(form, tiles);
-    if (!fits_core(rows_need(graph), machine)) continue;
+    if (!fits_core(rows_need(graph), machine) || !chip::fits_chip(graph, machine)) continue;
     return fewest.look_at(graph, rows_need(graph));
   }
 }

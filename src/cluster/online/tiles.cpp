@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "chip/needs.h"
 #include "cluster/common/load_cycles.h"
-#include "cluster/common/on_chip.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/lanes.h"
 #include "support/ceil_div.h"
@@ -107,7 +107,7 @@ std::optional<Candidate<OnlineTiles>> fitting(const OnlineForm& form, OnlineTile
   for (tiles.copies = kMostCopiesTried; tiles.copies > 0; --tiles.copies) {
     Candidate<OnlineTiles> candidate{tiles, online_graph(form, tiles), 0};
     if (!fits_core(kernel_need(candidate.graph), machine)) continue;
-    if (!fits_chip(candidate.graph, machine)) continue;
+    if (!chip::fits_chip(candidate.graph, machine)) continue;
     candidate.cost = cost_of(sizes_of(form.digits), tiles, candidate.graph, machine);
     return candidate;
   }
