@@ -46,6 +46,9 @@ class OnlineBuilder {
     if (depth_cores(graph_) > 1 || !roles_.exchanges.empty()) {
       throw Refused{"keys in parts are not generated yet"};
     }
+    if (kernel_walks(graph_, roles_).size() > 1) {
+      throw Refused{"a second walk of the keys (rounded weights) is not generated yet"};
+    }
     for (const NodeId id : roles_.steps) {
       if (node(id).kind != NodeKind::tile_multiply) continue;
       NodeId& found = is_held_reduction(graph_, node(id)) ? product_ : scores_;
