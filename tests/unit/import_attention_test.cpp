@@ -65,6 +65,15 @@ TEST(ImportNanGuard, StaysForDataThatMayHaveNan) {
   expect_values(values_at(18, graph, {{"x", "values(1, nan, 3, 1, 1, nan)"}}), {1, 7, 3, 1, 1, 7});
 }
 
+/// Exponentials that overflow give inf / inf: no softmax, but what the guard is for.
+TEST(ImportNanGuard, StaysWhereExponentialsMayOverflow) {
+  const std::string graph =
+      "(float[2,3] x) => (float[2,3] y) <float none = {0}, int64[1] last = {1}> { e = Exp(x) "
+      "z = ReduceSum(e, last) p = Div(e, z) nan = IsNaN(p) q = Where(nan, none, p) y = Mul(q, x) }";
+  expect_values(values_at(13, graph, {{"x", "values(100, 0, 0, 1, 1, 1)"}}),
+                {0, 0, 0, 1 / 3.0F, 1 / 3.0F, 1 / 3.0F});
+}
+
 /// What asks for NaN is kept for others that read it.
 TEST(ImportNanGuard, ConditionsThatOthersReadStay) {
   const Program program = guarded_program(

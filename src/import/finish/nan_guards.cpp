@@ -37,6 +37,18 @@ TensorId copied_by(const Program& program, const Statement& s) {
   return root.tensor;
 }
 
+/// Is a tensor the result of a softmax? Of scores that are finite or -inf it does not overflow.
+bool is_softmax(const DraftProgram& draft, TensorId tensor) {
+  const auto defines = [&](const DraftStatement& made) { return made.statement.result == tensor; };
+  const auto found = std::find_if(draft.statements.begin(), draft.statements.end(), defines);
+  if (found == draft.statements.end()) return false;
+  const std::vector<Expr>& nodes = found->statement.nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Expr& node) {
+    return node.kind == Expr::Kind::access &&
+           draft.tensors[static_cast<size_t>(node.tensor)].nonzero_if >= 0;  // the denominator
+  });
+}
+
 void read_instead(DraftProgram& draft, TensorId copy, TensorId original) {
   for (DraftStatement& made : draft.statements) {
     for (Expr& node : made.statement.nodes) {
@@ -55,9 +67,11 @@ bool NanGuards::never(Program& program, const DraftProgram& draft, const Stateme
   const Expr& read = s.nodes[static_cast<size_t>(node.children[0])];
   if (read.kind != Expr::Kind::access) return false;
   Tensor& tensor = program.tensors[static_cast<size_t>(read.tensor)];
+  if (tensor.facts.no_nan) return true;
   if (!draft.expected[static_cast<size_t>(read.tensor)].no_nan) return false;
-  if (!tensor.facts.no_nan && !tensor.given()) tensor.assumed.no_nan = true;
-  return tensor.facts.no_nan || !tensor.given();
+  if (!is_softmax(draft, read.tensor)) return false;
+  tensor.assumed.no_nan = true;
+  return true;
 }
 
 bool NanGuards::drop(Program& program, DraftProgram& draft, size_t s) {
