@@ -1,4 +1,4 @@
-// What exporters put around attention: a guard against NaN behind the softmax, keys that are
+// What exporters put around attention: a guard against NaN after the softmax, keys that are
 // repeated for the queries of a group.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Guards against NaN: `where(isnan(x), 0, x)`, which exporters put behind a softmax, since a row
+// Guards against NaN: `where(isnan(x), 0, x)`, which exporters put after a softmax, since a row
 // that its mask closes entirely is NaN. Where x has no NaN, the guard is x. Of a softmax it has
 // none where the masks' values show that every row is open, unless scores overflow: that becomes an
 // assumption, which `--check` tests.
