@@ -50,6 +50,9 @@ class OnlineBuilder {
     if (depth_ > 1 && (roles_.scatter < 0 || tiles_[kKernelK] < depth_)) {
       throw Refused{"keys in parts without a sum of shares, or in more parts than there are steps"};
     }
+    if (kernel_walks(graph_, roles_).size() > 1) {
+      throw Refused{"a second walk of the keys (rounded weights) is not generated yet"};
+    }
     for (const NodeId id : roles_.steps) {
       if (node(id).kind != NodeKind::tile_multiply) continue;
       NodeId& found = is_held_reduction(graph_, node(id)) ? product_ : scores_;

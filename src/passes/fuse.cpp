@@ -314,6 +314,18 @@ std::vector<Group> auto_groups(const Program& program, const FuseRequest& reques
   return groups;
 }
 
+/// The program in these regions; nothing where one of them has no placement that can be lowered (it
+/// would have too many nodes).
+std::optional<Candidate> assemble_possible(const Program& kernels, const std::vector<Part>& parts,
+                                           const Machine& machine, PlacedRuns& placed) {
+  try {
+    return assemble(kernels, parts, machine, placed);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::rejected) throw;
+    return std::nullopt;
+  }
+}
+
 /// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer. Then what stays in the scratchpad.
 Program best_regions(const Program& given, const FuseRequest& request, CostModel& costs,
@@ -327,17 +339,23 @@ Program best_regions(const Program& given, const FuseRequest& request, CostModel
   if (is_limited(request.machine)) {  // as given, but for phases that take turns
     partitions.push_back(parts_of(program, present_groups(program)));
   }
+  constexpr size_t kFew = 1;  // as few regions as fit: where nothing does, what comes closest
   std::vector<Candidate> candidates{{given, {}}};
+  std::vector<std::vector<Part>> possible;
   PlacedRuns placed(program, request.machine, costs);
   for (const std::vector<Part>& parts : partitions) {
-    candidates.push_back(assemble(program, parts, request.machine, placed));
+    std::optional<Candidate> made = assemble_possible(program, parts, request.machine, placed);
+    if (made) possible.push_back(parts);
+    if (made || candidates.size() == kFew) {
+      candidates.push_back(made ? std::move(*made) : Candidate{given, {}});
+    }
   }
+  if (possible.empty()) possible.push_back(parts_of(program, present_groups(program)));
   if (costs.learn(program)) {
-    for (Candidate& mixture : best_mixtures(program, partitions, request.machine, costs, placed)) {
+    for (Candidate& mixture : best_mixtures(program, possible, request.machine, costs, placed)) {
       candidates.push_back(std::move(mixture));
     }
   }
-  constexpr size_t kFew = 1;  // as few regions as fit: where nothing does, what comes closest
   Program best = choose(std::move(candidates), kFew, "regions", costs, log);
   best = keep_reused_inputs(std::move(best), request.machine, costs, log);
   return pass_on_and_reuse(std::move(best), request.machine, costs, log);
