@@ -70,6 +70,10 @@ int32_t outer_scalar(int32_t node, ScalarScope& scope);
 /// Adds an operation on scalars (of arith, math, ...) to the scope.
 void read_scalar(mlir::Operation& op, ScalarScope& scope, const FunctionScope& around);
 
+/// What an operation of arith or math gives for one element of each tensor that it reads, whose
+/// nodes are in `scope.at`.
+int32_t elementwise_node(mlir::Operation& op, ScalarScope& scope);
+
 /// The operations of a block, without its terminator.
 void read_scalars(mlir::Block& block, ScalarScope& scope, const FunctionScope& around);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "linalg/parse/operations.h"
+#include "linalg/parse/pointwise.h"
 
 namespace fuseflow {
 
