@@ -23,6 +23,8 @@ constexpr int kChosen = 200000;
 constexpr int64_t kLargestTree = 20000;
 /// Some operations become several, one in another: half of what a statement may have.
 constexpr int kDeepestTree = kMaxExpressionDepth / 2;
+/// Masks of bits that f32 holds.
+constexpr float kFewBits = 0x1p24F;
 /// No tensor has so many elements; larger places are outside, too.
 constexpr float kFarthest = 4e18F;
 
@@ -294,7 +296,25 @@ ScalarTypes BodyExpression::types_of(const BodyNode& node) const {
           std::all_of(node.children.begin(), node.children.end(), known)};
 }
 
+std::optional<int32_t> BodyExpression::bits(const BodyNode& node) {
+  const bool mask = node.op == "arith.andi";
+  if ((!mask && node.op != "arith.xori") || node.type == ElementType::boolean) return std::nullopt;
+  for (const size_t side : {0, 1}) {
+    const BodyNode& known = op_.body[static_cast<size_t>(node.children[side])];
+    if (known.kind != BodyNode::Kind::constant || std::abs(known.constant) > kFewBits) continue;
+    const auto number = static_cast<int64_t>(known.constant);
+    const int32_t other = node.children[1 - side];
+    if (!mask && number == -1)
+      return kernel_.apply(Op::sub, {kernel_.constant(-1), expression(other)});
+    if (mask && number >= 0 && (number & (number + 1)) == 0)
+      return kernel_.apply(Op::mod,
+                           {expression(other), kernel_.constant(static_cast<float>(number + 1))});
+  }
+  return std::nullopt;
+}
+
 int32_t BodyExpression::applied(const BodyNode& node) {
+  if (const auto value = bits(node)) return *value;
   if (node.op == "arith.select") {
     // select(x > 0, x, 0) is relu, NaN counting as larger.
     const BodyNode& test = op_.body[static_cast<size_t>(node.children[0])];

@@ -70,6 +70,8 @@ class BodyExpression {
   /// Whether a node is known to be no number below 0.
   bool is_nonnegative(int32_t n) const;
   int32_t applied(const BodyNode& node);
+  /// The last bits of an integer (andi with 2^n - 1), or all others than it has (xori with -1).
+  std::optional<int32_t> bits(const BodyNode& node);
   int32_t element(int32_t n);
   std::optional<Subscript> affine(int32_t node) const;
 

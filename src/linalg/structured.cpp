@@ -346,7 +346,11 @@ void refuse_linalg(const LinalgOp& op, const std::string& why) {
 }
 
 View define_linalg(LinalgValues& values, LinalgId id, View value, int group) {
-  const LinalgValue& made = values.function.values[static_cast<size_t>(id)];
+  LinalgValue made = values.function.values[static_cast<size_t>(id)];
+  // Entries that are computed are written below their rows; nothing writes lists of coordinates.
+  if (made.format)
+    std::replace(made.format->levels.begin(), made.format->levels.end(), LevelKind::singleton,
+                 LevelKind::compressed);
   value.type = made.type;
   View result =
       values.importer.append(made.name.empty() ? "t" : made.name, std::move(value), group);
