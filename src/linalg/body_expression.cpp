@@ -422,19 +422,21 @@ int32_t BodyExpression::written_by_some() {
   const auto also = [&](int32_t condition) {
     within = within < 0 ? condition : kernel_.apply(Op::logical_and, {within, condition});
   };
-  for (const auto& [loop, c] : places_.determined) {
-    const PlaceCondition& condition = places_.conditions[c];
-    Subscript rest = condition.value;
-    const auto term = std::find_if(rest.terms.begin(), rest.terms.end(),
+  for (const auto& [loop, number_of_condition] : places_.determined) {
+    const PlaceCondition& condition = places_.conditions[number_of_condition];
+    Subscript way = condition.value;  // to the end of the range that the loop comes from
+    const auto term = std::find_if(way.terms.begin(), way.terms.end(),
                                    [l = loop](const auto& t) { return t.first == l; });
     const int64_t factor = term->second;
-    rest.terms.erase(term);
+    way.terms.erase(term);
+    way.offset -= factor > 0 ? condition.low : condition.high;
+    if (factor > 0) {
+      way.offset = -way.offset;
+      for (auto& [label, c] : way.terms) c = -c;
+    }
     const auto number = [&](int64_t n) { return kernel_.constant(static_cast<float>(n)); };
-    const int32_t left = number_of(rest, loops);
-    const int32_t way = factor > 0 ? kernel_.apply(Op::sub, {number(condition.low), left})
-                                   : kernel_.apply(Op::sub, {left, number(condition.high)});
-    const int32_t least =
-        kernel_.apply(Op::ceil, {kernel_.apply(Op::div, {way, number(std::abs(factor))})});
+    const int32_t least = kernel_.apply(
+        Op::ceil, {kernel_.apply(Op::div, {number_of(way, loops), number(std::abs(factor))})});
     also(kernel_.apply(Op::ge, {least, number(0)}));
     also(kernel_.apply(Op::lt, {least, number(op_.loops[static_cast<size_t>(loop)])}));
     loops[loop] = least;

@@ -11,6 +11,7 @@
 #include "linalg/accumulate.h"
 #include "linalg/body_expression.h"
 #include "linalg/live.h"
+#include "linalg/own_indices.h"
 #include "linalg/regroup.h"
 #include "linalg/scalar_ops.h"
 
@@ -369,6 +370,7 @@ View single_atoms(LinalgValues& values, const View& value, const std::string& na
 
 View structured_result(LinalgValues& values, const LinalgOp& op, size_t r, int group) {
   View value = StructuredResult(values, op, r, group).value();
+  give_own_indices(value);
   // One number everywhere stays a number where it is read.
   const bool number = value.nodes.size() == 1 && value.nodes[0].kind == Expr::Kind::constant;
   if (number) return value;
