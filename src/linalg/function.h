@@ -32,8 +32,9 @@ struct BodyNode {
   int32_t loop = 0;     ///< index: the loop whose number it is
   std::string op;       ///< apply: MLIR's operation, "arith.cmpf ogt" with its predicate
   LinalgId value = -1;  ///< element: the tensor that is read
-  /// apply, select(condition, x, identity): where the condition is 0, a round counts for nothing.
-  /// An element without rounds that count is 0 where its out is a tensor of nothing.
+  /// apply, select(condition, x, identity): where the condition is 0, a round of a reduction counts
+  /// for nothing. It begins with the identity; an element of a sparse result for which no round
+  /// counts is not there.
   bool skips = false;
   ElementType type = ElementType::f32;  ///< of the step's result
   std::vector<int32_t> children;        ///< apply: operands; element: subscripts; earlier nodes

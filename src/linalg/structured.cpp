@@ -62,7 +62,11 @@ class StructuredResult {
   int32_t combined(const Accumulation& parts, int32_t a, int32_t b);
   /// `value` combined with what the out held before.
   int32_t with_start(const Accumulation& parts, int32_t value);
-  /// What one round adds.
+  /// The node of a sparse_tensor.reduce (BodyNode::skips) if that is all that a round adds.
+  const BodyNode* skipping(const Accumulation& parts) const;
+  /// What a round adds where it writes.
+  int32_t added_by(const Accumulation& parts);
+  /// What a round adds to an element.
   int32_t round_of(const Accumulation& parts);
   void prepare_rounds(const Accumulation& parts, bool with_start);
   View accumulated(const Accumulation& parts);
@@ -70,7 +74,7 @@ class StructuredResult {
   template <typename Make>
   View helper(const char* suffix, const Accumulation& parts, Reduction reduction, const Make& make);
   View unsigned_extreme(const Accumulation& parts);
-  /// An element of whose rounds some count (BodyNode::skips), and which begins with nothing.
+  /// An element that is there only where some of its rounds count (BodyNode::skips).
   View counted(const Accumulation& parts);
   bool counts_rounds(const Accumulation& parts) const;
   /// Rounds that write one element each.
@@ -130,12 +134,29 @@ int32_t StructuredResult::combined(const Accumulation& parts, int32_t a, int32_t
                                            : kernel().apply(Op::where, {less, a, b});
 }
 
+const BodyNode* StructuredResult::skipping(const Accumulation& parts) const {
+  const BodyNode& term = op_.body[static_cast<size_t>(parts.terms[0].node)];
+  const bool alone = parts.terms.size() == 1 && !parts.terms[0].negated && parts.guard < 0;
+  return alone && term.skips ? &term : nullptr;
+}
+
 int32_t StructuredResult::with_start(const Accumulation& parts, int32_t value) {
+  if (const BodyNode* skips = skipping(parts)) {  // begins with its identity, whatever the out has
+    const BodyNode& given = op_.body[static_cast<size_t>(skips->children[2])];
+    if (given.kind == BodyNode::Kind::constant && given.constant == identity(parts.reduction))
+      return value;
+    return combined(parts, body_.expression(skips->children[2]), value);
+  }
   if (neutral_start(r_, parts)) return value;
   return combined(parts, body_.use_at_place(out_number(r_)), value);
 }
 
-int32_t StructuredResult::round_of(const Accumulation& parts) {
+int32_t StructuredResult::added_by(const Accumulation& parts) {
+  const int32_t neutral = kernel().constant(identity(parts.reduction));
+  if (const BodyNode* skips = skipping(parts)) {
+    const int32_t there = body_.expression(skips->children[0]);
+    return kernel().apply(Op::where, {there, body_.expression(skips->children[1]), neutral});
+  }
   int32_t body = -1;
   for (const Accumulation::Part& part : parts.terms) {
     int32_t term = body_.expression(part.node);
@@ -146,14 +167,17 @@ int32_t StructuredResult::round_of(const Accumulation& parts) {
     if (part.negated) term = kernel().apply(Op::neg, {term});
     body = body < 0 ? term : combined(parts, body, term);
   }
-  const int32_t neutral = kernel().constant(identity(parts.reduction));
-  if (parts.guard >= 0) {
-    const int32_t condition = body_.expression(parts.guard);
-    body = parts.unless ? kernel().apply(Op::where, {condition, neutral, body})
-                        : kernel().apply(Op::where, {condition, body, neutral});
-  }
+  if (parts.guard < 0) return body;
+  const int32_t condition = body_.expression(parts.guard);
+  return parts.unless ? kernel().apply(Op::where, {condition, neutral, body})
+                      : kernel().apply(Op::where, {condition, body, neutral});
+}
+
+int32_t StructuredResult::round_of(const Accumulation& parts) {
+  const int32_t body = added_by(parts);
   const int32_t here = body_.written();
-  return here < 0 ? body : kernel().apply(Op::where, {here, body, neutral});
+  if (here < 0) return body;
+  return kernel().apply(Op::where, {here, body, kernel().constant(identity(parts.reduction))});
 }
 
 void StructuredResult::prepare_rounds(const Accumulation& parts, bool with_start) {
@@ -161,7 +185,8 @@ void StructuredResult::prepare_rounds(const Accumulation& parts, bool with_start
   for (const Accumulation::Part& part : parts.terms) roots.push_back(part.node);
   if (parts.guard >= 0) roots.push_back(parts.guard);
   std::vector<int32_t> more;
-  if (with_start && !neutral_start(r_, parts)) more.push_back(out_number(r_));
+  const bool reads_out = with_start && skipping(parts) == nullptr && !neutral_start(r_, parts);
+  if (reads_out) more.push_back(out_number(r_));
   prepare(roots, more);
 }
 
@@ -198,19 +223,18 @@ View StructuredResult::unsigned_extreme(const Accumulation& parts) {
 }
 
 bool StructuredResult::counts_rounds(const Accumulation& parts) const {
-  const BodyNode& term = op_.body[static_cast<size_t>(parts.terms[0].node)];
-  return term.skips && parts.terms.size() == 1 && !parts.terms[0].negated && parts.guard < 0 &&
-         places_.conditions.empty() && values_.undefined[static_cast<size_t>(op_.outs[r_].value)];
+  const bool sparse = made_.format && !made_.format->all_dense();
+  return sparse && skipping(parts) != nullptr && places_.conditions.empty();
 }
 
 View StructuredResult::counted(const Accumulation& parts) {
-  const int32_t node = parts.terms[0].node;
   const View count = helper(".counts", parts, Reduction::max, [&](StructuredResult& other) {
-    return other.body_.expression(op_.body[static_cast<size_t>(node)].children[0]);
+    return other.body_.expression(skipping(parts)->children[0]);
   });
   prepare_rounds(parts, false);
   const int32_t any = body_.use_like(count, out_number(r_));
-  const int32_t value = kernel().reduce(parts.reduction, reduced_loops(), body_.expression(node));
+  const int32_t of_rounds = kernel().reduce(parts.reduction, reduced_loops(), round_of(parts));
+  const int32_t value = with_start(parts, of_rounds);
   return result(kernel().apply(Op::where, {any, value, kernel().constant(0)}));
 }
 

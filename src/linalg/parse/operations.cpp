@@ -257,6 +257,8 @@ LinalgOp read_operation(mlir::Operation& op, FunctionScope& scope) {
   if (auto cast = llvm::dyn_cast<tensor::CastOp>(op)) return read_copy(cast.getSource(), op, scope);
   if (auto convert = llvm::dyn_cast<sparse::ConvertOp>(op))
     return read_copy(convert.getSource(), op, scope);
+  if (auto sorted = llvm::dyn_cast<sparse::ReorderCOOOp>(op))
+    return read_copy(sorted.getInputCoo(), op, scope);
   if (auto load = llvm::dyn_cast<sparse::LoadOp>(op)) return read_copy(load.getTensor(), op, scope);
   if (auto expand = llvm::dyn_cast<tensor::ExpandShapeOp>(op))
     return read_reshape(expand.getSrc(), expand.getResultType(),
