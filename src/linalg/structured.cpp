@@ -24,6 +24,9 @@ constexpr int64_t kMostRounds = 64;
 constexpr int64_t kMostNodesInOrder = 20000;
 constexpr int64_t kDeepestInOrder = kMaxExpressionDepth / 2;
 
+/// Nodes of a result's expression.
+constexpr int64_t kMostNodesWritten = 100000;
+
 Op combining_op(Reduction reduction) {
   if (reduction == Reduction::sum) return Op::add;
   if (reduction == Reduction::prod) return Op::mul;
@@ -364,6 +367,21 @@ View StructuredResult::value() {
                             kMostRounds));
 }
 
+/// Refuses expressions that are too long once everything that they share is written out, as a
+/// statement has it: some operations become several, which use an operand more than once.
+void check_written_out(const LinalgOp& op, const View& value) {
+  std::vector<int64_t> size;
+  for (const Expr& e : value.nodes) {
+    size.push_back(1);
+    for (const int32_t child : e.children)
+      size.back() = std::min(kMostNodesWritten + 1, size.back() + size[static_cast<size_t>(child)]);
+  }
+  if (size.back() > kMostNodesWritten)
+    refuse_linalg(op, fmt::format("its body is an expression of more than {} operations, expected "
+                                  "several linalg operations",
+                                  kMostNodesWritten));
+}
+
 }  // namespace
 
 void refuse_linalg(const LinalgOp& op, const std::string& why) {
@@ -394,6 +412,7 @@ View single_atoms(LinalgValues& values, const View& value, const std::string& na
 
 View structured_result(LinalgValues& values, const LinalgOp& op, size_t r, int group) {
   View value = StructuredResult(values, op, r, group).value();
+  check_written_out(op, value);
   give_own_indices(value);
   // One number everywhere stays a number where it is read.
   const bool number = value.nodes.size() == 1 && value.nodes[0].kind == Expr::Kind::constant;

@@ -31,26 +31,29 @@ ConstantPtr sparse_data(mlir::SparseElementsAttr elements, const std::vector<int
   return constant_sparse(std::move(entries), shape, type);
 }
 
-/// The values of a constant, or null where the file leaves them out.
+/// What a resource's bytes are elements of; null where the file leaves them out.
+mlir::ElementsAttr resource_elements(mlir::DenseResourceElementsAttr resource,
+                                     mlir::Operation& op) {
+  mlir::AsmResourceBlob* blob = resource.getRawHandle().getBlob();
+  if (blob == nullptr) return nullptr;
+  const mlir::ShapedType type = resource.getShapedType();
+  bool splat = false;
+  if (!mlir::DenseElementsAttr::isValidRawBuffer(type, blob->getData(), splat))
+    refuse(op, "the resource's bytes are not those of a tensor of this type");
+  return mlir::DenseElementsAttr::getFromRawBuffer(type, blob->getData());
+}
+
 ConstantPtr constant_data(mlir::ElementsAttr elements, mlir::Operation& op) {
   const ElementType type = element_type(elements.getElementType(), op);
   const std::vector<int64_t> shape = elements.getShapedType().getShape().vec();
-  if (auto resource = llvm::dyn_cast<mlir::DenseResourceElementsAttr>(elements)) {
-    mlir::AsmResourceBlob* blob = resource.getRawHandle().getBlob();
-    if (blob == nullptr) return nullptr;
-    bool splat = false;
-    if (!mlir::DenseElementsAttr::isValidRawBuffer(elements.getShapedType(), blob->getData(),
-                                                   splat))
-      refuse(op, "the resource's bytes are not those of a tensor of this type");
-    elements = mlir::DenseElementsAttr::getFromRawBuffer(elements.getShapedType(), blob->getData());
-  }
   if (auto entries = llvm::dyn_cast<mlir::SparseElementsAttr>(elements))
     return sparse_data(entries, shape, type);
   const auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(elements);
   if (!dense) refuse(op, "elements that are neither dense, sparse nor a resource");
   if (is_integer(type)) {
     std::vector<int64_t> integers;
-    const bool flag = type == ElementType::boolean || type == ElementType::u8;
+    const bool flag =
+        type == ElementType::boolean || type == ElementType::u8 || type == ElementType::u16;
     for (const mlir::APInt& value : dense.getValues<mlir::APInt>())
       integers.push_back(flag ? static_cast<int64_t>(value.getZExtValue()) : value.getSExtValue());
     return constant_ints(std::move(integers), shape, type);
@@ -64,14 +67,16 @@ ConstantPtr constant_data(mlir::ElementsAttr elements, mlir::Operation& op) {
 }  // namespace
 
 LinalgOp read_constant_tensor(mlir::arith::ConstantOp op, FunctionScope& scope) {
-  const auto elements = llvm::dyn_cast<mlir::ElementsAttr>(op.getValue());
+  auto elements = llvm::dyn_cast<mlir::ElementsAttr>(op.getValue());
   if (!elements) refuse(*op, "expected the elements of a tensor");
   LinalgOp made;
   made.results = {new_value(op.getType(), static_shape(op.getType(), *op), *op, scope)};
-  const auto splat = llvm::dyn_cast<mlir::SplatElementsAttr>(elements);
+  if (auto resource = llvm::dyn_cast<mlir::DenseResourceElementsAttr>(elements))
+    elements = resource_elements(resource, *op);
+  const auto splat = llvm::dyn_cast_if_present<mlir::SplatElementsAttr>(elements);
   if (!splat) {
     made.kind = LinalgOp::Kind::constant;
-    made.data = constant_data(elements, *op);
+    if (elements) made.data = constant_data(elements, *op);
     return made;
   }
   // One number everywhere: computed, not stored.

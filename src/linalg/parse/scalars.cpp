@@ -12,6 +12,9 @@ namespace {
 
 namespace sparse = mlir::sparse_tensor;
 
+/// An operation has what its scalars are computed from as part of its body.
+constexpr int64_t kMostCopies = 1000000;
+
 /// Results of folding are wrapped, so that hostile numbers do not overflow.
 int64_t wrapped(uint64_t value) {
   return static_cast<int64_t>(value);
@@ -348,6 +351,7 @@ int32_t outer_scalar(int32_t node, ScalarScope& scope) {
     for (const int32_t child : scope.outer->nodes[static_cast<size_t>(at)].children)
       stack.push_back(child);
   }
+  scope.outer->copies += static_cast<int64_t>(missing.size());
   for (const int32_t at : missing) {
     BodyNode copy = scope.outer->nodes[static_cast<size_t>(at)];
     for (int32_t& child : copy.children) child = scope.copied.at(child);
@@ -370,6 +374,11 @@ int32_t scalar(mlir::Value value, ScalarScope& scope, mlir::Operation& user) {
   if (found != scope.at.end()) return found->second;
   if (scope.outer != nullptr) {
     const auto around = scope.outer->at.find(value);
+    if (scope.outer->copies > kMostCopies)
+      refuse(user, fmt::format("the operations of the function need more than {} operations on "
+                               "scalars of the function, each its own; expected scalars that take "
+                               "less to compute, or tensors of them",
+                               kMostCopies));
     if (around != scope.outer->at.end()) return outer_scalar(around->second, scope);
   }
   refuse(user, "an operand that is no scalar of a known operation");

@@ -46,6 +46,7 @@ struct ScalarScope {
   llvm::DenseMap<mlir::Value, int32_t> at;
   llvm::DenseMap<int32_t, int32_t> copied;  ///< nodes of `outer` that are here, too
   ScalarScope* outer = nullptr;
+  int64_t copies = 0;  ///< how many nodes other scopes have copied from here
 
   int32_t add(BodyNode node, std::optional<int64_t> integer = {});
   int32_t integer(int64_t value);
