@@ -3,17 +3,17 @@
 #pragma once
 
 #include <cuda.h>
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <cstdint>
 
 #define FF_FN __host__ __device__ inline
-#define FF_KERNEL(name, Groups)                                    \
-  __global__ void __launch_bounds__(ff::CoreOf<Groups>::kBlock, 1) \
-      name(const __grid_constant__ ff::Params params)
-#define FF_BEGIN(scratchpad, barriers, Groups)                             \
+#define FF_KERNEL(name, Core) \
+  __global__ void __launch_bounds__(Core::kBlock, 1) name(const __grid_constant__ ff::Params params)
+#define FF_BEGIN(scratchpad, barriers, Core)                               \
   extern __shared__ __align__(1024) unsigned char scratchpad_[];           \
-  const ff::CoreOf<Groups> core {                                          \
+  const Core core {                                                        \
     static_cast<unsigned>(__cvta_generic_to_shared(scratchpad_)), barriers \
   }
 

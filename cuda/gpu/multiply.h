@@ -1,12 +1,12 @@
 // Products of matrices in the scratchpad. Of 64 rows and more: wgmma, each group of 128 threads a
 // part of the rows, or of the columns where there are too few rows. Of other rows: mma m16n8k16,
-// each warp a part of the columns. ff::wgmma<columns, left by columns, right by rows> is in
+// each warp a part of the columns. ff::wgmma<columns, left by columns, right by rows, type> is in
 // instructions.h, which is generated.
 #pragma once
 
 namespace ff {
 
-template <int kColumns, int kLeftByColumns, int kRightByRows>
+template <int kColumns, int kLeftByColumns, int kRightByRows, Type kElement>
 __device__ void wgmma(float (&sums)[kColumns / 2], uint64_t left, uint64_t right);
 
 __device__ inline constexpr int common(int a, int b) {
@@ -16,6 +16,7 @@ __device__ inline constexpr int common(int a, int b) {
 /// f32 sums of kRows x kColumns, over the threads that multiply.
 template <class Core, int kRows_, int kColumns_>
 struct Sums {
+  static constexpr Type kElement = Core::kElement;
   static constexpr int kRows = kRows_, kColumns = kColumns_;
   static constexpr bool kWide = kRows % 64 == 0;
   // wgmma: groups along rows, then along columns.
@@ -108,8 +109,8 @@ __device__ inline void wgmma_columns(float (&sums)[kColumns / 2], unsigned left,
     const unsigned a = left + (A::kByRows ? part_at<A>(row, depth) : part_at<A>(depth, row));
     const unsigned b = right + (B::kByRows ? part_at<B>(depth, column + kFrom)
                                            : part_at<B>(column + kFrom, depth));
-    wgmma<kWide, !A::kByRows, B::kByRows>(part, describe<A, A::kByRows>(a),
-                                          describe<B, !B::kByRows>(b));
+    wgmma<kWide, !A::kByRows, B::kByRows, S::kElement>(part, describe<A, A::kByRows>(a),
+                                                       describe<B, !B::kByRows>(b));
     wgmma_columns<A, B, kColumns, kFrom + kWide, S>(sums, left, right, row, column, depth);
   }
 }
@@ -136,14 +137,20 @@ __device__ inline void load_block(unsigned (&block)[4], unsigned address) {
                  : "memory");
   }
 }
+#define FF_MMA(type)                                                                  \
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type                 \
+               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])           \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+template <Type kElement>
 __device__ inline void mma(float* sums, const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
-      "%9}, {%0, %1, %2, "
-      "%3};"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  if constexpr (kElement == Type::bf16) {
+    FF_MMA("bf16");
+  } else {
+    FF_MMA("f16");
+  }
 }
+#undef FF_MMA
 
 /// sums += left * right; the matrices may be overwritten after multiply_wait.
 template <class A, class B, class Core, class S>
@@ -176,8 +183,8 @@ __device__ inline void multiply(const Core& core, S& sums, int left, int right) 
           unsigned a[4];
           load_block<!A::kByRows>(a, A::kByRows ? block_address<A, false>(a_at, i * 16, k)
                                                 : block_address<A, true>(a_at, k, i * 16));
-          mma(&sums.at[i][j * 8], a, b[0], b[1]);
-          mma(&sums.at[i][j * 8 + 4], a, b[2], b[3]);
+          mma<S::kElement>(&sums.at[i][j * 8], a, b[0], b[1]);
+          mma<S::kElement>(&sums.at[i][j * 8 + 4], a, b[2], b[3]);
         }
       }
     }

@@ -10,13 +10,15 @@ constexpr int kMostViews = 16, kMostTensors = 16;
 struct Params {
   CUtensorMap views[kMostViews];
   void* tensors[kMostTensors];
-  int halves;  ///< bit t: tensor t has elements of f16; else f32
+  Type types[kMostTensors];
   float* sums;
   unsigned* counters;
 };
 
-template <int kGroups_>
+/// kElement: of products, and of matrices in the scratchpad.
+template <int kGroups_, Type kElement_>
 struct CoreOf {
+  static constexpr Type kElement = kElement_;
   static constexpr int kGroups = kGroups_;
   static constexpr int kThreads = kGroups * 128;  ///< that multiply
   static constexpr int kBlock = kThreads + 32;
@@ -157,6 +159,28 @@ __device__ inline void send(const Core& core, int rank, int from, int to, int by
       : "memory");
 }
 
+/// A number as an element of two bytes, rounded to the nearest one (of two to the even one).
+__device__ inline unsigned short to_bits(Type type, float x) {
+  return type == Type::bf16 ? __bfloat16_as_ushort(__float2bfloat16_rn(x))
+                            : __half_as_ushort(__float2half_rn(x));
+}
+__device__ inline float from_bits(Type type, unsigned short bits) {
+  return type == Type::bf16 ? __bfloat162float(__ushort_as_bfloat16(bits))
+                            : __half2float(__ushort_as_half(bits));
+}
+__device__ inline float rounded_to(Type type, float x) {
+  return is_half(type) ? from_bits(type, to_bits(type, x)) : x;
+}
+/// Two elements that follow each other.
+__device__ inline unsigned pair_bits(Type type, float x, float y) {
+  if (type == Type::bf16) {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
+    return *reinterpret_cast<const unsigned*>(&both);
+  }
+  const half2 both = __floats2half2_rn(x, y);
+  return *reinterpret_cast<const unsigned*>(&both);
+}
+
 struct Chunk {
   union {
     uint16_t bits[8];
@@ -196,9 +220,8 @@ __device__ inline void get_pair(const Core& core, int at, float& x, float& y) {
 }
 template <class Core>
 __device__ inline void put_elements(const Core& core, int at, float x, float y) {
-  const half2 both = __floats2half2_rn(x, y);
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(core.scratchpad + at),
-               "r"(*reinterpret_cast<const unsigned*>(&both))
+               "r"(pair_bits(Core::kElement, x, y))
                : "memory");
 }
 
@@ -233,40 +256,55 @@ template <class Core>
 __device__ inline float get_element(const Core& core, int at) {
   unsigned short bits;
   asm volatile("ld.shared.u16 %0, [%1];" : "=h"(bits) : "r"(core.scratchpad + at) : "memory");
-  return __half2float(__ushort_as_half(bits));
+  return from_bits(Core::kElement, bits);
 }
 template <class Core>
 __device__ inline void put_element(const Core& core, int at, float x) {
-  const unsigned short bits = __half_as_ushort(__float2half_rn(x));
+  const unsigned short bits = to_bits(Core::kElement, x);
   asm volatile("st.shared.u16 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");
 }
 
-__device__ inline bool is_half(const Params& params, int tensor) {
-  return params.halves >> tensor & 1;
+__device__ inline float element_at(Type type, const void* data, long at) {
+  switch (type) {
+    case Type::f32:
+      return static_cast<const float*>(data)[at];
+    case Type::u8:
+      return static_cast<const unsigned char*>(data)[at];
+    case Type::i8:
+      return static_cast<const signed char*>(data)[at];
+    case Type::i32:
+      return static_cast<float>(static_cast<const int*>(data)[at]);
+    case Type::i64:
+      return static_cast<float>(static_cast<const long*>(data)[at]);
+    default:
+      return from_bits(type, static_cast<const unsigned short*>(data)[at]);
+  }
 }
-__device__ inline float read_element(const Params& params, int tensor, long at) {
-  if (at < 0) return 0;
-  return is_half(params, tensor)
-             ? __half2float(static_cast<const half*>(params.tensors[tensor])[at])
-             : static_cast<const float*>(params.tensors[tensor])[at];
+/// `otherwise`: what the tensor has outside of its extents, where `at` is negative.
+template <Type kType>
+__device__ inline float read_element(const Params& params, int tensor, long at,
+                                     float otherwise = 0) {
+  return at < 0 ? otherwise : element_at(kType, params.tensors[tensor], at);
 }
 __device__ inline void store_element(const Params& params, int tensor, long at, float x) {
   if (at < 0) return;
-  if (is_half(params, tensor)) {
-    static_cast<half*>(params.tensors[tensor])[at] = __float2half_rn(x);
-  } else {
+  const Type type = params.types[tensor];
+  if (type == Type::f32) {
     static_cast<float*>(params.tensors[tensor])[at] = x;
+  } else {
+    static_cast<unsigned short*>(params.tensors[tensor])[at] = to_bits(type, x);
   }
 }
 __device__ inline void store_pair(const Params& params, int tensor, long first, long second,
                                   float x, float y) {
   if (first >= 0 && second == first + 1 && first % 2 == 0) {
-    if (is_half(params, tensor)) {
-      *reinterpret_cast<half2*>(static_cast<half*>(params.tensors[tensor]) + first) =
-          __floats2half2_rn(x, y);
-    } else {
+    const Type type = params.types[tensor];
+    if (type == Type::f32) {
       *reinterpret_cast<float2*>(static_cast<float*>(params.tensors[tensor]) + first) =
           make_float2(x, y);
+    } else {
+      *reinterpret_cast<unsigned*>(static_cast<unsigned short*>(params.tensors[tensor]) + first) =
+          pair_bits(type, x, y);
     }
     return;
   }

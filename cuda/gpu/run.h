@@ -16,23 +16,22 @@ namespace ff {
 struct StatementTensors {
   static constexpr int kMost = 96;
   void* at[kMost] = {};
-  bool half[kMost] = {};
+  Type types[kMost] = {};
 
   /// Room for an intermediate, once.
-  void make(int number, long elements, bool is_half) {
-    half[number] = is_half;
+  void make(int number, long elements, Type type) {
+    types[number] = type;
     if (at[number] == nullptr)
-      cudaMalloc(&at[number], static_cast<size_t>(elements) * (is_half ? 2 : 4));
+      cudaMalloc(&at[number], static_cast<size_t>(elements * bytes_of(type)));
   }
   __device__ float read(int number, long i) const {
-    return half[number] ? __half2float(static_cast<const __half*>(at[number])[i])
-                        : static_cast<const float*>(at[number])[i];
+    return element_at(types[number], at[number], i);
   }
   __device__ void store(int number, long i, float x) const {
-    if (half[number]) {
-      static_cast<__half*>(at[number])[i] = __float2half_rn(x);
-    } else {
+    if (types[number] == Type::f32) {
       static_cast<float*>(at[number])[i] = x;
+    } else {
+      static_cast<unsigned short*>(at[number])[i] = to_bits(types[number], x);
     }
   }
 };
@@ -75,7 +74,8 @@ struct GpuKernel {
   /// The region's statements one after the other, products by a library where there is one.
   void (*statements)(StatementTensors&, Products*, cudaStream_t);
   std::vector<Rival> rivals;
-  long gate;  ///< elements that a kernel between the rivals gates; 0: none
+  long gate;     ///< elements that a kernel between the rivals gates; 0: none
+  Type element;  ///< of what the rivals multiply
 };
 
 }  // namespace ff

@@ -37,7 +37,24 @@ typedef CUresult (*EncodeTiled)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, v
                                 const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
-inline CUtensorMap encoded(EncodeTiled encode, const View& view, void* data) {
+/// The elements of two bytes of `values`, and back.
+template <class Element>
+std::vector<Element> packed(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
+template <class Element>
+std::vector<float> unpacked(const void* at, size_t elements) {
+  std::vector<Element> packed(elements);
+  FF_CHECK(cudaMemcpy(packed.data(), at, elements * sizeof(Element), cudaMemcpyDeviceToHost));
+  std::vector<float> values;
+  for (const Element x : packed) values.push_back(static_cast<float>(x));
+  return values;
+}
+inline cudaDataType library_type(Type type) {
+  return type == Type::f16 ? CUDA_R_16F : type == Type::bf16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+inline CUtensorMap encoded(EncodeTiled encode, const View& view, Type type, void* data) {
   CUtensorMap map;
   const cuuint64_t extents[3] = {static_cast<cuuint64_t>(view.inner),
                                  static_cast<cuuint64_t>(view.outer),
@@ -51,7 +68,9 @@ inline CUtensorMap encoded(EncodeTiled encode, const View& view, void* data) {
                                      : view.box_inner == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
                                      : view.box_inner == 16 ? CU_TENSOR_MAP_SWIZZLE_32B
                                                             : CU_TENSOR_MAP_SWIZZLE_NONE;
-  FF_CHECK(encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3, data, extents, pitches, box, steps,
+  const CUtensorMapDataType elements =
+      type == Type::bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  FF_CHECK(encode(&map, elements, 3, data, extents, pitches, box, steps,
                   CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   return map;
@@ -93,7 +112,7 @@ class Bench : public Products {
     allow(k);
     std::vector<Operands> sets{make_operands(k, values)};
     const double error = check(k, sets[0], values);
-    const double bound = 5e-3;
+    const double bound = 10 * roundoff(k.tensors, k.tensor_count);
     double warm = -1, cold = -1, rival_warm = -1, rival_cold = -1;
     if (error < bound) {
       const size_t count =
@@ -133,7 +152,9 @@ class Bench : public Products {
     const auto all = [&](ProgramOperands& set, const std::vector<Way>& by) {
       for (size_t i = 0; i < kernels.size(); ++i) run_region(kernels[i], set, i, by[i]);
     };
-    const double bound = 1e-2;  // rounding of several regions one after the other
+    double bound = 0;  // rounding of several regions one after the other
+    for (const GpuKernel& k : kernels)
+      bound = std::max(bound, 20 * roundoff(k.tensors, k.tensor_count));
     double worst = 0;
     for (const std::vector<Way>& by : {ways, all_library})
       worst = std::max(worst, worst_of(sets[0], given, expected, [&] { all(sets[0], by); }));
@@ -180,10 +201,13 @@ class Bench : public Products {
                                 p.b.batch,
                                 p.c.pitch,
                                 p.c.batch,
-                                tensors.half[p.c.number]};
+                                static_cast<long>(tensors.types[p.a.number]),
+                                static_cast<long>(tensors.types[p.c.number])};
     auto known = products_.find(key);
-    if (known == products_.end())
-      known = products_.emplace(key, best(p, tensors.half[p.c.number], a, b, c)).first;
+    if (known == products_.end()) {
+      const Product made = best(p, tensors.types[p.a.number], tensors.types[p.c.number], a, b, c);
+      known = products_.emplace(key, made).first;
+    }
     call(known->second, a, b, c);
   }
 
@@ -270,10 +294,10 @@ class Bench : public Products {
                    : make_tensor(tensor, std::vector<float>(tensor.elements), set.bytes);
         }
         statements.at[t] = at;
-        statements.half[t] = tensor.type == Type::f16;
+        statements.types[t] = tensor.type;
         if (k.function == nullptr) continue;
         one.params.tensors[t] = at;
-        if (tensor.type == Type::f16) one.params.halves |= 1 << t;
+        one.params.types[t] = tensor.type;
       }
       complete(k, one);
       set.bytes += one.bytes;
@@ -282,37 +306,33 @@ class Bench : public Products {
   }
 
   static void* make_tensor(const Tensor& tensor, const std::vector<float>& values, size_t& all) {
-    const bool half = tensor.type == Type::f16;
-    const size_t bytes = values.size() * (half ? 2 : 4);
+    const size_t bytes = values.size() * static_cast<size_t>(bytes_of(tensor.type));
     void* at = nullptr;
     FF_CHECK(cudaMalloc(&at, bytes));
-    std::vector<__half> halves;
-    const void* from = values.data();
-    if (half) {
-      for (const float x : values) halves.push_back(__float2half(x));
-      from = halves.data();
-    }
-    FF_CHECK(cudaMemcpy(at, from, bytes, cudaMemcpyHostToDevice));
+    const auto copy = [&](const auto& elements) {
+      FF_CHECK(cudaMemcpy(at, elements.data(), bytes, cudaMemcpyHostToDevice));
+    };
+    if (tensor.type == Type::f16) copy(packed<__half>(values));
+    if (tensor.type == Type::bf16) copy(packed<__nv_bfloat16>(values));
+    if (tensor.type == Type::f32) copy(values);
+    if (tensor.type == Type::u8) copy(packed<unsigned char>(values));
+    if (tensor.type == Type::i8) copy(packed<signed char>(values));
+    if (tensor.type == Type::i32) copy(packed<int>(values));
+    if (tensor.type == Type::i64) copy(packed<long>(values));
     all += bytes;
     return at;
   }
 
   /// Numbers that no result is, so that what a kernel leaves out is seen.
   void clear(const Tensor& tensor, void* at) {
-    const size_t bytes = static_cast<size_t>(tensor.elements) * (tensor.type == Type::f16 ? 2 : 4);
+    const auto bytes = static_cast<size_t>(tensor.elements * bytes_of(tensor.type));
     FF_CHECK(cudaMemsetAsync(at, 0xff, bytes, stream_));
   }
   static std::vector<float> read(const Tensor& tensor, const void* at) {
     const auto elements = static_cast<size_t>(tensor.elements);
-    std::vector<float> got(elements);
-    if (tensor.type == Type::f16) {
-      std::vector<__half> halves(elements);
-      FF_CHECK(cudaMemcpy(halves.data(), at, elements * 2, cudaMemcpyDeviceToHost));
-      for (size_t i = 0; i < elements; ++i) got[i] = __half2float(halves[i]);
-    } else {
-      FF_CHECK(cudaMemcpy(got.data(), at, elements * 4, cudaMemcpyDeviceToHost));
-    }
-    return got;
+    if (tensor.type == Type::f16) return unpacked<__half>(at, elements);
+    if (tensor.type == Type::bf16) return unpacked<__nv_bfloat16>(at, elements);
+    return unpacked<float>(at, elements);
   }
   /// Relative, in the square mean; 1e30 where something is no number.
   static double difference(const std::vector<float>& got, const std::vector<float>& expected) {
@@ -331,8 +351,12 @@ class Bench : public Products {
     std::vector<std::vector<float>> all(k.tensor_count);
     for (size_t t = 0; t < k.tensor_count; ++t) {
       all[t].resize(static_cast<size_t>(k.tensors[t].elements));
-      for (float& x : all[t])
-        x = __half2float(__float2half((static_cast<int>(random() % 2001) / 1000.0F - 1) * 0.15F));
+      const Type type = k.tensors[t].type;
+      const bool whole = !is_half(type) && type != Type::f32;
+      for (float& x : all[t]) {
+        x = whole ? static_cast<float>(random() % 2)
+                  : (static_cast<int>(random() % 2001) / 1000.0F - 1) * 0.15F;
+      }
     }
     return all;
   }
@@ -341,7 +365,7 @@ class Bench : public Products {
     Operands set;
     for (size_t t = 0; t < k.tensor_count; ++t) {
       set.params.tensors[t] = make_tensor(k.tensors[t], values[t], set.bytes);
-      if (k.tensors[t].type == Type::f16) set.params.halves |= 1 << t;
+      set.params.types[t] = k.tensors[t].type;
     }
     complete(k, set);
     return set;
@@ -350,7 +374,8 @@ class Bench : public Products {
   void complete(const GpuKernel& k, Operands& set) {
     for (size_t v = 0; v < k.view_count; ++v) {
       if (k.views[v].box_inner < 16) continue;  // of a kernel that copies nothing
-      set.params.views[v] = encoded(encode_, k.views[v], set.params.tensors[k.views[v].tensor]);
+      const int t = k.views[v].tensor;
+      set.params.views[v] = encoded(encode_, k.views[v], k.tensors[t].type, set.params.tensors[t]);
     }
     if (k.launch.sums > 0) {
       FF_CHECK(cudaMalloc(&set.params.sums, static_cast<size_t>(k.launch.sums) * 4));
@@ -389,7 +414,7 @@ class Bench : public Products {
     size_t bytes = 0;
     for (size_t t = 0; t < k.tensor_count; ++t) {
       reference.at[t] = make_tensor(k.tensors[t], values[t], bytes);
-      reference.half[t] = k.tensors[t].type == Type::f16;
+      reference.types[t] = k.tensors[t].type;
     }
     k.statements(reference, nullptr, stream_);
     FF_CHECK(cudaStreamSynchronize(stream_));
@@ -445,7 +470,8 @@ class Bench : public Products {
   };
   /// Of the library's proposals the fastest one. The library's matrices are column-major: it is
   /// asked for the transposed result, of the right factor and then the left one.
-  Product best(const LibraryProduct& r, bool half_result, const void* a, const void* b, void* c) {
+  Product best(const LibraryProduct& r, Type factors, Type result, const void* a, const void* b,
+               void* c) {
     Product p{};
     FF_CHECK(cublasLtMatmulDescCreate(&p.description, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     const auto layout = [&](cublasLtMatrixLayout_t& made, const LibraryMatrix& of, long rows,
@@ -458,9 +484,9 @@ class Bench : public Products {
       FF_CHECK(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
                                                 &of.batch, sizeof(long)));
     };
-    layout(p.a, r.b, r.k, r.n, CUDA_R_16F);
-    layout(p.b, r.a, r.m, r.k, CUDA_R_16F);
-    layout(p.c, r.c, r.m, r.n, half_result ? CUDA_R_16F : CUDA_R_32F);
+    layout(p.a, r.b, r.k, r.n, library_type(factors));
+    layout(p.b, r.a, r.m, r.k, library_type(factors));
+    layout(p.c, r.c, r.m, r.n, library_type(result));
     for (const auto& [attribute, of] : {std::pair{CUBLASLT_MATMUL_DESC_TRANSA, &r.b},
                                         std::pair{CUBLASLT_MATMUL_DESC_TRANSB, &r.a}}) {
       const cublasOperation_t operation = of->transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -535,10 +561,10 @@ class Bench : public Products {
                                        {0, false, r.k, r.m * r.k},
                                        {1, false, r.n, r.k * r.n},
                                        {2, false, r.n, r.m * r.n}};
-          products.push_back(best(product, true, a, b, c));
+          products.push_back(best(product, k.element, k.element, a, b, c));
         } else {
           call(products[i], a, b, c);
-          if (i == 0 && k.gate > 0) gate(c, k.gate);
+          if (i == 0 && k.gate > 0) gate(k.element, c, k.gate);
         }
         last = c;
       }
@@ -548,7 +574,7 @@ class Bench : public Products {
     cold = time([&](size_t i) { all(sets[i], false); }, count);
     for (char* set : sets) cudaFree(set);
   }
-  void gate(char* c, long elements);
+  void gate(Type type, char* c, long elements);
 
   EncodeTiled encode_ = nullptr;
   cudaStream_t stream_ = nullptr;
@@ -558,15 +584,18 @@ class Bench : public Products {
 };
 
 /// silu(gate) * up, in place.
-__global__ void gate_kernel(half2* c, long pairs) {
+__global__ void gate_kernel(Type type, unsigned* c, long pairs) {
   const long i = blockIdx.x * static_cast<long>(blockDim.x) + threadIdx.x;
   if (i >= pairs) return;
-  const float2 x = __half22float2(c[i]), y = __half22float2(c[i + pairs]);
-  c[i] = __floats2half2_rn(x.x / (1 + __expf(-x.x)) * y.x, x.y / (1 + __expf(-x.y)) * y.y);
+  const auto low = [&](unsigned both) { return from_bits(type, both & 0xffff); };
+  const auto high = [&](unsigned both) { return from_bits(type, both >> 16); };
+  const auto gated = [](float x, float y) { return x / (1 + __expf(-x)) * y; };
+  const unsigned x = c[i], y = c[i + pairs];
+  c[i] = pair_bits(type, gated(low(x), low(y)), gated(high(x), high(y)));
 }
-inline void Bench::gate(char* c, long elements) {
+inline void Bench::gate(Type type, char* c, long elements) {
   gate_kernel<<<static_cast<unsigned>((elements / 2 + 255) / 256), 256, 0, stream_>>>(
-      reinterpret_cast<half2*>(c), elements / 2);
+      type, reinterpret_cast<unsigned*>(c), elements / 2);
 }
 
 /// All regions in order; `without`: those that cannot be run. Arguments: names of kernels, and

@@ -5,9 +5,8 @@
 #include <cmath>
 
 #define FF_FN inline
-#define FF_KERNEL(name, Groups) \
-  inline void name(const ff::CoreOf<Groups>& core, const ff::Params& params)
-#define FF_BEGIN(scratchpad, barriers, Groups) (void)params
+#define FF_KERNEL(name, Core) inline void name(const Core& core, const ff::Params& params)
+#define FF_BEGIN(scratchpad, barriers, Core) (void)params
 
 #include "layout.h"
 #include "operators.h"

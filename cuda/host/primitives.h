@@ -15,8 +15,10 @@ struct Params {
   std::vector<int>* counters;
 };
 
-template <int kGroups>
+/// kElement: of products, and of matrices in the scratchpad.
+template <int kGroups, Type kElement_>
 struct CoreOf {
+  static constexpr Type kElement = kElement_;
   ClusterState* cluster;
   int rank;
   bool produces;
@@ -243,16 +245,32 @@ inline void has_arrived(CoreState& core, int at, int bytes, const Event& event) 
 inline void put_bits(CoreState& core, int at, uint16_t bits) {
   std::memcpy(&core.scratchpad[static_cast<size_t>(at)], &bits, 2);
 }
-inline uint16_t to_bits(float x) {
+/// A number as an element of two bytes, rounded to the nearest one (of two to the even one).
+inline uint16_t to_bits(Type type, float x) {
+  if (type == Type::bf16) {
+    uint32_t all;
+    std::memcpy(&all, &x, 4);
+    const uint32_t rounded = x == x ? all + 0x7fff + (all >> 16 & 1) : all | 0x400000;
+    return static_cast<uint16_t>(rounded >> 16);
+  }
   const auto half = static_cast<_Float16>(x);
   uint16_t bits;
   std::memcpy(&bits, &half, 2);
   return bits;
 }
-inline float from_bits(uint16_t bits) {
+inline float from_bits(Type type, uint16_t bits) {
+  if (type == Type::bf16) {
+    const uint32_t all = static_cast<uint32_t>(bits) << 16;
+    float x;
+    std::memcpy(&x, &all, 4);
+    return x;
+  }
   _Float16 half;
   std::memcpy(&half, &bits, 2);
   return static_cast<float>(half);
+}
+inline float rounded_to(Type type, float x) {
+  return is_half(type) ? from_bits(type, to_bits(type, x)) : x;
 }
 
 template <class Core>
@@ -281,7 +299,8 @@ void copy_box(const Core& core, int to, const Params& params, int view, int inne
                             : panel == 32 ? row >> 1 & 3
                             : panel == 16 ? row >> 2 & 1
                                           : 0;
-          put_bits(state, to + o * panel * 2 + ((c / 8) ^ moved) * 16 + c % 8 * 2, to_bits(x));
+          put_bits(state, to + o * panel * 2 + ((c / 8) ^ moved) * 16 + c % 8 * 2,
+                   to_bits(Core::kElement, x));
         }
       }
       has_arrived(state, to, bytes, bytes_arrive(*cluster, peers.at(i), barrier, bytes, clock));
@@ -323,7 +342,8 @@ void put_chunk(const Core& core, int at, const Chunk& chunk) {
   std::memcpy(&core.state().scratchpad[static_cast<size_t>(at)], chunk.bits, 16);
 }
 inline uint16_t read_bits(const Params& params, int tensor, long at) {
-  return to_bits((*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)));
+  return to_bits(params.described[tensor].type,
+                 (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)));
 }
 /// A tile that the producer's threads wrote is there, fenced.
 template <class Core>
@@ -358,8 +378,8 @@ void get_pair(const Core& core, int at, float& x, float& y) {
 template <class Core>
 void put_elements(const Core& core, int at, float x, float y) {
   write_begins(core, at, 4);
-  put_bits(core.state(), at, to_bits(x));
-  put_bits(core.state(), at + 2, to_bits(y));
+  put_bits(core.state(), at, to_bits(Core::kElement, x));
+  put_bits(core.state(), at + 2, to_bits(Core::kElement, y));
 }
 
 /// One f32, and one element, that threads share; `own`: which a warp has for itself.
@@ -396,12 +416,12 @@ float get_element(const Core& core, int at) {
   uint16_t bits;
   read_begins(core, at, 2);
   std::memcpy(&bits, &core.state().scratchpad[static_cast<size_t>(at)], 2);
-  return from_bits(bits);
+  return from_bits(Core::kElement, bits);
 }
 template <class Core>
 void put_element(const Core& core, int at, float x) {
   write_begins(core, at, 2);
-  put_bits(core.state(), at, to_bits(x));
+  put_bits(core.state(), at, to_bits(Core::kElement, x));
 }
 
 // Products.
@@ -433,13 +453,13 @@ struct Sums {
 };
 
 template <class M>
-std::vector<float> elements_of(const CoreState& core, int at) {
+std::vector<float> elements_of(const CoreState& core, Type type, int at) {
   std::vector<float> all(static_cast<size_t>(M::kRows) * M::kColumns);
   for (int r = 0; r < M::kRows; ++r) {
     for (int c = 0; c < M::kColumns; ++c) {
       uint16_t bits;
       std::memcpy(&bits, &core.scratchpad[static_cast<size_t>(at + M::at(r, c))], 2);
-      all[static_cast<size_t>(r * M::kColumns + c)] = from_bits(bits);
+      all[static_cast<size_t>(r * M::kColumns + c)] = from_bits(type, bits);
     }
   }
   return all;
@@ -457,7 +477,8 @@ void multiply(const Core& core, S& sums, int left, int right) {
   const auto product = [=] {
     if (*done) return;
     *done = true;
-    const std::vector<float> a = elements_of<A>(*state, left), b = elements_of<B>(*state, right);
+    const std::vector<float> a = elements_of<A>(*state, Core::kElement, left),
+                             b = elements_of<B>(*state, Core::kElement, right);
     for (int i = 0; i < A::kRows; ++i) {
       float* out = &to->at[static_cast<size_t>(i) * S::kColumns];
       for (int k = 0; k < A::kColumns; ++k) {
@@ -499,8 +520,10 @@ float across_lanes(const Core&, float x, Combine) {
 
 // Memory.
 
-inline float read_element(const Params& params, int tensor, long at) {
-  return at < 0 ? 0 : (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at));
+template <Type>
+float read_element(const Params& params, int tensor, long at, float otherwise = 0) {
+  return at < 0 ? otherwise
+                : (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at));
 }
 inline Counts& memory_counts() {
   static Counts counts;
@@ -508,10 +531,9 @@ inline Counts& memory_counts() {
 }
 inline void store_element(const Params& params, int tensor, long at, float x) {
   if (at < 0) return;
-  const bool half = params.described[tensor].type == Type::f16;
-  memory_counts().stored += half ? 2 : 4;
-  (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)) =
-      half ? from_bits(to_bits(x)) : x;
+  const Type type = params.described[tensor].type;
+  memory_counts().stored += bytes_of(type);
+  (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)) = rounded_to(type, x);
 }
 inline void store_pair(const Params& params, int tensor, long first, long second, float x,
                        float y) {
@@ -559,7 +581,7 @@ inline void take_sums(const Params& params, long at, float& x, float& y) {
 }
 
 /// Runs all clusters of a kernel, in an order that the seed chooses.
-template <int kGroups, class Kernel>
+template <class Core, class Kernel>
 Counts launch(const Launch& launch, const Params& params, unsigned seed, Kernel kernel) {
   Counts counts;
   memory_counts() = {};
@@ -571,7 +593,7 @@ Counts launch(const Launch& launch, const Params& params, unsigned seed, Kernel 
     ClusterState cluster(c, launch.cores, launch.scratchpad, seed * 7919 + static_cast<unsigned>(c),
                          counts);
     cluster.run([&](int thread) {
-      const CoreOf<kGroups> core{&cluster, thread / 2, thread % 2 == 0};
+      const Core core{&cluster, thread / 2, thread % 2 == 0};
       kernel(core, params);
     });
   }

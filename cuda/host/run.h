@@ -26,16 +26,14 @@ class Runs {
     if (program_) std::fprintf(stderr, "%s: no kernel; what it gives is read from data\n", region);
   }
 
-  template <int kGroups, class Kernel>
+  template <class Core, class Kernel>
   void run(const std::string& name, const Launch& launch, const Tensor* tensors,
            size_t tensor_count, const View* views, Kernel kernel) {
     if (!only_.empty() && only_ != name) return;
     std::vector<std::vector<float>> values(tensor_count);
     for (size_t t = 0; t < tensor_count; ++t) {
       values[t] = read(data_ + "/" + name + "." + std::to_string(t) + ".f32", tensors[t].elements);
-      if (tensors[t].type == Type::f16) {
-        for (float& x : values[t]) x = from_bits(to_bits(x));
-      }
+      for (float& x : values[t]) x = rounded_to(tensors[t].type, x);
     }
     const std::vector<std::vector<float>> expected = values;
     for (size_t t = 0; t < tensor_count; ++t) {
@@ -51,12 +49,13 @@ class Runs {
         if (tensors[t].result) values[t].assign(expected[t].size(), std::nanf(""));
       }
       const Counts counts =
-          ff::launch<kGroups>(launch, params, seed_ + static_cast<unsigned>(turn) * 1000, kernel);
+          ff::launch<Core>(launch, params, seed_ + static_cast<unsigned>(turn) * 1000, kernel);
       double worst = 0, relative = 0;
       for (size_t t = 0; t < tensor_count; ++t) {
         if (tensors[t].result) compare(values[t], expected[t], worst, relative);
       }
-      const bool right = relative <= tolerance_;
+      const double tolerance = tolerance_ < 0 ? 4 * roundoff(tensors, tensor_count) : tolerance_;
+      const bool right = relative <= tolerance;
       wrong_ = wrong_ || !right;
       std::printf(
           "%s: %s, largest difference %g, relative error %.3g; bytes loaded %ld, added %ld, taken "
@@ -103,7 +102,7 @@ class Runs {
 
   unsigned seed_ = 1;
   std::string data_ = "data", only_;
-  double tolerance_ = 2e-3;
+  double tolerance_ = -1;  ///< none given
   bool program_ = false;
   std::map<int, std::vector<float>> given_;  ///< by number: what kernels before gave
   bool wrong_ = false;
@@ -112,7 +111,7 @@ class Runs {
 }  // namespace ff
 
 #define FF_RUN(runs, name)                                           \
-  (runs).run<name##_schedule::kGroups>(                              \
+  (runs).run<name##_schedule::Core>(                                 \
       #name, name##_schedule::kLaunch, name##_schedule::kTensors,    \
       std::size(name##_schedule::kTensors), name##_schedule::kViews, \
       [](const auto& core, const ff::Params& params) { name(core, params); })

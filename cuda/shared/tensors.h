@@ -1,9 +1,22 @@
 // What a generated kernel says of the tensors that it is given.
 #pragma once
 
+#include <cstddef>
+
 namespace ff {
 
-enum class Type : int { f16, f32 };
+/// Elements in memory. Whole numbers are read alone, as f32; u8 is also what booleans are.
+enum class Type : int { f16, bf16, f32, u8, i8, i32, i64 };
+
+FF_FN constexpr bool is_half(Type type) {
+  return type == Type::f16 || type == Type::bf16;
+}
+FF_FN constexpr int bytes_of(Type type) {
+  return is_half(type)                            ? 2
+         : type == Type::u8 || type == Type::i8   ? 1
+         : type == Type::f32 || type == Type::i32 ? 4
+                                                  : 8;
+}
 
 /// A tensor in row-major order.
 struct Tensor {
@@ -22,6 +35,15 @@ struct View {
   long pitch, batch_pitch;
   int box_outer, box_inner;
 };
+
+/// By how much rounding to the coarsest type of a kernel's tensors changes a number at most,
+/// relative to it; at least what f16 does. Bounds on errors are multiples of it.
+inline double roundoff(const Tensor* tensors, size_t count) {
+  for (size_t t = 0; t < count; ++t) {
+    if (tensors[t].type == Type::bf16) return 1.0 / 256;
+  }
+  return 1.0 / 2048;
+}
 
 /// What has to be there to launch a kernel.
 struct Launch {

@@ -14,6 +14,7 @@
 #include "cuda/instructions.h"
 #include "cuda/print.h"
 #include "cuda/reference.h"
+#include "cuda/text.h"
 
 namespace fuseflow::cuda {
 namespace {
@@ -35,9 +36,9 @@ std::string kernel_file(const Program& program, const Generated& g) {
       "{0}_schedule::kTensors, std::size({0}_schedule::kTensors),\n"
       "          {0}_schedule::kViews, std::size({0}_schedule::kViews), reinterpret_cast<const "
       "void*>({0}),\n"
-      "          ff::CoreOf<{0}_schedule::kGroups>::kBlock, {0}_statements, {2}}};\n}}\n",
+      "          {0}_schedule::Core::kBlock, {0}_statements, {2}, {3}}};\n}}\n",
       g.name, statements_text(program, program.regions[g.region], g.name, tensors_of(g.kernel)),
-      rivals_text(program, g));
+      rivals_text(program, g), type_text(g.kernel.element));
 }
 
 /// A region that has no kernel, where its statements can be run on the GPU plainly.
@@ -47,12 +48,13 @@ struct PlainRegion {
   std::vector<TensorId> read, results;
 };
 
-bool is_plain(const Program& program, TensorId id) {
+/// Whether statements on the GPU have a tensor as it lies in memory.
+bool is_plain(const Program& program, TensorId id, bool result) {
   const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
   std::vector<int> order(tensor.format.mode_order.size());
   std::iota(order.begin(), order.end(), 0);
-  return (tensor.type == ElementType::f16 || tensor.type == ElementType::f32) &&
-         tensor.format.all_dense() && tensor.format.mode_order == order;
+  return (result ? is_written(tensor.type) : is_read(tensor.type)) && tensor.format.all_dense() &&
+         tensor.format.mode_order == order;
 }
 
 std::optional<PlainRegion> plain_region(const Program& program, size_t number) {
@@ -73,9 +75,9 @@ std::optional<PlainRegion> plain_region(const Program& program, size_t number) {
     }
     plain.results.push_back(s.result);
   }
-  for (const std::vector<TensorId>* all : {&plain.read, &plain.results}) {
-    for (const TensorId id : *all) {
-      if (!is_plain(program, id)) return std::nullopt;
+  for (const bool result : {false, true}) {
+    for (const TensorId id : result ? plain.results : plain.read) {
+      if (!is_plain(program, id, result)) return std::nullopt;
     }
   }
   return plain;

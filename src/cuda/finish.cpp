@@ -5,6 +5,7 @@
 #include "cuda/operand.h"
 #include "cuda/refuse.h"
 #include "cuda/steps.h"
+#include "cuda/text.h"
 
 namespace fuseflow::cuda {
 
@@ -13,8 +14,8 @@ ElementAt result_element(const Program& program, const Graph& graph, NodeId stor
   const Node& node = graph.nodes[static_cast<size_t>(store)];
   require_row_major(program, node.tensor);
   const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
-  if (tensor.type != ElementType::f16 && tensor.type != ElementType::f32) {
-    throw Refused{fmt::format("%{} has elements of {}; results are generated as f16 and f32",
+  if (!is_written(tensor.type)) {
+    throw Refused{fmt::format("%{} has elements of {}; results are generated as f16, bf16 and f32",
                               tensor.name, element_name(tensor.type))};
   }
   return {node.tensor, node.tile.subscripts, std::move(dims)};

@@ -1,5 +1,7 @@
 #include "cuda/generate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -38,6 +40,23 @@ Kernel kernel_of(const Program& program, const Graph& graph) {
   throw Refused{"no such form of tiles"};
 }
 
+/// The type of what a kernel multiplies: of every tile that is loaded for it, and of what it rounds
+/// to two bytes in between.
+ElementType product_element(const Program& program, const Region& region, const Kernel& kernel) {
+  if (kernel.loads.empty()) return kernel.element;
+  const auto type_of = [&](TensorId id) { return program.tensors[static_cast<size_t>(id)].type; };
+  const ElementType first = type_of(kernel.loads.front().element.tensor);
+  const auto require = [&](TensorId id) {
+    if (element_bytes(type_of(id)) != 2 || type_of(id) == first) return;
+    throw Refused{fmt::format("elements of {} (%{}) beside those of {} in one kernel",
+                              element_name(type_of(id)),
+                              program.tensors[static_cast<size_t>(id)].name, element_name(first))};
+  };
+  for (const Load& load : kernel.loads) require(load.element.tensor);
+  for (const Statement& s : region.statements) require(s.result);
+  return first;
+}
+
 }  // namespace
 
 std::vector<Generated> generate(const Program& program) {
@@ -51,6 +70,7 @@ std::vector<Generated> generate(const Program& program) {
     try {
       made.kernel = kernel_of(program, *region.graph);
       made.kernel.name = made.name;
+      made.kernel.element = product_element(program, region, made.kernel);
       fit(made.kernel);
       made.schedule = kernel_text(program, made.kernel);
     } catch (const Refused& refused) {

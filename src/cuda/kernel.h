@@ -243,6 +243,8 @@ struct Variable {
 struct Kernel {
   std::string name;
   const Graph* graph = nullptr;
+  /// Of what is multiplied, and of matrices in the scratchpad: f16 or bf16.
+  ElementType element = ElementType::f16;
   int64_t clusters = 1, cores = 1;
   std::vector<Variable> variables;
   /// Other names: coordinates of variables before them.

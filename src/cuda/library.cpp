@@ -52,12 +52,13 @@ class ProductReader {
     const Tensor& tensor = program_.tensors[static_cast<size_t>(id)];
     std::vector<int> order(tensor.format.mode_order.size());
     std::iota(order.begin(), order.end(), 0);
-    const bool half = tensor.type == ElementType::f16;
-    const bool result = at == 2 && tensor.type == ElementType::f32;
-    if (!(half || result) || !tensor.format.all_dense() || tensor.format.mode_order != order)
+    tensors_[at].tensor = id;
+    const ElementType multiplied = program_.tensors[static_cast<size_t>(tensors_[0].tensor)].type;
+    const bool known = multiplied == ElementType::f16 || multiplied == ElementType::bf16;
+    const bool fits = tensor.type == multiplied || (at == 2 && tensor.type == ElementType::f32);
+    if (!known || !fits || !tensor.format.all_dense() || tensor.format.mode_order != order)
       return false;
     Strides& made = tensors_[at];
-    made.tensor = id;
     const std::vector<int64_t> shape = known_shape(tensor);
     int64_t pitch = 1;
     for (size_t d = shape.size(); d-- > 0;) {

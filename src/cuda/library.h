@@ -11,7 +11,7 @@
 namespace fuseflow::cuda {
 
 /// An initialiser of ff::LibraryProduct (gpu/library.h), where the statement is such a product of
-/// tensors of f16. `numbers`: those that the text gives to tensors.
+/// tensors of f16 or of bf16. `numbers`: those that the text gives to tensors.
 std::optional<std::string> library_product(const Program& program, const Statement& statement,
                                            const std::map<TensorId, int>& numbers);
 

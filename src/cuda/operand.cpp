@@ -79,15 +79,22 @@ void choose_copy(const Program& program, const Graph& graph, Load& load, int row
   const Node& node = graph.nodes[static_cast<size_t>(load.node)];
   const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
   require_row_major(program, node.tensor);
-  if (tensor.type != ElementType::f16) {
-    throw Refused{fmt::format("%{} has elements of {}; products are generated for f16 alone",
+  if (tensor.type != ElementType::f16 && tensor.type != ElementType::bf16) {
+    throw Refused{fmt::format("%{} has elements of {}; products are generated for f16 and bf16",
                               tensor.name, element_name(tensor.type))};
   }
   const auto gather = [&](std::string why) {
     load.why_gathered = std::move(why);
     load.view.reset();
   };
-  if (!stays_inside(program, graph, node)) return gather("it is read outside of its extents");
+  if (!stays_inside(program, graph, node)) {
+    if (tensor.fill != 0)
+      throw Refused{
+          fmt::format("%{} is read outside of its extents, where it is {:g}; products "
+                      "are generated for 0 there",
+                      tensor.name, tensor.fill)};
+    return gather("it is read outside of its extents");
+  }
   int64_t offset = 0;
   const std::vector<int64_t> by = pitches(known_shape(tensor));
   for (size_t d = 0; d < by.size(); ++d) offset += node.tile.subscripts[d].offset * by[d];

@@ -41,7 +41,7 @@ class Printer {
     constants();
     close(fmt::format("}}  // namespace {}_schedule", kernel_.name), false);
     line("");
-    line(fmt::format("FF_KERNEL({}, {}_schedule::kGroups) {{", kernel_.name, kernel_.name));
+    line(fmt::format("FF_KERNEL({}, {}_schedule::Core) {{", kernel_.name, kernel_.name));
     depth_ = 1;
     body();
     depth_ = 0;
@@ -126,7 +126,7 @@ class Printer {
     view_count_ = views;
     for (const Load& l : kernel_.loads) matrix(l.name, l.matrix);
     for (const ScratchpadMatrix& h : kernel_.held) matrix(h.name, h.matrix);
-    line("using Core = ff::CoreOf<kGroups>;");
+    line(fmt::format("using Core = ff::CoreOf<kGroups, {}>;", type_text(kernel_.element)));
     for (const SumsForm& s : kernel_.sums) {
       line(fmt::format("using {}Sums = ff::Sums<Core, {}, {}>;", type_of(s.name), s.rows,
                        s.columns));
@@ -135,7 +135,7 @@ class Printer {
 
   void body() {
     line(fmt::format("using namespace {}_schedule;", kernel_.name));
-    line("FF_BEGIN(kLaunch.scratchpad, kBarriersAt, kGroups);");
+    line("FF_BEGIN(kLaunch.scratchpad, kBarriersAt, Core);");
     line("[[maybe_unused]] const int cluster = ff::cluster_of(core), rank = ff::rank_of(core);");
     for (const Variable& v : kernel_.variables) {
       line(fmt::format("const int {} = {}{} % {};", v.name, v.from,
@@ -505,8 +505,7 @@ std::string tensor_text(const Program& program, TensorId id, bool result) {
     if (c == '"' || c == '\\') name += '\\';
     name += static_cast<unsigned char>(c) < 0x20 ? '_' : c;
   }
-  return fmt::format("    {{\"{}\", ff::Type::{}, {}, {}, {}}},\n", name,
-                     tensor.type == ElementType::f16 ? "f16" : "f32", elements,
+  return fmt::format("    {{\"{}\", {}, {}, {}, {}}},\n", name, type_text(tensor.type), elements,
                      result ? "true" : "false", id);
 }
 
@@ -526,7 +525,7 @@ std::vector<ProductForm> product_forms(const Kernel& kernel) {
     while (left > 0) {
       int64_t columns = 256;
       while (columns > left) columns /= 2;
-      forms.insert({columns, !by_rows(s->left), by_rows(s->right)});
+      forms.insert({columns, !by_rows(s->left), by_rows(s->right), kernel.element});
       left -= columns;
     }
   }

@@ -18,11 +18,11 @@ std::vector<TensorId> tensors_of(const Kernel& kernel);
 /// A line of an array of ff::Tensor.
 std::string tensor_text(const Program& program, TensorId id, bool result);
 
-/// The products of columns that its multiplications are made of, for instructions.h: columns, left
-/// by columns, right by rows.
+/// The products of columns that its multiplications are made of, for instructions.h.
 struct ProductForm {
   int64_t columns = 0;
   bool left_by_columns = false, right_by_rows = false;
+  ElementType element = ElementType::f16;
   auto operator<=>(const ProductForm&) const = default;
 };
 std::vector<ProductForm> product_forms(const Kernel& kernel);

@@ -9,6 +9,7 @@
 
 #include "cuda/library.h"
 #include "cuda/print.h"
+#include "cuda/text.h"
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
 #include "graph/tiles.h"
@@ -67,7 +68,7 @@ class StatementText {
       case Expr::Kind::apply: {
         std::vector<std::string> operands;
         for (const int32_t child : e.children) operands.push_back(expression(child));
-        return define(fmt::format("ff::op::{}({})", op_info(e.op).name, fmt::join(operands, ", ")));
+        return define(operator_text(e.op, operands));
       }
       case Expr::Kind::reduce:
         return reduce(e);
@@ -159,9 +160,10 @@ std::string statements_text(const Program& program, const Region& region, const 
     const std::string kernel = fmt::format("{}_statement_{}", name, number);
     kernels += StatementText(program, s, numbers).kernel(kernel);
     const int64_t elements = elements_of(program, s.result);
-    const bool half = program.tensors[static_cast<size_t>(s.result)].type == ElementType::f16;
+    const ElementType declared = program.tensors[static_cast<size_t>(s.result)].type;
+    const ElementType type = is_written(declared) ? declared : ElementType::f32;
     if (temporary)
-      calls += fmt::format("  t.make({}, {}, {});\n", number, elements, half ? "true" : "false");
+      calls += fmt::format("  t.make({}, {}, {});\n", number, elements, type_text(type));
     const std::string plain =
         fmt::format("{}<<<{}, 256, 0, stream>>>(t);\n", kernel, (elements + 255) / 256);
     const auto product = library_product(program, s, numbers);

@@ -25,6 +25,30 @@ std::string number_text(float value) {
   return value < 0 ? "(" + text + ")" : text;
 }
 
+std::string operator_text(Op op, const std::vector<std::string>& operands) {
+  const std::string_view name = op_info(op).name;
+  if (op == Op::f16 || op == Op::bf16)
+    return fmt::format("ff::rounded_to(ff::Type::{}, {})", name, operands.at(0));
+  // What C++ has as words of its own.
+  const bool logical = op == Op::logical_and || op == Op::logical_or || op == Op::logical_xor ||
+                       op == Op::logical_not;
+  return fmt::format("ff::op::{}{}({})", logical ? "logical_" : "", name,
+                     fmt::join(operands, ", "));
+}
+
+bool is_written(ElementType type) {
+  return type == ElementType::f16 || type == ElementType::bf16 || type == ElementType::f32;
+}
+
+bool is_read(ElementType type) {
+  return is_written(type) || type == ElementType::boolean || type == ElementType::u8 ||
+         type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64;
+}
+
+std::string type_text(ElementType type) {
+  return fmt::format("ff::Type::{}", type == ElementType::boolean ? "u8" : element_name(type));
+}
+
 std::string text_of(const Coordinate& at) {
   std::vector<std::string> terms;
   for (const auto& [name, factor] : at.terms) {

@@ -38,4 +38,13 @@ std::string combined_text(Reduction reduction, const std::string& x, const std::
 /// A number of f32 as C++ text.
 std::string number_text(float value);
 
+/// An operator of operands that are C++ text.
+std::string operator_text(Op op, const std::vector<std::string>& operands);
+
+/// Whether kernels read elements of a type, and write them; its name in their text:
+/// `ff::Type::f16`.
+bool is_read(ElementType type);
+bool is_written(ElementType type);
+std::string type_text(ElementType type);
+
 }  // namespace fuseflow::cuda

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "cuda/refuse.h"
+#include "cuda/text.h"
 #include "graph/tiles.h"
 
 namespace fuseflow::cuda {
@@ -137,25 +138,23 @@ void WorkText::add(NodeId id) {
     for (const Input& input : node.inputs) {
       operands.push_back(input.is_immediate() ? number_text(input.immediate) : value(input.stream));
     }
-    if (node.op == Op::f16 || node.op == Op::bf16)
-      throw Refused{"work that rounds to a narrower type"};
-    value_text = fmt::format("ff::op::{}({})", op_info(node.op).name, fmt::join(operands, ", "));
+    value_text = operator_text(node.op, operands);
   }
   define(out, value_text);
 }
 
 std::string WorkText::read(StreamId stream, const Node& load) {
   const Tensor& tensor = program_->tensors[static_cast<size_t>(load.tensor)];
-  if (tensor.type != ElementType::f16 && tensor.type != ElementType::f32) {
-    throw Refused{fmt::format("%{} has elements of {}; f16 and f32 are read", tensor.name,
+  if (!is_read(tensor.type)) {
+    throw Refused{fmt::format("%{} has elements of {}, which kernels do not read", tensor.name,
                               element_name(tensor.type))};
   }
-  if (tensor.fill != 0) throw Refused{fmt::format("%{} has another fill than 0", tensor.name)};
   const PlaceText place = place_text(*program_, *graph_, load.tensor, load.tile.subscripts,
                                      fmt::format("p{}_", stream), "", indent_);
   text_ += place.statements;
-  define(stream,
-         fmt::format("ff::read_element(params, {}, {})", tensors_->at(load.tensor), place.value));
+  define(stream, fmt::format("ff::read_element<{}>(params, {}, {}{})", type_text(tensor.type),
+                             tensors_->at(load.tensor), place.value,
+                             tensor.fill == 0 ? "" : ", " + number_text(tensor.fill)));
   return names_.at(stream);
 }
 

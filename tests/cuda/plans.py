@@ -4,13 +4,14 @@ import random
 import struct
 
 
-def write_npy(path, shape, seed):
-    """Whole numbers from -2 to 2 as f32."""
+def write_npy(path, shape, seed, kind):
+    """Whole numbers from -2 to 2 as f32; 0 and 1 for booleans, from 0 on for unsigned ones."""
+    least, most = {"bool": (0, 1), "u8": (0, 2)}.get(kind, (-2, 2))
     count = 1
     for extent in shape:
         count *= extent
     draw = random.Random(seed)
-    values = [float(draw.randint(-2, 2)) for _ in range(count)]
+    values = [float(draw.randint(least, most)) for _ in range(count)]
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s,), }" % ", ".join(map(str, shape))
     header += " " * (-(len(header) + 11) % 64) + "\n"
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{count}f", *values))
@@ -19,17 +20,18 @@ def write_npy(path, shape, seed):
 class Plan:
     """A region of a program: its tensors, statements and graph."""
 
-    def __init__(self, name):
+    def __init__(self, name, element="f16"):
         self.name, self.tensors, self.files, self.statements, self.graph = name, [], [], [], ""
+        self.element = element  # of tensors whose type is not said
 
-    def tensor(self, role, name, shape, kind="f16"):
+    def tensor(self, role, name, shape, kind=None, fill=None):
         full = f"{self.name}_{name}"
         dims = ",".join(["dense"] * len(shape))
         source = ""
         if role in ("input", "const"):
             source = f' = file("{full}.npy")'
-            self.files.append((f"{full}.npy", shape))
-        self.tensors.append(f"{role} %{full}: {kind}[{', '.join(map(str, shape))}] {dims}{source}")
+            self.files.append((f"{full}.npy", shape, kind or self.element))
+        self.tensors.append(f"{role} %{full}: {kind or self.element}[{', '.join(map(str, shape))}] {dims}{f' fill({fill})' if fill else ''}{source}")
         return f"%{full}"
 
 
@@ -37,9 +39,9 @@ def index(name, tiles, block, size, cluster, digits):
     return f"    index {name}: {tiles} block={block} size={size} cluster={cluster} digits=[{digits}]\n"
 
 
-def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, residual=False, result="f16"):
+def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, residual=False, result=None, element="f16"):
     """E = relu(A B) D, or relu(A Bg) * (A Bu) D. size, tile, cluster: m, n, k, l."""
-    p = Plan(name)
+    p = Plan(name, element)
     m, n, k, l = size
     split = gated == "split"
     shared = [cluster[0], cluster[1], 1 if split else cluster[2], cluster[3]]
@@ -101,9 +103,9 @@ def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, res
     return p
 
 
-def product(name, size, tile, cluster_m=1, depth=1, adders=1, batches=1, bias=False, by_columns=False):
+def product(name, size, tile, cluster_m=1, depth=1, adders=1, batches=1, bias=False, by_columns=False, element="f16"):
     """Y = A X (+ bias), of each element of a batch. size, tile: m, n, k."""
-    p = Plan(name)
+    p = Plan(name, element)
     m, n, k = size
     batch = batches > 1
     before = [batches] if batch else []
@@ -168,6 +170,47 @@ def elements(name, rows, columns, tile):
     return p
 
 
+UNARY = ["neg", "abs", "sign", "relu", "floor", "ceil", "round", "not", "isnan", "isinf", "f16", "bf16"]
+BINARY = ["add", "sub", "mul", "min", "max", "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "xor"]
+# Not exact, or not numbers everywhere: compiled, and their values not taken.
+INEXACT = ["exp", "log", "sqrt", "rsqrt", "reciprocal", "sigmoid", "tanh", "erf", "softplus", "gelu", "gelu_tanh", "silu", "hardswish",
+           "sin", "cos"]
+
+
+def operators(name, rows, columns, tile):
+    """y = the sum of every operator of x and of masks of other types. The statement is another one: its value is not used."""
+    p = Plan(name)
+    x = p.tensor("input", "x", [rows, columns])
+    masks = [p.tensor("input", kind, [rows, columns], kind) for kind in ("bool", "u8", "i8", "i32", "i64", "bf16")]
+    y = p.tensor("result", "y", [rows, columns], "f32")
+    p.statements.append(f"{y}[i, j] = {x}[i, j]" + "".join(f" + {m}[i, j]" for m in masks))
+    g = index("m", -(-rows // tile), tile, rows, 1, f"i:{rows}") + index("n", 1, columns, columns, 1, f"j:{columns}")
+    g += index("k", 1, 1, 1, 1, "one_k:1") + index("g", 1, 1, 1, 1, "one_g:1")
+    g += f"    tiles [] bytes=2\n    phase {{\n      $x: val<m,n>[m,n] = tile_load {x}[i, j] capacity=2\n"
+    for i, mask in enumerate(masks):
+        size = {"bool": 1, "u8": 1, "i8": 1, "i32": 4, "i64": 8, "bf16": 2}[mask.rsplit("_", 1)[1]]
+        g += f"      $m{i}: val<m,n>[m,n] = tile_load {mask}[i, j]{f' bytes={size}' if size != 2 else ''} capacity=2\n"
+    made = []
+
+    def apply(text):
+        nonlocal g
+        made.append(f"$v{len(made)}")
+        g += f"      {made[-1]}: val<m,n>[m,n] = map {text}\n"
+        return made[-1]
+
+    taken = [apply(f"{op} ($x)") for op in UNARY]
+    taken += [apply(f"{op} ($x, $m{i % len(masks)})") for i, op in enumerate(BINARY)]
+    taken += [apply("leaky_relu ($x, 0.5)"), apply("mod ($x, 2)"), apply("where ($m0, $x, $m3)")]
+    for text in [f"{op} ($x)" for op in INEXACT] + ["div ($x, $m3)", "pow ($m1, $x)", "elu ($x, 0.5)"]:
+        taken.append(apply(f"where (0, {apply(text)}, $m2)"))
+    total = taken[0]
+    for i, value in enumerate(taken[1:]):
+        total = apply(f"add ({total}, {value})")
+    g += f"      tile_store {y}[i, j] ({total}) bytes=4\n    }}\n"
+    p.graph = g
+    return p
+
+
 def normalised(name, rows, columns, tile):
     """y = d + sum(d * d) of each row, where d = x - max(x): two reductions, and what is between them."""
     p = Plan(name)
@@ -188,13 +231,13 @@ def normalised(name, rows, columns, tile):
     return p
 
 
-def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1):
+def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1, element="f16", mask=False):
     """What attention does, with whole numbers in the place of exponentials. Statements are attention's: their values are not used."""
-    p = Plan(name)
+    p = Plan(name, element)
     q = p.tensor("input", "q", [heads, queries, size])
     k = p.tensor("input", "k", [heads, keys, size])
     v = p.tensor("input", "v", [heads, keys, width])
-    b = p.tensor("input", "b", [queries, keys], "f32")
+    b = p.tensor("input", "b", [queries, keys], "bool", fill=1) if mask else p.tensor("input", "b", [queries, keys], "f32")
     s, u = (p.tensor("temp", n, [heads, queries, keys], "f32") for n in ("s", "u"))
     r, z = (p.tensor("temp", n, [heads, queries], "f32") for n in ("r", "z"))
     y = p.tensor("result", "y", [heads, queries, width])
@@ -205,8 +248,8 @@ def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1):
     g += index("k", -(-keys // 16), 16, keys, parts, f"j:{keys}") + index("g", heads, 1, heads, 1, f"h:{heads}")
     g += index("l", 1, size, size, 1, f"d:{size}") + "    tiles [] bytes=2\n    phase {\n"
     g += f"      $x: val<m,l>[m,l] = tile_load {q}[h, i, d] capacity=2\n      $x_1: val<l,k>[l,k] = tile_load {k}[h, j, d] capacity=2\n"
-    g += f"      $s: val<m,k>[m,k] = tile_multiply ($x, $x_1) capacity=1\n      $b: val<m,k>[m,k] = tile_load {b}[i, j] bytes=4 capacity=2\n"
-    g += "      $sb: val<m,k>[m,k] = map add ($s, $b)\n"
+    g += f"      $s: val<m,k>[m,k] = tile_multiply ($x, $x_1) capacity=1\n      $b: val<m,k>[m,k] = tile_load {b}[i, j] "
+    g += f"bytes={1 if mask else 4} capacity=2\n      $sb: val<m,k>[m,k] = map {'where ($b, -50, $s)' if mask else 'add ($s, $b)'}\n"
     g += "      $max: val<m>[m], $before: val<m>[m] = reduce max ($sb) init=-3.4028235e+38\n      $grown: val<m>[m] = map sub ($before, $max)\n"
     g += "      $f: val<m>[m] = map ge ($grown, -2)\n      $below: val<m,k>[m,k] = map sub ($sb, $max)\n"
     g += "      $up: val<m,k>[m,k] = map add ($below, 9)\n      $p: val<m,k>[m,k] = map relu ($up)\n"
@@ -224,13 +267,13 @@ def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1):
     return p
 
 
-def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2):
+def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="f16"):
     """A kernel of rows with products. sizes: rows, widths a, b, c; tile: rows, columns; cluster: rows, columns.
 
     layers: y = relu(x w0) w1; gate: y = (relu(x w0) * (x w1)) w2; apart: relu(x w0) and x w1, of two widths, both stored;
     norm: h = x w0 + v, d = h - max(h), stored, y = (d + min(d)) w1; softmax: y = d + sum(d), d = x - max(x), without products.
     """
-    p = Plan(name)
+    p = Plan(name, element)
     m, a, b, c = sizes
     tall, wide = cluster
     h, at_h = ([batches], "h, ") if batches > 1 else ([], "")

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from plans import chain, elements, normalised, online, product, program, reduction, rows, write_npy
+from plans import chain, elements, normalised, online, operators, product, program, reduction, rows, write_npy
 
 SEEDS = range(1, 11)
 
@@ -38,6 +38,7 @@ PLANS = [
     reduction("largest", 20, 36, 12, "max"),
     reduction("total", 9, 35, 4, "sum"),
     elements("scaled", 10, 44, 4),
+    operators("operators", 6, 16, 4),
     normalised("rows", 11, 30, 4),
     rows("layers", "layers", (20, 40, 96, 48), (16, 32)),
     rows("layers_wide", "layers", (40, 64, 128, 40), (16, 16), cluster=(2, 2)),
@@ -50,6 +51,11 @@ PLANS = [
     online("attention", 2, 20, 40, 16, 24, 16),
     online("attention_shared", 1, 32, 48, 32, 16, 16, cluster=2),
     online("attention_parts", 2, 16, 64, 32, 32, 16, parts=4),
+    chain("brain", (20, 64, 128, 64), (16, 32, 16, 16), (2, 2, 2, 2), "l, k", element="bf16"),
+    product("brain_parts", (16, 64, 128), (16, 32, 16), depth=4, bias=True, element="bf16"),
+    rows("brain_layers", "layers", (20, 40, 96, 48), (16, 32), element="bf16"),
+    online("brain_attention", 2, 20, 40, 16, 24, 16, element="bf16"),
+    online("masked_attention", 2, 20, 40, 16, 24, 16, mask=True),
 ]
 
 # What is wrong, the kernel, a piece of its text (the first one), and what is there instead: an expression; None: nothing.
@@ -124,6 +130,15 @@ def run(folder, seed, fault=0, only=None):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, "FF_FAULT": str(fault)}, timeout=120)
 
 
+def check_operators(plan):
+    """Every operator of the language is in the plan `operators`."""
+    scalar = pathlib.Path(__file__).resolve().parents[2] / "src" / "ops" / "scalar.h"
+    names = {name.removeprefix("logical_") for name in re.findall(r" F\((\w+)\)", scalar.read_text(encoding="utf-8"))}
+    missing = names - set(re.findall(r"map (\w+)", plan.graph))
+    if not names or missing:
+        sys.exit(f"{scalar}: operators that no kernel is tested with: {', '.join(sorted(missing)) or 'none found'}")
+
+
 def check_bytes(folder, output, wrong):
     """What was moved is what the plan says, where the copy engine moved it."""
     with open(folder / "plan.csv", newline="", encoding="utf-8") as file:
@@ -151,12 +166,13 @@ def main():
     parser.add_argument("--compiler", default="g++", help="of C++20, with _Float16")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the files")
     options = parser.parse_args()
+    check_operators(next(plan for plan in PLANS if plan.name == "operators"))
     with tempfile.TemporaryDirectory() as made:
         folder = options.keep or pathlib.Path(made)
         folder.mkdir(exist_ok=True)
         (folder / "kernels.ff").write_text(program(PLANS), encoding="utf-8")
-        for number, (path, shape) in enumerate(f for p in PLANS for f in p.files):
-            write_npy(folder / path, shape, number + 1)
+        for number, (path, shape, kind) in enumerate(f for p in PLANS for f in p.files):
+            write_npy(folder / path, shape, number + 1, kind)
         done = subprocess.run([options.tools / "fuseflow-cuda", "kernels.ff", "-d", ".", "--data", "-q"], cwd=folder)
         if done.returncode != 0:
             sys.exit(f"fuseflow-cuda: status {done.returncode}")
