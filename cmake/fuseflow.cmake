@@ -12,17 +12,21 @@ target_include_directories(fuseflow_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(fuseflow_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                                   -Wno-sign-conversion -Wnon-virtual-dtor
                                                   # g++ 12 reports these for inlined std::string code that is right
-                                                  -Wno-maybe-uninitialized -Wno-restrict)
+                                                  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict>)
 # The compiler collects its garbage when it holds half a GiB, not an eighth: a tenth less processor time.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(fuseflow_options INTERFACE "SHELL:--param ggc-min-expand=400"
                                                     "SHELL:--param ggc-min-heapsize=524288")
 endif()
 if(FUSEFLOW_FIRST_BUILD)  # ... and these where more is inlined
-  target_compile_options(fuseflow_options INTERFACE -Wno-stringop-overflow -Wno-array-bounds)
+  target_compile_options(fuseflow_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-array-bounds>)
 endif()
 if(FUSEFLOW_WERROR)
   target_compile_options(fuseflow_options INTERFACE -Werror)
+endif()
+if(FUSEFLOW_FUZZ)
+  target_compile_options(fuseflow_options INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(fuseflow_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(FUSEFLOW_SANITIZE)
   target_compile_options(fuseflow_options INTERFACE -fsanitize=${FUSEFLOW_SANITIZE} -fno-omit-frame-pointer

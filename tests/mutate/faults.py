@@ -119,20 +119,19 @@ def candidates(path, text, rng):
                     f"fuseflow_mutants::on({{id}}) != static_cast<bool>({escaped(cond)})")
 
 
-def draw(sources, seed, count):
-    """`count` faults of `sources` (path -> text), no two in one statement's line, every place as likely as any other."""
-    rng = random.Random(seed)
-    every = [f for path, text in sorted(sources.items()) for f in candidates(path, text, rng)]
-    rng.shuffle(every)
+def draw(sources, seeds, count):
+    """`count` faults a seed of `sources` (path -> text), no two in one statement's line, every place as likely as any other."""
     drawn, lines = [], set()
-    for fault in every:
-        lines_of = {(fault.path, line) for line in range(fault.line, fault.line + fault.before.count("\n") + 1)}
-        if lines & lines_of:
-            continue
-        lines |= lines_of
-        drawn.append(fault)
-        if len(drawn) == count:
-            break
+    for seed in seeds:
+        rng = random.Random(seed)
+        every = [f for path, text in sorted(sources.items()) for f in candidates(path, text, rng)]
+        rng.shuffle(every)
+        wanted = len(drawn) + count
+        for fault in every:
+            lines_of = {(fault.path, line) for line in range(fault.line, fault.line + fault.before.count("\n") + 1)}
+            if len(drawn) < wanted and not lines & lines_of:
+                lines |= lines_of
+                drawn.append(fault)
     return drawn
 
 

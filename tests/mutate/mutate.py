@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Puts faults into the sources and shows which tests notice.
 
-    scripts/mutate [--seed N] [--count N]     faults drawn by seed over src, none by hand
-    scripts/mutate --named                    those of tests/mutate/named.txt
+    scripts/mutate [--seed N...] [--count N]   faults drawn by seed over src, none by hand
+    scripts/mutate --named                     those of tests/mutate/named.txt
 
 A fault is a changed constant, another operator, a dropped term, a negated condition, min for max. All that can be are compiled
 into one build, in a copy of the tree, and switched on one at a time by an environment variable; the others get builds of their own.
 The tests (unit tests, golden cases, pinned counts, properties) are run once to see which faults each reaches; then each fault is
-shown to the entries that reach it, the cheapest first, until one fails. Printed is a table: fault, what caught it; --resume takes
-a table of a run that was stopped, and goes on after what it has.
+shown to the entries that reach it, the cheapest first, until one fails. One that none of them notices is shown to the unit tests
+once more, with all the cases that scripts/property draws: has the suite become too short? Printed is a table: fault, what caught
+it; --resume takes a table of a run that was stopped, and goes on after what it has.
 Status 1 where less than --least percent of the faults that compile and can be reached are caught.
 """
 
@@ -68,6 +69,8 @@ def report_noticed(outcomes, fault, noticed, otherwise):
     if not noticed:
         return report(outcomes, fault, "survived", otherwise)
     entry, why = noticed
+    if why == "with all cases alone":
+        return report(outcomes, fault, "survived", f"(noticed by {entry.name} with the cases of scripts/property)")
     return report(outcomes, fault, "caught", entry.name + (" (hangs)" if why == "hangs" else ""))
 
 
@@ -102,8 +105,8 @@ def row(fault, outcome, by):
 def main():
     parser = argparse.ArgumentParser(prog="scripts/mutate", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=60, help="faults to draw (default: 60)")
+    parser.add_argument("--seed", type=int, nargs="+", default=[1])
+    parser.add_argument("--count", type=int, default=60, help="faults to draw with each seed (default: 60)")
     parser.add_argument("--named", action="store_true", help="the faults of tests/mutate/named.txt instead")
     parser.add_argument("--jobs", type=int, default=2, help="compilers, and faults, at a time")
     parser.add_argument("--least", type=float, default=90, help="percent that must be caught (default: 90)")

@@ -69,7 +69,8 @@ class Scratch:
 
     def configure(self):
         if not (self.build / "build.ninja").exists():
-            self.command(["cmake", "-S", self.folder, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-Wno-dev"])
+            self.command(["cmake", "-S", self.folder, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                          "-DFUSEFLOW_FIRST_BUILD=ON", "-Wno-dev"])
 
     def make(self, targets):
         """Builds; the text of the compiler's errors, empty when it went well."""

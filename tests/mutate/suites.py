@@ -12,6 +12,7 @@ PREFIXES = ("pinned.", "golden.", "unit.", "property.", "exchange.", "energy.", 
             "explore.", "models.")
 LEFT_OUT = ("property.broken_rule", "models.threads", "explore.objectives")
 SLOW = 12  # times the processor time that an entry takes without a fault, and 20 seconds at least: it hangs
+THOROUGH = 20  # times as long at most, where all cases are drawn
 
 
 class Entry:
@@ -24,9 +25,12 @@ class Entry:
         self.seconds, self.reached = 0.0, set()  # processor time; faults by number
         self.lock = threading.Lock()  # an entry may write files of its own: it never runs twice at a time
 
-    def run(self, fault=None, reached=None, limit=600):
-        """None where it passes, else why not. `limit`: seconds of processor time of a process, and a tenth of the wait."""
+    def run(self, fault=None, reached=None, limit=600, thorough=False):
+        """None where it passes, else why not. `limit`: seconds of processor time of a process, and a tenth of the wait.
+        `thorough`: with all the cases that scripts/property draws."""
         env = {k: v for k, v in os.environ.items() if not k.startswith("FUSEFLOW_MUTANT")}
+        if thorough:
+            env["FUSEFLOW_THOROUGH"] = "1"
         if fault is not None:
             env["FUSEFLOW_MUTANT"] = str(fault)
         if reached:
@@ -77,10 +81,13 @@ def measure(entries, say):
 
 
 def first_to_notice(fault, entries, reaching=True):
-    """(entry, why) of the first entry that fails with the fault on, the cheapest first; None if none does."""
-    mine = [e for e in entries if not reaching or fault.id in e.reached]
-    for entry in sorted(mine, key=lambda e: e.seconds):
-        why = entry.run(fault.id if reaching else None, limit=max(20.0, SLOW * entry.seconds))
+    """(entry, why) of the first entry that fails with the fault on, the cheapest first; None if none does. Where none does,
+    those that draw cases by FUSEFLOW_THOROUGH (unit tests) are run with all of them."""
+    mine = sorted([e for e in entries if not reaching or fault.id in e.reached], key=lambda e: e.seconds)
+    drawing = [e for e in mine if e.name.startswith("unit.")]
+    for entry, thorough in [(e, False) for e in mine] + [(e, True) for e in drawing]:
+        limit = max(20.0, SLOW * entry.seconds * (THOROUGH if thorough else 1))
+        why = entry.run(fault.id if reaching else None, limit=limit, thorough=thorough)
         if why:
-            return entry, why
+            return entry, ("with all cases alone" if thorough else why)
     return None
