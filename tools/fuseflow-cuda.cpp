@@ -8,6 +8,7 @@
 #include "cuda/generate.h"
 #include "import/import.h"
 #include "ir/names.h"
+#include "lower/lower.h"
 #include "machine_options.h"
 #include "program_tool.h"
 #include "shell/thread_options.h"
@@ -70,7 +71,9 @@ ExitCode cuda_main(const CudaOptions& o) {
   std::vector<cuda::TextFile> files = cuda::files_of(program, kernels);
   files.push_back({"plan.csv", cuda::plan_csv(program, kernels, machine)});
   if (o.data) {
-    for (cuda::TextFile& file : cuda::data_files(program, kernels, machine, o.threads))
+    // Regions that nobody planned are still statements.
+    const Program lowered = lower_program(program);
+    for (cuda::TextFile& file : cuda::data_files(lowered, kernels, machine, o.threads))
       files.push_back(std::move(file));
   }
   for (const cuda::TextFile& file : files) {

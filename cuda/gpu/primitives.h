@@ -5,7 +5,7 @@
 
 namespace ff {
 
-constexpr int kMostViews = 16, kMostTensors = 16;
+constexpr int kMostViews = 16, kMostTensors = 64;
 
 struct Params {
   CUtensorMap views[kMostViews];

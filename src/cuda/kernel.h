@@ -14,7 +14,8 @@
 
 namespace fuseflow::cuda {
 
-inline constexpr int kMostCopiedTensors = 16;  ///< tensors, and views of them, of a kernel
+// Of a kernel; as in ff::Params (cuda/gpu/primitives.h), which has to fit in 4 KiB.
+inline constexpr int kMostTensors = 64, kMostViews = 16;
 
 /// A number that a core knows: offset + sum of factor * variable. Variables are those of
 /// Kernel::variables, loops and `distance` of a shuffle.

@@ -121,6 +121,8 @@ class Printer {
         ++views;
       }
     }
+    if (views > kMostViews)
+      throw Refused{fmt::format("{} tensors to copy, more than {}", views, kMostViews)};
     if (views == 0) line("    {0, 1, 1, 1, 8, 8, 8, 8},  // none");
     line("};");
     view_count_ = views;
@@ -491,8 +493,8 @@ std::vector<TensorId> tensors_of(const Kernel& kernel) {
     if (node.kind == NodeKind::tile_load) add(node.tensor);
   }
   for (const ElementAt& result : kernel.results) add(result.tensor);
-  if (all.size() > static_cast<size_t>(kMostCopiedTensors))
-    throw Refused{fmt::format("{} tensors, more than {}", all.size(), kMostCopiedTensors)};
+  if (all.size() > static_cast<size_t>(kMostTensors))
+    throw Refused{fmt::format("{} tensors, more than {}", all.size(), kMostTensors)};
   return all;
 }
 
