@@ -6,7 +6,8 @@
 namespace fuseflow::cuda {
 
 /// data/KERNEL.NUMBER.f32 for each tensor of each kernel: f32, little-endian, row-major, those of
-/// the result as fuseflow-sim dumps them; every region of the program has a graph. Throws what loading and running a program throw.
+/// the result as fuseflow-sim dumps them; every region of the program has a graph. Throws what
+/// loading and running a program throw.
 std::vector<TextFile> data_files(const Program& program, const std::vector<Generated>& kernels,
                                  const Machine& machine, int threads);
 
