@@ -4,7 +4,7 @@
 
 #include "cluster/kernels/form.h"
 #include "cluster/kernels/kernels.h"
-#include "cluster/kernels/terms.h"
+#include "cluster/common/terms.h"
 #include "cluster_program.h"
 #include "ir/parse.h"
 #include "ir/print.h"

@@ -38,7 +38,8 @@ class PlanLowering : private TileGraphBuilder {
     for (const Dim dim : kAllDims) {
       const std::string name(1, static_cast<char>(letter_of(dim) - 'A' + 'a'));
       GraphIndex& index = dimension(
-          name, loops_that(form_.digits, [&](const FormDigit& d) { return d.dim == dim; }),
+          name,
+          loops_that(form_.digits, [&](const KernelDigit& d) { return d.dim == digit_dim(dim); }),
           plan_.tile[dim], static_cast<int>(plan_.shape.along(dim)));
       index.extent = chain_.size[dim] / index.block;  // padded
     }
@@ -49,8 +50,8 @@ class PlanLowering : private TileGraphBuilder {
     graph_.tiles->element_bytes = chain_.bytes.work();
   }
 
-  Input operand(const FormAccess& access, const TileDims& dims, const char* name) {
-    return load(access.tensor, access.subscripts, dims, analysis_.capacity.stages, name);
+  Input operand(const KernelTerm& from, const TileDims& dims, const char* name) {
+    return load(from.tensor, from.subscripts, dims, analysis_.capacity.stages, name);
   }
 
   std::vector<Input> first_products() {
@@ -71,37 +72,38 @@ class PlanLowering : private TileGraphBuilder {
     return sums;
   }
 
-  /// The elementwise work of `nodes` on products; what its last node gives.
-  Input maps(const std::vector<FormNode>& nodes, const std::vector<Input>& products,
+  /// The elementwise work of `terms` on products; what the last of them gives.
+  Input maps(const std::vector<KernelTerm>& terms, const std::vector<Input>& products,
              const TileDims& dims) {
-    std::vector<Input> made(nodes.size());
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      const FormNode& at = nodes[i];
+    std::vector<Input> made(terms.size());
+    size_t product = 0;
+    for (size_t i = 0; i < terms.size(); ++i) {
+      const KernelTerm& at = terms[i];
       switch (at.kind) {
-        case FormNode::Kind::product:
-          made[i] = products[static_cast<size_t>(at.product)];
+        case KernelTerm::Kind::reduce:
+          made[i] = products[product++];
           break;
-        case FormNode::Kind::constant:
-          made[i].immediate = at.constant;
+        case KernelTerm::Kind::load:
+          made[i] = load(at.tensor, at.subscripts, load_dims(i, dims), 0, "v");
           break;
-        case FormNode::Kind::load:
-          made[i] = load(at.access.tensor, at.access.subscripts, load_dims(at, dims), 0, "v");
-          break;
-        case FormNode::Kind::map: {
+        case KernelTerm::Kind::map: {
           std::vector<Input> taken;
           for (const int32_t child : at.children) taken.push_back(made[static_cast<size_t>(child)]);
           made[i] = map(at.op, std::move(taken), dims, dims == kMn ? "c" : "y");
           break;
         }
+        default:
+          made[i].immediate = at.constant;
       }
     }
     return made.back();
   }
 
-  /// A vector over the columns, or a tensor of the result's size.
-  static const TileDims& load_dims(const FormNode& load, const TileDims& dims) {
-    if (load.of_size_e) return kMl;
-    return dims == kMn ? kOnlyN : kOnlyL;
+  /// Those of a load between the products, or after them: a vector over the columns, or a tensor of
+  /// the result's size.
+  const TileDims& load_dims(size_t term, const TileDims& dims) const {
+    if (dims == kMn) return kOnlyN;
+    return form_.of_size_e[term] ? kMl : kOnlyL;
   }
 
   Input hold(Input c) {

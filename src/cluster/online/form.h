@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cluster/common/statement_table.h"
-#include "cluster/kernels/terms.h"
+#include "cluster/common/terms.h"
 
 namespace fuseflow::cluster {
 

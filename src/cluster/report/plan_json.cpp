@@ -183,11 +183,11 @@ Json planned_json(const PlannedChain& planned) {
 }  // namespace
 
 ChainTensors tensors_of(const Program& program, const ChainForm& form) {
-  const auto name = [&](const FormAccess& access) {
+  const auto name = [&](const KernelTerm& access) {
     return program.tensors[static_cast<size_t>(access.tensor)].name;
   };
   ChainTensors tensors{name(form.a), name(form.d), name(form.store), {}};
-  for (const FormAccess& b : form.b) tensors.b.push_back(name(b));
+  for (const KernelTerm& b : form.b) tensors.b.push_back(name(b));
   return tensors;
 }
 

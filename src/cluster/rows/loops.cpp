@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "cluster/common/loop_extent.h"
-#include "cluster/kernels/terms.h"
+#include "cluster/common/terms.h"
 #include "ir/names.h"
 
 namespace fuseflow::cluster {
@@ -169,9 +168,7 @@ const RowsProduct* RowsLoops::product(const Statement& s, int32_t node) const {
 }
 
 int64_t RowsLoops::extent_of(const Statement& s, IndexId index) const {
-  const std::optional<int64_t> extent = loop_extent(program_, s, index);
-  if (!extent) refuse_kernel("a loop has no known extent");
-  return *extent;
+  return require_extent(program_, s, index);
 }
 
 RowsLoops::Key RowsLoops::root(Key key) {
