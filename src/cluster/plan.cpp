@@ -32,7 +32,7 @@ PlanNotes notes_of(const Chain& chain, const Machine& machine, const MeasuredPla
                      {"cluster", four(s.m, s.n, s.k, s.l)},
                      {"tile", four(p.tile[Dim::m], p.tile[Dim::n], p.tile[Dim::k], p.tile[Dim::l])},
                      {"way", std::string(name_of(p.way))},
-                     {"clusters", std::to_string(best.plan.analysis.trips.clusters)},
+                     {"clusters", std::to_string(best.plan.analysis.steps.clusters)},
                      {"global_bytes", std::to_string(best.measure.measured.bytes.global())},
                      {"link_bytes", std::to_string(best.measure.measured.bytes.link)},
                      {"cycles", std::to_string(best.measure.measured.cycles)}};

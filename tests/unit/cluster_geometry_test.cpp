@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "cluster/chain/geometry.h"
+#include "cluster/chain/schedule.h"
+#include "graph/tiles.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -71,8 +72,13 @@ TEST(ClusterGeometry, VolumesOfBothGatedWays) {
 }
 
 TEST(ClusterGeometry, ClustersThatShareARangeOfEAddInMemory) {
-  EXPECT_EQ(inter_cluster_reduce(1, 1), 1);
-  EXPECT_EQ(inter_cluster_reduce(8, 1), 8);
+  ChainSteps steps;
+  steps.set(Dim::l, 3, false);  // each has a range of its own
+  EXPECT_EQ(steps.sharers(), 1);
+  steps.set(Dim::n, 8, false);
+  steps.set(Dim::k, 2, true);
+  EXPECT_EQ(steps.sharers(), 8);
+  EXPECT_EQ(steps.clusters, 24);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ Planned plan(GatedWay way, const char* loops, const Chain& chain = full_chain())
   plan.way = way;
   const Chain wide = padded(found.chain);
   const Analysis analysis = analyze(wide, plan, load_machine("h100"));
-  EXPECT_EQ(obstacle_of(wide, plan, analysis.trips), Obstacle::none);
+  EXPECT_EQ(obstacle_of(wide, plan, analysis.steps), Obstacle::none);
   EXPECT_TRUE(
       attach_plan(planned.program, found, {}, lower_plan(found.form, wide, plan, analysis)));
   planned.e = found.form.store.tensor;

@@ -38,56 +38,42 @@ class Reloads {
   bool changed_ = false;
 };
 
-int64_t loads_of_a(const Plan& plan, const Trips& trips) {
+int64_t loads_of_a(const Plan& plan, const ChainSteps& steps) {
   Reloads walk;
-  walk.walk(trips.temporal[Dim::k], true);
+  walk.walk(steps.temporal[Dim::k], true);
   walk.walk(branches_per_core(plan), false);
   for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
     const Dim dim = plan.schedule.loop(depth);
     if (dim == Dim::m || dim == Dim::n) {
-      walk.walk(trips.temporal[dim], dim == Dim::m);
+      walk.walk(steps.temporal[dim], dim == Dim::m);
     }
   }
   return walk.loads();
 }
 
-int64_t loads_of_b(const Plan& plan, const Trips& trips) {
+int64_t loads_of_b(const Plan& plan, const ChainSteps& steps) {
   Reloads walk;
-  walk.walk(trips.temporal[Dim::k], true);
+  walk.walk(steps.temporal[Dim::k], true);
   walk.walk(branches_per_core(plan), true);
   for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
     const Dim dim = plan.schedule.loop(depth);
     if (dim == Dim::m || dim == Dim::n) {
-      walk.walk(trips.temporal[dim], dim == Dim::n);
+      walk.walk(steps.temporal[dim], dim == Dim::n);
     }
   }
   return walk.loads();
 }
 
-int64_t loads_of_d(const Plan& plan, const Trips& trips) {
+int64_t loads_of_d(const Plan& plan, const ChainSteps& steps) {
   Reloads walk;
   walk.walk(plan.shape.shuffle(), true);
   for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
     const Dim dim = plan.schedule.loop(depth);
     if (dim != Dim::k) {
-      walk.walk(trips.temporal[dim], dim != Dim::m);
+      walk.walk(steps.temporal[dim], dim != Dim::m);
     }
   }
   return walk.loads();
-}
-
-/// Tiles of C (reused over L) or of partial E (reused over N) alive at a time.
-int64_t tiles_held(const Plan& plan, const Trips& trips, Dim reuse, Dim other) {
-  if (trips.temporal[reuse] == 1) {
-    return 1;
-  }
-  int64_t held = 1;
-  for (const Dim dim : {Dim::m, other}) {
-    if (plan.schedule.inside(dim, reuse)) {
-      held *= trips.temporal[dim];
-    }
-  }
-  return held;
 }
 
 /// Takes what fits from a level's free bytes.
@@ -107,47 +93,20 @@ Placement place(int64_t bytes, int64_t& registers, int64_t& scratchpad, int64_t 
   return placed;
 }
 
-int64_t receive_buffer(const Plan& plan, int64_t c_tile, int64_t e_tile, int64_t element) {
-  const ClusterShape& shape = plan.shape;
-  int64_t slot = 0;
-  if (shape.k > 1) {
-    slot = std::max(slot, c_tile / shape.k * kAccumulatorBytes);
-  }
-  if (shape.l > shape.k) {
-    slot = std::max(slot, c_tile * element);
-  }
-  if (shape.regular() && shape.reduce() > 1) {
-    slot = std::max(slot, e_tile / shape.reduce() * kAccumulatorBytes);
-  }
-  return kReceiveSlots * slot;
-}
-
 }  // namespace
 
-int64_t sharers_of(const Trips& trips) {
-  return inter_cluster_reduce(trips.all[Dim::n] / trips.temporal[Dim::n],
-                              trips.all[Dim::k] / trips.temporal[Dim::k]);
-}
-
-Trips trips_of(const Chain& chain, const Plan& plan) {
-  Trips trips;
+ChainSteps steps_of(const Chain& chain, const Plan& plan) {
+  ChainSteps steps;
   for (const Dim dim : kAllDims) {
     const int64_t blocks = dim == Dim::k ? k_blocks(plan) : plan.shape.along(dim);
-    const int64_t extent = blocks * plan.tile[dim];
-    const int64_t steps = ceil_div(chain.size[dim], extent);
-    trips.all[dim] = steps;
-    if (plan.schedule.temporal(dim)) {
-      trips.temporal[dim] = steps;
-    } else {
-      trips.clusters *= steps;
-    }
+    steps.set(dim, ceil_div(chain.size[dim], blocks * plan.tile[dim]), plan.schedule.temporal(dim));
   }
-  return trips;
+  return steps;
 }
 
 namespace {
 
-Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const Trips& trips,
+Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const ChainSteps& steps,
                               const Machine& machine, Holding holding, int64_t stages) {
   const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
                 l = plan.tile[Dim::l];
@@ -157,15 +116,16 @@ Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const Trips&
   need.accumulator_bytes = kAccumulatorBytes * m * (n * branches_per_core(plan) + l);
   need.buffer_bytes =
       stages * (m * k * chain.bytes.a + k * n * chain.bytes.b + n * l * chain.bytes.d) +
-      receive_buffer(plan, m * n, m * l, element);
-  need.c_tiles_held = tiles_held(plan, trips, Dim::l, Dim::n);
-  need.e_tiles_held = tiles_held(plan, trips, Dim::n, Dim::l);
+      kReceiveSlots * received_bytes(plan.shape, m * n, m * l, element);
+  const auto depth = [&](Dim dim) { return plan.schedule.position(dim); };
+  need.c_tiles_held = chain_tiles_held(steps, depth, Dim::l, Dim::n);
+  need.e_tiles_held = chain_tiles_held(steps, depth, Dim::n, Dim::l);
   int64_t registers = machine.core.register_bytes - need.accumulator_bytes;
   int64_t scratchpad = machine.core.scratchpad_bytes - need.buffer_bytes;
   need.accumulators_fit = registers >= 0;
   need.buffers_fit = scratchpad >= 0;
   if (holding == Holding::scratchpad) {
-    const bool whole_rows = trips.all[Dim::n] == trips.temporal[Dim::n];
+    const bool whole_rows = steps.steps[Dim::n] == steps.temporal[Dim::n];
     need.buffers_fit =
         whole_rows && need.e_tiles_held == 1 && m * chain.size[Dim::n] * element <= scratchpad;
     registers = 0;
@@ -183,11 +143,11 @@ Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const Trips&
 
 }  // namespace
 
-Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
+Capacity capacity_of(const Chain& chain, const Plan& plan, const ChainSteps& steps,
                      const Machine& machine, Holding holding) {
-  const Capacity single = capacity_with_stages(chain, plan, trips, machine, holding, 1);
+  const Capacity single = capacity_with_stages(chain, plan, steps, machine, holding, 1);
   for (int64_t stages = kStages; stages > 1 && single.fits(); --stages) {
-    const Capacity more = capacity_with_stages(chain, plan, trips, machine, holding, stages);
+    const Capacity more = capacity_with_stages(chain, plan, steps, machine, holding, stages);
     if (more.fits() && more.c.links == single.c.links) {
       return more;
     }
@@ -197,12 +157,12 @@ Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
 
 namespace {
 
-Visits visits_of(const Plan& plan, const Trips& trips, const Capacity& capacity) {
-  const Extents& t = trips.temporal;
+Visits visits_of(const Plan& plan, const ChainSteps& steps, const Capacity& capacity) {
+  const Extents& t = steps.temporal;
   Visits visits;
-  visits.a_loads = loads_of_a(plan, trips);
-  visits.b_loads = loads_of_b(plan, trips);
-  visits.d_loads = loads_of_d(plan, trips);
+  visits.a_loads = loads_of_a(plan, steps);
+  visits.b_loads = loads_of_b(plan, steps);
+  visits.d_loads = loads_of_d(plan, steps);
   visits.c_tiles = t[Dim::m] * t[Dim::n];
   visits.passes = visits.c_tiles * t[Dim::l];
   visits.e_tiles = t[Dim::m] * t[Dim::l];
@@ -273,7 +233,7 @@ int64_t stored_of_e(const Chain& chain, const Plan& plan, const Visits& visits, 
 
 /// Exchanges inside the cluster and the stores of E.
 void count_communication(const Chain& chain, const Plan& plan, const Visits& visits,
-                         const Trips& trips, LevelBytes& first, LevelBytes& second) {
+                         const ChainSteps& steps, LevelBytes& first, LevelBytes& second) {
   const int64_t element = chain.bytes.work();
   const int64_t e_block = plan.tile[Dim::m] * plan.tile[Dim::l];
   const Communication sent =
@@ -282,7 +242,7 @@ void count_communication(const Chain& chain, const Plan& plan, const Visits& vis
                                      sent.exchange_gather * element));
   over_link(second, visits.passes * sent.shuffle * element);
   over_link(second, visits.e_tiles * sent.reduce_scatter * kAccumulatorBytes);
-  const int64_t stored = stored_of_e(chain, plan, visits, sharers_of(trips));
+  const int64_t stored = stored_of_e(chain, plan, visits, steps.sharers());
   second.global_write += stored;
   second.scratchpad_write += stored;
   second.scratchpad_read += stored;
@@ -332,7 +292,7 @@ int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, in
                      const Machine& machine) {
   const Extents& t = plan.tile;
   const Sharing sharing = sharing_of(plan, machine);
-  const int64_t cores = a.trips.clusters * plan.shape.cores();
+  const int64_t cores = a.steps.clusters * plan.shape.cores();
   const ElementBytes& each = chain.bytes;
   const Visits& v = a.visits;
   const int64_t biases = v.c_tiles * chain.bias0 * t[Dim::n] * each.bias0;
@@ -363,27 +323,27 @@ Sharing sharing_of(const Plan& plan, const Machine& machine) {
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, Holding holding) {
   Analysis result;
   result.bytes = chain.bytes;
-  result.trips = trips_of(chain, plan);
-  result.capacity = capacity_built(chain, plan, result.trips, machine, holding);
+  result.steps = steps_of(chain, plan);
+  result.capacity = capacity_built(chain, plan, result.steps, machine, holding);
   if (!result.capacity.fits())
-    result.capacity = capacity_of(chain, plan, result.trips, machine, holding);
-  result.visits = visits_of(plan, result.trips, result.capacity);
-  const Trips& trips = result.trips;
+    result.capacity = capacity_of(chain, plan, result.steps, machine, holding);
+  result.visits = visits_of(plan, result.steps, result.capacity);
+  const ChainSteps& steps = result.steps;
   LevelBytes& first = result.first;
   LevelBytes& second = result.second;
   count_products(chain, plan, result.visits, first, second);
-  count_held(result.visits, result.capacity, trips.temporal[Dim::l], first, second);
-  count_communication(chain, plan, result.visits, trips, first, second);
+  count_held(result.visits, result.capacity, steps.temporal[Dim::l], first, second);
+  count_communication(chain, plan, result.visits, steps, first, second);
   LevelBytes common = first;
   common += second;
   result.epilogue = count_epilogue(chain, plan, result.visits);
-  const int64_t sharers = sharers_of(trips);
-  const int64_t cores = trips.clusters * plan.shape.cores();
+  const int64_t sharers = steps.sharers();
+  const int64_t cores = steps.clusters * plan.shape.cores();
   result.core = common;
   result.core += result.epilogue;
   second += result.epilogue;
   result.total = cores * common;
-  result.total += trips.clusters / sharers * plan.shape.cores() * result.epilogue;
+  result.total += steps.clusters / sharers * plan.shape.cores() * result.epilogue;
   count_work(plan, machine, result);
   count_lanes(chain, plan, machine, result);
   result.shared = shared_bytes(chain, plan, result, sharers, machine);
@@ -410,18 +370,18 @@ double given_bytes(const Analysis& analysis, const Machine& machine) {
          as_loaded(added, true, machine);
 }
 
-Obstacle obstacle_of(const Chain& chain, const Plan& plan, const Trips& trips) {
+Obstacle obstacle_of(const Chain& chain, const Plan& plan, const ChainSteps& steps) {
   if (!plan.shape.regular()) {
     return Obstacle::geometry;
   }
   for (const Dim dim : kAllDims) {
     const int64_t blocks = dim == Dim::k ? k_blocks(plan) : plan.shape.along(dim);
-    if (trips.all[dim] * blocks * plan.tile[dim] != chain.size[dim]) {
+    if (steps.steps[dim] * blocks * plan.tile[dim] != chain.size[dim]) {
       return Obstacle::divides;
     }
   }
-  const bool k_spread = trips.all[Dim::k] != trips.temporal[Dim::k];
-  const bool e_spread = k_spread || trips.all[Dim::n] != trips.temporal[Dim::n];
+  const bool k_spread = steps.steps[Dim::k] != steps.temporal[Dim::k];
+  const bool e_spread = k_spread || steps.steps[Dim::n] != steps.temporal[Dim::n];
   if ((k_spread && !chain.linear()) || (e_spread && !chain.sums_alone())) {
     return Obstacle::accumulation;
   }
@@ -499,7 +459,7 @@ double phased_cycles(const Analysis& a, const Plan& plan, const SharedMemory& me
 Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine) {
   const int cores = plan.shape.cores();
   const int64_t at_a_time = std::max<int64_t>(machine.concurrent_clusters(cores), 1);
-  const int64_t clusters = analysis.trips.clusters;
+  const int64_t clusters = analysis.steps.clusters;
   const int64_t waves = ceil_div(clusters, at_a_time);
   const auto times = static_cast<double>(waves);
   const double cores_at_work = static_cast<double>(clusters * cores) / times;

@@ -202,10 +202,8 @@ class ProgramText {
                                      weight));
   }
 
-  /// Any other has the operator of one that takes as long, about.
   static std::string activated(Activation activation, const std::string& of) {
-    const bool other = activation == Activation::other;
-    return fmt::format("{}({})", other ? "hardswish" : name_of(activation), of);
+    return fmt::format("{}({})", op_info(*operator_of(activation)).name, of);
   }
 
   void intermediate(bool gated, const std::string& rows, int64_t n) {
@@ -254,7 +252,7 @@ class ProgramText {
 
 Graph lower_plan(const ChainForm& form, const Chain& chain, const Plan& plan,
                  const Analysis& analysis) {
-  if (obstacle_of(chain, plan, analysis.trips) != Obstacle::none) {
+  if (obstacle_of(chain, plan, analysis.steps) != Obstacle::none) {
     throw Error(ExitCode::internal,
                 fmt::format("plan {} cannot run, expected an executable one", describe(plan)));
   }

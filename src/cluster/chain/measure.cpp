@@ -36,18 +36,18 @@ int64_t graph_size(const Plan& plan, const Analysis& analysis) {
 }
 
 /// Halves the dimension with the most steps that may be halved; false when none is left.
-bool shorten(const Plan& plan, const Trips& trips, int64_t slots, Chain& chain) {
+bool shorten(const Plan& plan, const ChainSteps& steps, int64_t slots, Chain& chain) {
   Dim longest = Dim::m;
-  int64_t steps = 1;
+  int64_t most = 1;
   for (const Dim dim : {Dim::m, Dim::n, Dim::k, Dim::l}) {
-    const bool spare_clusters = plan.schedule.temporal(dim) || trips.clusters >= 4 * slots;
-    if (trips.all[dim] % 2 == 0 && spare_clusters && trips.all[dim] > steps) {
+    const bool spare_clusters = plan.schedule.temporal(dim) || steps.clusters >= 4 * slots;
+    if (steps.steps[dim] % 2 == 0 && spare_clusters && steps.steps[dim] > most) {
       longest = dim;
-      steps = trips.all[dim];
+      most = steps.steps[dim];
     }
   }
-  chain.size[longest] /= steps > 1 ? 2 : 1;
-  return steps > 1;
+  chain.size[longest] /= most > 1 ? 2 : 1;
+  return most > 1;
 }
 
 /// Bytes of a whole launch of which a part was measured: the closed forms, which the simulator's
@@ -73,8 +73,8 @@ ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysi
   Analysis reduced = analysis;
   ScaledMeasure result;
   const int64_t slots = machine.concurrent_clusters(plan.shape.cores());
-  while (graph_size(plan, reduced) * reduced.trips.clusters > options.most_nodes &&
-         shorten(plan, reduced.trips, slots, smaller)) {
+  while (graph_size(plan, reduced) * reduced.steps.clusters > options.most_nodes &&
+         shorten(plan, reduced.steps, slots, smaller)) {
     result.scale *= 2;
     reduced = analyze(smaller, plan, machine);
   }

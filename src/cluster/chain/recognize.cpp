@@ -173,14 +173,10 @@ class Finder {
 
   static Activation activation_of(const std::multiset<Op>& ops) {
     const std::set<Op> rest(ops.begin(), ops.end());
-    const auto is = [&](const std::set<Op>& wanted) { return rest == wanted; };
     if (rest.empty()) return Activation::none;
-    if (is({Op::silu}) || is({Op::sigmoid, Op::mul})) return Activation::silu;
-    if (is({Op::gelu}) || is({Op::gelu_tanh})) return Activation::gelu;
-    return is({Op::relu})      ? Activation::relu
-           : is({Op::sigmoid}) ? Activation::sigmoid
-           : is({Op::tanh})    ? Activation::tanh
-                               : Activation::other;
+    if (rest == std::set{Op::sigmoid, Op::mul}) return Activation::silu;
+    if (rest == std::set{Op::gelu_tanh}) return Activation::gelu;
+    return rest.size() == 1 ? cluster::activation_of(*rest.begin()) : Activation::other;
   }
 
   static LaneWork work_of_maps(const std::vector<KernelTerm>& terms) {

@@ -74,11 +74,11 @@ class Walk {
     bool runs = false;
     for (const GatedWay way : ways_) {
       plan_.way = way;
-      const Trips trips = trips_of(chain_, plan_);
-      if (capacity_of(chain_, plan_, trips, machine_, options_.holding).fits()) {
+      const ChainSteps steps = steps_of(chain_, plan_);
+      if (capacity_of(chain_, plan_, steps, machine_, options_.holding).fits()) {
         fits = true;
-        if (obstacle_of(chain_, plan_, trips) == Obstacle::none &&
-            capacity_built(chain_, plan_, trips, machine_, options_.holding).fits()) {
+        if (obstacle_of(chain_, plan_, steps) == Obstacle::none &&
+            capacity_built(chain_, plan_, steps, machine_, options_.holding).fits()) {
           runs = true;
           cost();
         }

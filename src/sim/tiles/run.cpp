@@ -30,14 +30,9 @@ KernelNeed chain_need(const Graph& graph) {
   const TileGeometry g = tile_geometry(graph);
   const auto node = [&](NodeId n) -> const Node& { return graph.nodes[n]; };
   const int64_t m = g.tile[Dim::m], n = g.tile[Dim::n], k = g.tile[Dim::k], l = g.tile[Dim::l];
-  const int64_t element = graph.tiles->element_bytes;
   const int64_t products = graph.tiles->way == GatedWay::sequential ? 2 : 1;
   const auto& c = node(roles.hold).tile.held;
   const auto& e = node(roles.second).tile.held;
-  int64_t slot = 0;
-  if (roles.exchange >= 0) slot = std::max(slot, m * n / g.shape.k * kAccumulatorBytes);
-  if (roles.shuffle >= 0) slot = std::max(slot, m * n * element);
-  if (roles.scatter >= 0) slot = std::max(slot, m * l / g.shape.reduce() * kAccumulatorBytes);
   // What linked scratchpads keep of C is spread evenly over the other cores of the group.
   const int64_t peers = std::max(g.shape.k - 1, 1);
   KernelNeed need;
@@ -50,7 +45,9 @@ KernelNeed chain_need(const Graph& graph) {
   const int64_t copy = m * k * moved_bytes(graph, node(roles.a)) + k * n * b_bytes +
                        n * l * moved_bytes(graph, node(roles.d));
   need.scratchpad =
-      node(roles.a).capacity * copy + kReceiveSlots * slot + c[1] + e[1] + ceil_div(c[2], peers);
+      node(roles.a).capacity * copy +
+      kReceiveSlots * received_bytes(g.shape, m * n, m * l, graph.tiles->element_bytes) + c[1] +
+      e[1] + ceil_div(c[2], peers);
   return need;
 }
 
