@@ -31,7 +31,16 @@ class Reloads {
     }
     changed_ = changed_ || (touches && steps > 1);
   }
-  int64_t loads() const { return loads_; }
+  /// All loads, with the loops of the schedule over `dims`, of which the tensor has all but `other`.
+  int64_t loads(const Plan& plan, const ChainSteps& steps, std::initializer_list<Dim> dims,
+                Dim other) {
+    for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
+      const Dim dim = plan.schedule.loop(depth);
+      const bool walked = std::find(dims.begin(), dims.end(), dim) != dims.end();
+      if (walked) walk(steps.temporal[dim], dim != other);
+    }
+    return loads_;
+  }
 
  private:
   int64_t loads_ = 1;
@@ -39,41 +48,23 @@ class Reloads {
 };
 
 int64_t loads_of_a(const Plan& plan, const ChainSteps& steps) {
-  Reloads walk;
-  walk.walk(steps.temporal[Dim::k], true);
-  walk.walk(branches_per_core(plan), false);
-  for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
-    const Dim dim = plan.schedule.loop(depth);
-    if (dim == Dim::m || dim == Dim::n) {
-      walk.walk(steps.temporal[dim], dim == Dim::m);
-    }
-  }
-  return walk.loads();
+  Reloads loop;
+  loop.walk(steps.temporal[Dim::k], true);
+  loop.walk(branches_per_core(plan), false);
+  return loop.loads(plan, steps, {Dim::m, Dim::n}, Dim::n);
 }
 
 int64_t loads_of_b(const Plan& plan, const ChainSteps& steps) {
-  Reloads walk;
-  walk.walk(steps.temporal[Dim::k], true);
-  walk.walk(branches_per_core(plan), true);
-  for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
-    const Dim dim = plan.schedule.loop(depth);
-    if (dim == Dim::m || dim == Dim::n) {
-      walk.walk(steps.temporal[dim], dim == Dim::n);
-    }
-  }
-  return walk.loads();
+  Reloads loop;
+  loop.walk(steps.temporal[Dim::k], true);
+  loop.walk(branches_per_core(plan), true);
+  return loop.loads(plan, steps, {Dim::m, Dim::n}, Dim::m);
 }
 
 int64_t loads_of_d(const Plan& plan, const ChainSteps& steps) {
-  Reloads walk;
-  walk.walk(plan.shape.shuffle(), true);
-  for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
-    const Dim dim = plan.schedule.loop(depth);
-    if (dim != Dim::k) {
-      walk.walk(steps.temporal[dim], dim != Dim::m);
-    }
-  }
-  return walk.loads();
+  Reloads loop;
+  loop.walk(plan.shape.shuffle(), true);
+  return loop.loads(plan, steps, {Dim::m, Dim::n, Dim::l}, Dim::m);
 }
 
 /// Takes what fits from a level's free bytes.
@@ -108,8 +99,7 @@ namespace {
 
 Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const ChainSteps& steps,
                               const Machine& machine, Holding holding, int64_t stages) {
-  const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
-                l = plan.tile[Dim::l];
+  const auto [m, n, k, l] = plan.tile.value;
   const int64_t element = chain.bytes.work();
   Capacity need;
   need.stages = stages;
@@ -186,8 +176,7 @@ void over_link(LevelBytes& bytes, int64_t amount) {
 /// Tile loads and tile products of one core.
 void count_products(const Chain& chain, const Plan& plan, const Visits& visits, LevelBytes& first,
                     LevelBytes& second) {
-  const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
-                l = plan.tile[Dim::l];
+  const auto [m, n, k, l] = plan.tile.value;
   const ElementBytes& each = chain.bytes;
   const int64_t a = m * k * each.a, b = k * n * each.b, c = m * n * each.work(), d = n * l * each.d;
   global_load(first, visits.a_loads * a);
@@ -260,8 +249,7 @@ LevelBytes count_epilogue(const Chain& chain, const Plan& plan, const Visits& vi
 }
 
 void count_work(const Plan& plan, const Machine& machine, Analysis& result) {
-  const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
-                l = plan.tile[Dim::l];
+  const auto [m, n, k, l] = plan.tile.value;
   const int64_t first = result.visits.first_multiplies, second = result.visits.second_multiplies;
   result.core_flops = 2 * m * n * (first * k + second * l);
   result.first_work =

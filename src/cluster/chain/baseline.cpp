@@ -22,8 +22,7 @@ ProductSize branches_together(ProductSize one, bool folded) {
 
 Measured measured_unfused(const Chain& chain, const Machine& machine, const Effort& effort,
                           Kernels kernels) {
-  const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
-                l = chain.size[Dim::l];
+  const auto [m, n, k, l] = chain.size.value;
   const ElementBytes& bytes = chain.bytes;
   const auto product = [&](const ProductSize& size) {
     return kernels == Kernels::fixed ? fixed_product(size, machine)

@@ -191,8 +191,7 @@ Chain padded(const Chain& chain) {
 }
 
 int64_t least_bytes(const Chain& chain, bool fused, bool has_l2) {
-  const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
-                l = chain.size[Dim::l];
+  const auto [m, n, k, l] = chain.size.value;
   const int64_t branches = chain.gated() ? 2 : 1;
   const ElementBytes& each = chain.bytes;
   int64_t bytes = m * k * each.a + branches * k * n * each.b + n * l * each.d + m * l * each.e +

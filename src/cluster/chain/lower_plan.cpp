@@ -139,8 +139,7 @@ class ProgramText {
 
   std::string text() {
     const bool image = chain_.kind == ChainKind::conv && chain_.channels > 0;
-    const int64_t m = chain_.size[Dim::m], n = chain_.size[Dim::n], k = chain_.size[Dim::k],
-                  l = chain_.size[Dim::l];
+    const auto [m, n, k, l] = chain_.size.value;
     const std::string rows =
         image ? fmt::format("{}, {}", chain_.side, chain_.side) : std::to_string(m);
     row_ = image ? "r, s" : "i";

@@ -29,7 +29,7 @@ KernelNeed chain_need(const Graph& graph) {
   const TileRoles roles = tile_roles(graph);
   const TileGeometry g = tile_geometry(graph);
   const auto node = [&](NodeId n) -> const Node& { return graph.nodes[n]; };
-  const int64_t m = g.tile[Dim::m], n = g.tile[Dim::n], k = g.tile[Dim::k], l = g.tile[Dim::l];
+  const auto [m, n, k, l] = g.tile.value;
   const int64_t products = graph.tiles->way == GatedWay::sequential ? 2 : 1;
   const auto& c = node(roles.hold).tile.held;
   const auto& e = node(roles.second).tile.held;
