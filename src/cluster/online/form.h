@@ -15,7 +15,7 @@
 
 namespace fuseflow::cluster {
 
-class OpenScores;
+struct OpenScores;
 
 /// The terms are those of X, the last of them.
 struct OnlineForm : KernelTerms {
