@@ -235,21 +235,13 @@ class ChainVerifier : private TileVerifier {
 
   /// Loads read by the digits of their tiles; the store writes each element of E once.
   void check_all_subscripts() {
-    const std::vector<int> dim_of = dims_of_digits(g_);
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       if (!node_rule(node(n).kind).fields->subscripts) continue;
       const Dims dims = n == roles_.store ? Dims{kM, kL} : dims_of(output(n));
       check_subscripts(n, dims);
       if (!sound_) return;
     }
-    const auto seen = plain_digits(node(roles_.store), dim_of.size());
-    if (!seen) return fail(roles_.store, kPlainDigits);
-    for (size_t d = 0; d < dim_of.size(); ++d) {
-      const bool of_e = dim_of[d] == kM || dim_of[d] == kL;
-      if (of_e && (*seen)[d] != 1 && ((*seen)[d] > 1 || digit_extent(g_, d) != 1)) {
-        return fail(roles_.store, kPlainDigits);
-      }
-    }
+    check_elements_once(roles_.store, {kM, kL});
   }
 
   void check_held() {

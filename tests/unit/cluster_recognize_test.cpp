@@ -71,7 +71,7 @@ region @y { %y[i, j] = %o[i, j] + %r[i, j] }
   EXPECT_EQ(chain.kind, ChainKind::gemm);
   EXPECT_EQ(chain.activation, Activation::gelu);
   EXPECT_TRUE(chain.bias0 && chain.bias1 && chain.residual);
-  ASSERT_TRUE(attach_plan(p, found[0], {{"cluster", "1,2,1,2"}}, graph_of(found[0])));
+  ASSERT_TRUE(attach_plan(p, found[0].statements, {{"cluster", "1,2,1,2"}}, graph_of(found[0])));
   ASSERT_EQ(p.regions.size(), 2U);
   EXPECT_EQ(p.regions[0].name, "v");  // the sparse product stays as it is
   EXPECT_EQ(p.regions[1].statements.size(), 4U);
@@ -134,7 +134,7 @@ region @y {
   const auto found = find_chains(p);
   if (found.size() != 1 || found[0].chain.name != "y") return std::nullopt;
   const std::string loops = found[0].chain.sums_alone() ? "LK" : "NLK";
-  EXPECT_TRUE(attach_plan(p, found[0], {}, graph_of(found[0], loops.c_str())));
+  EXPECT_TRUE(attach_plan(p, found[0].statements, {}, graph_of(found[0], loops.c_str())));
   const ProgramRun run = run_program(p, load_tensors(p), load_machine("h100"), {});
   EXPECT_TRUE(check_reference(p, run.data, {find_tensor(p, "y")}, {}).tensors.at(0).passes)
       << after;
@@ -297,7 +297,7 @@ region @b {
   const std::string before = print_program(p);
   const auto found = find_chains(p);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_FALSE(attach_plan(p, found[0], {{"cluster", "x"}}, Graph{}));
+  EXPECT_FALSE(attach_plan(p, found[0].statements, {{"cluster", "x"}}, Graph{}));
   EXPECT_EQ(print_program(p), before);
 }
 

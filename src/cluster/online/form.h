@@ -50,6 +50,7 @@ struct OnlineTiles {
   int64_t steps = 1;
   int cores = 1;
   int parts = 1;
+  int all_cores() const { return cores * parts; }
 };
 Graph online_graph(const OnlineForm& form, const OnlineTiles& tiles);
 
