@@ -71,6 +71,22 @@ struct TileGeometry : ChainSteps {
 TileRoles tile_roles(const Graph& graph);
 TileGeometry tile_geometry(const Graph& graph);
 
+/// Bytes of one tensor of one core, by the level that holds them, the fastest first.
+struct HeldBytes {
+  int64_t registers = 0;
+  int64_t scratchpad = 0;
+  int64_t links = 0;  ///< in the scratchpads of the cores that hold the same slices
+  int64_t global = 0;
+
+  int64_t total() const { return registers + scratchpad + links + global; }
+  std::array<int64_t, 4> fields() const { return {registers, scratchpad, links, global}; }
+};
+/// What a tile_hold or the second product of a chain holds.
+inline HeldBytes held_bytes(const Node& node) {
+  const auto [registers, scratchpad, links, global] = node.tile.held;
+  return {registers, scratchpad, links, global};
+}
+
 /// Bytes of an element that a tile_load or a tile_store moves.
 inline int64_t moved_bytes(const Graph& graph, const Node& node) {
   return node.tile.element_bytes > 0 ? node.tile.element_bytes : graph.tiles->element_bytes;

@@ -158,7 +158,7 @@ TEST(TileGraphs, TensorsOfOtherElementSizes) {
 
 // Little memory: C and partial E spread over registers, scratchpad, peers and global memory.
 TEST(TileGraphs, SpillsAtEveryLevelAreCountedAndKeepTheValues) {
-  Placement c_seen, e_seen;
+  HeldBytes c_seen, e_seen;
   for (const char* loops : {"LNK", "NLK", "LMK", "MLK", "LNM", "NML", "NLM", "LMN"}) {
     for (const ClusterShape& shape : kShapes) {
       Plan plan = plan_of(LoopSchedule::parse(loops), shape, GatedWay::none);

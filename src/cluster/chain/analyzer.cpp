@@ -31,7 +31,8 @@ class Reloads {
     }
     changed_ = changed_ || (touches && steps > 1);
   }
-  /// All loads, with the loops of the schedule over `dims`, of which the tensor has all but `other`.
+  /// All loads, with the loops of the schedule over `dims`, of which the tensor has all but
+  /// `other`.
   int64_t loads(const Plan& plan, const ChainSteps& steps, std::initializer_list<Dim> dims,
                 Dim other) {
     for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
@@ -75,8 +76,8 @@ int64_t take(int64_t& left, int64_t& free) {
   return taken;
 }
 
-Placement place(int64_t bytes, int64_t& registers, int64_t& scratchpad, int64_t links) {
-  Placement placed;
+HeldBytes place(int64_t bytes, int64_t& registers, int64_t& scratchpad, int64_t links) {
+  HeldBytes placed;
   placed.registers = take(bytes, registers);
   placed.scratchpad = take(bytes, scratchpad);
   placed.links = take(bytes, links);
@@ -194,7 +195,7 @@ void count_products(const Chain& chain, const Plan& plan, const Visits& visits, 
 /// Where C and partial E are put and fetched from, each part at its level.
 void count_held(const Visits& visits, const Capacity& capacity, int64_t l_steps, LevelBytes& first,
                 LevelBytes& second) {
-  const Placement& c = capacity.c;
+  const HeldBytes& c = capacity.c;
   const int64_t strips = visits.c_tiles / capacity.c_tiles_held;
   const int64_t uses = strips * l_steps;
   first.registers += strips * c.registers;
@@ -204,7 +205,7 @@ void count_held(const Visits& visits, const Capacity& capacity, int64_t l_steps,
   second.scratchpad_read -= uses * c.registers;  // these operands come from registers
   over_link(second, uses * c.links);
   global_load(second, uses * c.global);
-  const Placement& e = capacity.e;
+  const HeldBytes& e = capacity.e;
   const int64_t respills = visits.e_respills / capacity.e_tiles_held;
   second.registers += 2 * respills * e.registers;
   second.scratchpad_write += respills * e.scratchpad;

@@ -28,15 +28,6 @@ struct Plan {
 /// Steps along a dimension: ceil of size / (cls * blk).
 ChainSteps steps_of(const Chain& chain, const Plan& plan);
 
-/// Bytes of one tensor of one core, by the level that holds them (greedy, fastest first).
-struct Placement {
-  int64_t registers = 0;
-  int64_t scratchpad = 0;
-  int64_t links = 0;  ///< in the scratchpads of the cores that hold the same slices
-  int64_t global = 0;
-  int64_t total() const { return registers + scratchpad + links + global; }
-};
-
 /// What a plan needs of one core.
 struct Capacity {
   int64_t stages = 1;             ///< copies of each tile buffer: the most that displace nothing
@@ -45,8 +36,8 @@ struct Capacity {
   int64_t c_tiles_held = 1;       ///< C tiles of a core alive at a time
   int64_t e_tiles_held = 1;       ///< partial E tiles of a core alive at a time
   int64_t e_accumulators = 1;     ///< two where registers are left: sums overlap the next E tile
-  Placement c;                    ///< the held C
-  Placement e;                    ///< the held partial E beyond the accumulator, f32
+  HeldBytes c;                    ///< the held C, the fastest level first
+  HeldBytes e;                    ///< the held partial E beyond the accumulator, f32
   bool accumulators_fit = false;
   bool buffers_fit = false;
   /// Pruning rule 5: what cannot spill fits its level, and what can spill fits the lowest level on

@@ -109,8 +109,7 @@ class PlanLowering : private TileGraphBuilder {
   Input hold(Input c) {
     if (plan_.shape.k > 1) c = add(node(NodeKind::gather, {c}), kMn, "c_all");
     Node hold = node(NodeKind::tile_hold, {c});
-    const Placement& held = analysis_.capacity.c;
-    hold.tile.held = {held.registers, held.scratchpad, held.links, held.global};
+    hold.tile.held = analysis_.capacity.c.fields();
     return add(std::move(hold), kMn, "c_held");
   }
 
@@ -119,8 +118,7 @@ class PlanLowering : private TileGraphBuilder {
     const Input d = operand(form_.d, kNl, "d");
     Node product = node(NodeKind::tile_multiply, {c, d});
     product.capacity = analysis_.capacity.e_accumulators;
-    const Placement& held = analysis_.capacity.e;
-    product.tile.held = {held.registers, held.scratchpad, held.links, held.global};
+    product.tile.held = analysis_.capacity.e.fields();
     Input e = add(std::move(product), kMl, "e_part");
     if (plan_.shape.reduce() > 1) e = add(node(NodeKind::reduce_scatter, {e}), kMl, "e_sum");
     return e;

@@ -30,7 +30,7 @@ std::string plan_cells(const RankedPlan& ranked) {
       c.phased);
 }
 
-std::string placement_text(const Placement& placed) {
+std::string placement_text(const HeldBytes& placed) {
   return fmt::format("registers {}, scratchpad {}, links {}, global {}", placed.registers,
                      placed.scratchpad, placed.links, placed.global);
 }

@@ -98,7 +98,7 @@ Json loads_json(const RankedPlan& ranked) {
 
 Json held_json(const RankedPlan& ranked) {
   const Capacity& c = ranked.analysis.capacity;
-  const auto held = [](const char* tensor, int64_t tiles, const Placement& where) {
+  const auto held = [](const char* tensor, int64_t tiles, const HeldBytes& where) {
     return Json::object({{"tensor", tensor},
                          {"tiles", tiles},
                          {"registers", where.registers},

@@ -11,15 +11,6 @@
 namespace fuseflow {
 namespace {
 
-/// Bytes of one tensor of one core by level.
-struct BytesByLevel {
-  int64_t registers = 0, scratchpad = 0, links = 0, global = 0;
-};
-
-BytesByLevel placement_of(const std::array<int64_t, 4>& held) {
-  return {held[0], held[1], held[2], held[3]};
-}
-
 struct CoreState {
   LoadBuffer a, b, d;
   /// Receive slots of the ring: consumers of what arrived, so that none is overwritten too early.
@@ -49,8 +40,8 @@ class Builder {
     k_ = geometry_.tile[Dim::k];
     l_ = geometry_.tile[Dim::l];
     sent_ = communicate(shape_, way_, m_ * n_, m_ * l_);
-    c_placed_ = placement_of(source(roles_.hold).tile.held);
-    e_placed_ = placement_of(source(roles_.second).tile.held);
+    c_placed_ = held_bytes(source(roles_.hold));
+    e_placed_ = held_bytes(source(roles_.second));
     for (const NodeId map : roles_.first_maps) c_lanes_ += lane_work(source(map).op);
     for (const NodeId map : roles_.last_maps) e_lanes_ += lane_work(source(map).op);
     graph_.cores = shape_.cores();
@@ -289,7 +280,7 @@ class Builder {
   }
 
   /// Bytes of the held tile `slot` of `bytes` bytes that each level keeps.
-  static BytesByLevel part_of(const BytesByLevel& whole, size_t slot, int64_t bytes) {
+  static HeldBytes part_of(const HeldBytes& whole, size_t slot, int64_t bytes) {
     int64_t from = static_cast<int64_t>(slot) * bytes;
     int64_t left = bytes;
     const auto take = [&](int64_t level) {
@@ -298,7 +289,7 @@ class Builder {
       left -= taken;
       return taken;
     };
-    BytesByLevel part;
+    HeldBytes part;
     part.registers = take(whole.registers);
     part.scratchpad = take(whole.scratchpad);
     part.links = take(whole.links);
@@ -306,9 +297,7 @@ class Builder {
     return part;
   }
 
-  BytesByLevel c_part() const {
-    return part_of(c_placed_, slot(Dim::l, Dim::n), m_ * n_ * element_);
-  }
+  HeldBytes c_part() const { return part_of(c_placed_, slot(Dim::l, Dim::n), m_ * n_ * element_); }
 
   int32_t finish_c(int core, const std::vector<int32_t>& operands, bool activates) {
     CoreState& s = state(core);
@@ -316,7 +305,7 @@ class Builder {
     TileOp put = node(TileOpKind::finish, roles_.hold, core, m_, n_);
     put.late = activates;
     if (activates) put.lanes = m_ * n_ * c_lanes_;
-    const BytesByLevel part = c_part();
+    const HeldBytes part = c_part();
     put.bytes.registers = part.registers;
     put.bytes.scratchpad_write = part.scratchpad;
     put.bytes.global_write = part.global;
@@ -331,7 +320,7 @@ class Builder {
   int32_t own_slice(int core) {
     CoreState& s = state(core);
     const size_t at = slot(Dim::l, Dim::n);
-    const BytesByLevel part = c_part();
+    const HeldBytes part = c_part();
     if (part.links == 0 && part.global == 0) {
       return s.c_held[at];
     }
@@ -410,7 +399,7 @@ class Builder {
   // --- partial and finished E --------------------------------------------------------------
 
   TileOp e_moved(TileOpKind kind, int core) const {
-    const BytesByLevel part = part_of(e_placed_, slot(Dim::n, Dim::l), m_ * l_ * kAccumulatorBytes);
+    const HeldBytes part = part_of(e_placed_, slot(Dim::n, Dim::l), m_ * l_ * kAccumulatorBytes);
     TileOp result = node(kind, roles_.second, core, m_, l_);
     result.bytes.registers = part.registers;
     if (kind == TileOpKind::spill) {
@@ -549,7 +538,7 @@ class Builder {
   const GatedWay way_;
   const int64_t element_;
   const bool epilogue_;
-  BytesByLevel c_placed_, e_placed_;
+  HeldBytes c_placed_, e_placed_;
   LaneWork c_lanes_, e_lanes_;  ///< of an element: the maps between the products, and after them
   int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
   Communication sent_;
