@@ -47,7 +47,7 @@ class FormBuilder : private TermReader {
   /// A sum of products of two tensors.
   struct Product {
     const Statement* statement = nullptr;
-    std::vector<int32_t> operands;
+    std::array<int32_t, 2> operands{};
     std::vector<IndexId> over;
     Binding binding;
 
@@ -64,31 +64,21 @@ class FormBuilder : private TermReader {
   int32_t coordinate(const TileSubscript& /*of*/) override { refuse_kernel(""); }
 
   int32_t reduction(const Statement& s, const Expr& node, Binding binding) override {
-    std::optional<Product> product = product_of(s, node, std::move(binding));
+    const auto operands = summed_product(s, node);
     if (reads_c_) {
-      if (!product) {
+      if (!operands) {
         refuse_kernel(name_of(s.result) +
                       ", between the two products, is a reduction (as of a softmax) and no "
                       "product of tensors");
       }
-      first_product(*product);
+      first_product({&s, *operands, node.over, std::move(binding)});
     } else {
-      if (!product || second_) refuse_kernel("");
-      second_ = std::move(product);
+      if (!operands || second_) refuse_kernel("");
+      second_ = Product{&s, *operands, node.over, std::move(binding)};
     }
     KernelTerm made;
     made.kind = KernelTerm::Kind::reduce;
     return add(std::move(made));
-  }
-
-  static std::optional<Product> product_of(const Statement& s, const Expr& node, Binding binding) {
-    if (node.reduction != Reduction::sum) return std::nullopt;
-    const Expr& body = s.nodes[static_cast<size_t>(node.children[0])];
-    if (body.kind != Expr::Kind::apply || body.op != Op::mul) return std::nullopt;
-    for (const int32_t child : body.children) {
-      if (s.nodes[static_cast<size_t>(child)].kind != Expr::Kind::access) return std::nullopt;
-    }
-    return Product{&s, body.children, node.over, std::move(binding)};
   }
 
   /// What comes from the products, or a load: after the second product of any tensor, between the

@@ -89,6 +89,16 @@ int64_t require_extent(const Program& program, const Statement& statement, Index
   return *extent;
 }
 
+std::optional<std::array<int32_t, 2>> summed_product(const Statement& s, const Expr& node) {
+  if (node.kind != Expr::Kind::reduce || node.reduction != Reduction::sum) return std::nullopt;
+  const Expr& body = s.nodes[static_cast<size_t>(node.children[0])];
+  if (body.kind != Expr::Kind::apply || body.op != Op::mul) return std::nullopt;
+  for (const int32_t child : body.children) {
+    if (s.nodes[static_cast<size_t>(child)].kind != Expr::Kind::access) return std::nullopt;
+  }
+  return {{body.children[0], body.children[1]}};
+}
+
 std::string TermReader::name_of(TensorId t) const {
   return "%" + quote_if_needed(tensor(t).name);
 }

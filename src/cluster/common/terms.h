@@ -2,6 +2,7 @@
 // operators, reductions. The one reader of expressions; what a pattern makes of them is its own.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -72,6 +73,10 @@ std::optional<int64_t> loop_extent(const Program& program, const Statement& stat
                                    IndexId index);
 /// The same; throws NoKernel instead of giving nothing.
 int64_t require_extent(const Program& program, const Statement& statement, IndexId index);
+
+/// The two accesses whose products a node sums, as positions in Statement::nodes; nothing where it
+/// is no such sum.
+std::optional<std::array<int32_t, 2>> summed_product(const Statement& s, const Expr& node);
 
 /// Puts expressions into terms. What has no form throws NoKernel. A pattern says which statements
 /// it takes in, and what its reductions are.

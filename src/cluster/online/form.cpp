@@ -228,13 +228,7 @@ class OnlineBuilder : private TermReader {
 
   static bool is_score_product(const Statement& s) {
     return std::all_of(s.nodes.begin(), s.nodes.end(), [&](const Expr& node) {
-      if (node.kind != Expr::Kind::reduce) return true;
-      const Expr& body = s.nodes[static_cast<size_t>(node.children[0])];
-      return node.reduction == Reduction::sum && body.kind == Expr::Kind::apply &&
-             body.op == Op::mul &&
-             std::all_of(body.children.begin(), body.children.end(), [&](int32_t child) {
-               return s.nodes[static_cast<size_t>(child)].kind == Expr::Kind::access;
-             });
+      return node.kind != Expr::Kind::reduce || summed_product(s, node);
     });
   }
 
@@ -250,8 +244,7 @@ class OnlineBuilder : private TermReader {
     }
     KernelTerm made;
     made.kind = KernelTerm::Kind::reduce;
-    const Expr& body = s.nodes[static_cast<size_t>(node.children[0])];
-    for (const int32_t child : body.children) {
+    for (const int32_t child : *summed_product(s, node)) {
       KernelTerm load = load_of(s.nodes[static_cast<size_t>(child)], binding);
       require_dense(load.tensor);
       made.children.push_back(add(std::move(load)));
