@@ -181,8 +181,8 @@ class Planner {
   }
 
   void search(Choice& choice, const Chain& chain, const ChainForm& form, bool apart) const {
-    const auto tasks = apart ? choice_tasks : plan_tasks;
-    run_tasks(tasks(choice, chain, machine_, options_.effort, &form), options_.threads);
+    run_tasks(choice_tasks(choice, chain, machine_, options_.effort, &form, apart),
+              options_.threads);
   }
 
   ChainRivals rivals_of(const FoundChain& found, const Choice& choice) const {
