@@ -55,6 +55,31 @@ Graph graph_of(const FoundChain& found, const char* loops = "LK") {
   return lower_plan(found.form, found.chain, plan, analyze(found.chain, plan, machine));
 }
 
+TEST(Recognize, ActivationsByTheirOperators) {
+  for (const char* name : {"relu", "gelu", "silu", "sigmoid", "tanh"}) {
+    const Activation activation = parse_activation(name);
+    EXPECT_EQ(op_info(*operator_of(activation)).name, name);
+    EXPECT_EQ(activation_of(*operator_of(activation)), activation);
+  }
+  EXPECT_EQ(operator_of(Activation::none), std::nullopt);
+  EXPECT_EQ(activation_of(Op::hardswish), Activation::other);
+  EXPECT_EQ(activation_of(Op::exp), Activation::other);
+}
+
+// Equal loads are two vectors, and equal operators are done twice, as the statement says.
+TEST(Recognize, EqualPartsStayApart) {
+  const Program p = program(R"(
+region @h { %h[i, j] = sum(k) %x[i, k] * %w1[k, j] }
+region @g { %g[i, j] = relu(%h[i, j] + %b1[j]) * relu(%h[i, j] + %b1[j]) }
+region @y { %y[i, j] = sum(k) %g[i, k] * %w2[k, j] }
+)");
+  const auto found = find_chains(p);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].chain.bias0, 2);
+  EXPECT_EQ(found[0].chain.found_work->compare, 2);
+  EXPECT_EQ(found[0].chain.found_work->vector, 3);
+}
+
 TEST(Recognize, AnFfnWithBiasesActivationAndResidual) {
   Program p = program(R"(
 temp %v: f32[16, 64] dense,dense
