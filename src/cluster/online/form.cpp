@@ -244,7 +244,8 @@ class OnlineBuilder : private TermReader {
     }
     KernelTerm made;
     made.kind = KernelTerm::Kind::reduce;
-    for (const int32_t child : *summed_product(s, node)) {
+    const std::array<int32_t, 2> factors = *summed_product(s, node);
+    for (const int32_t child : factors) {
       KernelTerm load = load_of(s.nodes[static_cast<size_t>(child)], binding);
       require_dense(load.tensor);
       made.children.push_back(add(std::move(load)));
