@@ -127,8 +127,7 @@ class KernelNeeds {
 }  // namespace
 
 Needs chain_needs(const ChainNumbers& chain) {
-  const int64_t m = chain.tile[Dim::m], n = chain.tile[Dim::n], k = chain.tile[Dim::k],
-                l = chain.tile[Dim::l];
+  const auto [m, n, k, l] = chain.tile.value;
   const int branches = chain.one_after_other ? 2 : 1;
   const int64_t c_bytes = m * n * chain.c_bytes;
   const SumsSize c{m, n}, e{m, l};

@@ -18,7 +18,10 @@ int64_t whole_units(const Graph& graph, int dim) {
 class CoreOfRows {
  public:
   explicit CoreOfRows(const Graph& graph)
-      : g_(graph), shape_(rows_shape(graph)), wide_(rows_cluster(graph).wide) {}
+      : g_(graph),
+        shape_(rows_shape(graph)),
+        wide_(rows_cluster(graph).wide),
+        last_(last_loops(graph, shape_)) {}
 
   RowsOnCore build() {
     core_.room_of.assign(g_.streams.size(), -1);
@@ -30,7 +33,6 @@ class CoreOfRows {
                                  : ceil_div(g_.indices[kRowsM].block, kRowsOfACopy) * kRowsOfACopy;
     core_.on_core = wide_ > 1 || multiplies;
     if (!core_.on_core) return std::move(core_);
-    find_last_loops();
     give_rooms();
     give_rings();
     for (const TileLoop& loop : shape_.loops) {
@@ -48,12 +50,14 @@ class CoreOfRows {
 
   void find_products() {
     needs_product_.assign(g_.streams.size(), false);
+    left_.assign(g_.streams.size(), false);
     for (const TileLoop& loop : shape_.loops) {
       std::vector<NodeId>& products = core_.products.emplace_back();
       for (const NodeId n : loop.nodes) {
         const Node& at = node(n);
-        if (at.kind == NodeKind::tile_multiply) products.push_back(n);
         bool needs = at.kind == NodeKind::tile_multiply;
+        if (needs) products.push_back(n);
+        if (needs) left_[static_cast<size_t>(at.inputs[0].stream)] = true;
         for (const Input& input : at.inputs) {
           needs = needs || (!input.is_immediate() && at.kind != NodeKind::reduce &&
                             needs_product_[static_cast<size_t>(input.stream)]);
@@ -63,46 +67,28 @@ class CoreOfRows {
     }
   }
 
-  void find_last_loops() {
-    last_.assign(g_.streams.size(), -1);
-    left_.assign(g_.streams.size(), false);
-    for (size_t n = 0; n < g_.nodes.size(); ++n) {
-      for (size_t i = 0; i < g_.nodes[n].inputs.size(); ++i) {
-        const Input& input = g_.nodes[n].inputs[i];
-        if (input.is_immediate()) continue;
-        int& last = last_[static_cast<size_t>(input.stream)];
-        last = std::max(last, shape_.loop_of[n]);
-        if (g_.nodes[n].kind == NodeKind::tile_multiply && i == 0)
-          left_[static_cast<size_t>(input.stream)] = true;
-      }
-    }
-  }
-
   /// A stream that is gathered lies where all tiles of it come to lie.
   void give_rooms() {
-    std::vector<int> free_after;  // by room: the last loop that reads what it has
-    for (size_t loop = 0; loop < shape_.loops.size(); ++loop) {
-      for (const NodeId n : shape_.loops[loop].nodes) {
+    std::vector<int> taken_until;  // by room: the last loop that reads what it has
+    for (int loop = 0; loop < static_cast<int>(shape_.loops.size()); ++loop) {
+      for (const NodeId n : shape_.loops[static_cast<size_t>(loop)].nodes) {
         const bool everywhere = node(n).kind == NodeKind::gather;
         for (const StreamId s : node(n).outputs) {
-          if (rows_width(g_, s) < 0 || !read_later(s, static_cast<int>(loop))) continue;
-          RowsRoom room = room_for(s, everywhere);
-          size_t at = everywhere ? core_.rooms.size() : 0;
-          while (at < core_.rooms.size() &&
-                 (free_after[at] >= static_cast<int>(loop) || !same(core_.rooms[at], room)))
-            ++at;
-          if (at == core_.rooms.size()) {
-            core_.rooms.push_back(room);
-            free_after.push_back(-1);
-          }
-          free_after[at] = last_[static_cast<size_t>(s)];
-          core_.room_of[static_cast<size_t>(s)] = static_cast<int>(at);
+          if (rows_width(g_, s) < 0 || !read_later(s, loop)) continue;
+          const RowsRoom wanted = room_for(s, everywhere);
+          const size_t room = take_place(core_.rooms, wanted, [&](size_t at) {
+            return !everywhere && taken_until[at] < loop && core_.rooms[at] == wanted;
+          });
+          taken_until.resize(core_.rooms.size());
+          taken_until[room] = last_[static_cast<size_t>(s)];
+          core_.room_of[static_cast<size_t>(s)] = static_cast<int>(room);
           if (everywhere)
-            core_.room_of[static_cast<size_t>(node(n).inputs[0].stream)] = static_cast<int>(at);
+            core_.room_of[static_cast<size_t>(node(n).inputs[0].stream)] = static_cast<int>(room);
         }
       }
     }
   }
+
   bool read_later(StreamId s, int loop) const {
     const auto at = static_cast<size_t>(s);
     const bool gathered = node(producer(s)).kind == NodeKind::gather;
@@ -119,10 +105,6 @@ class CoreOfRows {
     return {whole_units(g_, kRowsM), whole_units(g_, width),
             everywhere ? index.extent : index.extent / index.tiling.cluster, everywhere};
   }
-  static bool same(const RowsRoom& a, const RowsRoom& b) {
-    return !a.everywhere && a.rows == b.rows && a.columns == b.columns && a.tiles == b.tiles;
-  }
-
   /// Rows that a product takes stay; weights share rings where the plan's share buffers.
   void give_rings() {
     std::vector<int> buffer_of_ring;
@@ -138,15 +120,11 @@ class CoreOfRows {
           const int buffer = shape_.buffer_of[static_cast<size_t>(load)];
           RowsRing ring{shape_.buffers[static_cast<size_t>(buffer)].copies, bytes, side == 0};
           if (side == 0) ring.copies = g_.indices[static_cast<size_t>(dims[1])].extent;
-          size_t at = 0;
-          while (at < core_.rings.size() &&
-                 (side == 0 || core_.rings[at].whole || buffer_of_ring[at] != buffer ||
-                  core_.rings[at].bytes != bytes))
-            ++at;
-          if (at == core_.rings.size()) {
-            core_.rings.push_back(ring);
-            buffer_of_ring.push_back(buffer);
-          }
+          const size_t at = take_place(core_.rings, ring, [&](size_t other) {
+            return side == 1 && !core_.rings[other].whole && buffer_of_ring[other] == buffer &&
+                   core_.rings[other].bytes == bytes;
+          });
+          buffer_of_ring.resize(core_.rings.size(), buffer);
           core_.ring_of[static_cast<size_t>(load)] = static_cast<int>(at);
         }
       }
@@ -204,9 +182,9 @@ class CoreOfRows {
   const Graph& g_;
   const RowsShape shape_;
   const int wide_;
+  const std::vector<int> last_;  ///< by stream: the last loop that reads it
   RowsOnCore core_;
-  std::vector<bool> needs_product_, left_;  ///< by stream
-  std::vector<int> last_;                   ///< by stream: the last loop that reads it
+  std::vector<bool> needs_product_, left_;  ///< by stream: of products; left operands of some
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ struct RowsRoom {
   int64_t rows = 0, columns = 0;  ///< of a tile, multiples of kUnit
   int64_t tiles = 0;              ///< of all cores that share the rows, if `everywhere`
   bool everywhere = false;        ///< every core gets the tiles of the others
+  bool operator==(const RowsRoom&) const = default;
 };
 
 /// A ring that one load has, or weights whose tiles are as large.

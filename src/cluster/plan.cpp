@@ -32,7 +32,7 @@ PlanNotes notes_of(const Chain& chain, const Machine& machine, const MeasuredPla
                      {"cluster", four(s.m, s.n, s.k, s.l)},
                      {"tile", four(p.tile[Dim::m], p.tile[Dim::n], p.tile[Dim::k], p.tile[Dim::l])},
                      {"way", std::string(name_of(p.way))},
-                     {"clusters", std::to_string(best.plan.analysis.trips.clusters)},
+                     {"clusters", std::to_string(best.plan.analysis.steps.clusters)},
                      {"global_bytes", std::to_string(best.measure.measured.bytes.global())},
                      {"link_bytes", std::to_string(best.measure.measured.bytes.link)},
                      {"cycles", std::to_string(best.measure.measured.cycles)}};
@@ -181,8 +181,8 @@ class Planner {
   }
 
   void search(Choice& choice, const Chain& chain, const ChainForm& form, bool apart) const {
-    const auto tasks = apart ? choice_tasks : plan_tasks;
-    run_tasks(tasks(choice, chain, machine_, options_.effort, &form), options_.threads);
+    run_tasks(choice_tasks(choice, chain, machine_, options_.effort, &form, apart),
+              options_.threads);
   }
 
   ChainRivals rivals_of(const FoundChain& found, const Choice& choice) const {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cluster/common/attach_plan.h"
-#include "cluster/common/part.h"
 #include "cluster/common/statement_table.h"
 #include "cluster/common/timings.h"
 

@@ -1,5 +1,7 @@
 #include "graph/cluster_shape.h"
 
+#include <algorithm>
+
 namespace fuseflow {
 
 char letter_of(Dim dim) {
@@ -27,6 +29,16 @@ Communication communicate(const ClusterShape& shape, GatedWay way, int64_t c_blo
   sent.shuffle = c_block * (shape.shuffle() - 1);
   sent.reduce_scatter = e_block / shape.reduce() * (shape.reduce() - 1);
   return sent;
+}
+
+int64_t received_bytes(const ClusterShape& shape, int64_t c_block, int64_t e_block,
+                       int64_t element_bytes) {
+  constexpr int64_t kSumBytes = 4;
+  int64_t bytes = 0;
+  if (shape.k > 1) bytes = std::max(bytes, c_block / shape.k * kSumBytes);
+  if (shape.shuffle() > 1) bytes = std::max(bytes, c_block * element_bytes);
+  if (shape.reduce() > 1) bytes = std::max(bytes, e_block / shape.reduce() * kSumBytes);
+  return bytes;
 }
 
 }  // namespace fuseflow

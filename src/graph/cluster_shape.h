@@ -69,4 +69,9 @@ struct Communication {
 Communication communicate(const ClusterShape& shape, GatedWay way, int64_t c_block,
                           int64_t e_block);
 
+/// Bytes of the largest of what a block gets of another one at a time: partial sums of C and of E
+/// in f32, a slice of C.
+int64_t received_bytes(const ClusterShape& shape, int64_t c_block, int64_t e_block,
+                       int64_t element_bytes);
+
 }  // namespace fuseflow

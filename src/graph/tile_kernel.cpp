@@ -297,10 +297,6 @@ KernelSizes kernel_step(const Graph& graph) {
   return step;
 }
 
-KernelSizes kernel_elements(const Graph& graph) {
-  return sizes_of(graph, [](const GraphIndex& index) { return index.elements(); });
-}
-
 int64_t tile_elements(const Graph& graph, StreamId stream) {
   int64_t elements = 1;
   for (const int dim : graph.streams[static_cast<size_t>(stream)].block) {

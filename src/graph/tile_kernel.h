@@ -44,9 +44,8 @@ KernelRoles kernel_roles(const Graph& graph);
 
 /// Numbers by KernelDim.
 using KernelSizes = std::array<int64_t, kKernelDims>;
-KernelSizes kernel_tiles(const Graph& graph);     ///< tiles along each dimension
-KernelSizes kernel_block(const Graph& graph);     ///< elements of a tile along each dimension
-KernelSizes kernel_elements(const Graph& graph);  ///< that exist
+KernelSizes kernel_tiles(const Graph& graph);  ///< tiles along each dimension
+KernelSizes kernel_block(const Graph& graph);  ///< elements of a tile along each dimension
 
 /// Cores of a cluster. They have tiles of rows that follow each other, of the same columns and
 /// element of the batch; the last ones of a cluster have none where the tiles do not fill it. Or

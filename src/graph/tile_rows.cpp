@@ -9,62 +9,35 @@ const std::vector<int>& dims_of_stream(const Graph& graph, StreamId s) {
   return graph.streams[static_cast<size_t>(s)].block;
 }
 
+RowsPlace place_wanted(const Graph& graph, StreamId s) {
+  const NodeId producer = graph.streams[static_cast<size_t>(s)].producer;
+  const bool everywhere = graph.nodes[static_cast<size_t>(producer)].kind == NodeKind::gather;
+  const GraphIndex& width = graph.indices[static_cast<size_t>(rows_width(graph, s))];
+  return {everywhere ? width.extent : width.extent / width.tiling.cluster,
+          graph.indices[kRowsM].block * width.block};
+}
+
 /// Gives places to the streams that are read after their loop.
-class Places {
- public:
-  Places(const Graph& graph, RowsShape& shape) : g_(graph), shape_(shape) {}
-
-  void fill() {
-    shape_.place_of.assign(g_.streams.size(), -1);
-    find_last_loops();
-    for (size_t loop = 0; loop < shape_.loops.size(); ++loop) {
-      for (const NodeId n : shape_.loops[loop].nodes) {
-        for (const StreamId s : g_.nodes[static_cast<size_t>(n)].outputs) {
-          if (rows_width(g_, s) >= 0 && last_loop_[static_cast<size_t>(s)] > static_cast<int>(loop))
-            give_place(s, static_cast<int>(loop));
-        }
+void give_places(const Graph& graph, RowsShape& shape) {
+  shape.place_of.assign(graph.streams.size(), -1);
+  const std::vector<int> last = last_loops(graph, shape);
+  std::vector<int> taken_until;  // by place: the last loop that reads what it has
+  for (int loop = 0; loop < static_cast<int>(shape.loops.size()); ++loop) {
+    for (const NodeId n : shape.loops[static_cast<size_t>(loop)].nodes) {
+      for (const StreamId s : graph.nodes[static_cast<size_t>(n)].outputs) {
+        const auto of = static_cast<size_t>(s);
+        if (rows_width(graph, s) < 0 || last[of] <= loop) continue;
+        const RowsPlace wanted = place_wanted(graph, s);
+        const size_t place = take_place(shape.places, wanted, [&](size_t at) {
+          return taken_until[at] < loop && shape.places[at] == wanted;
+        });
+        taken_until.resize(shape.places.size());
+        taken_until[place] = last[of];
+        shape.place_of[of] = static_cast<int>(place);
       }
     }
   }
-
- private:
-  void find_last_loops() {
-    last_loop_.assign(g_.streams.size(), -1);
-    for (size_t n = 0; n < g_.nodes.size(); ++n) {
-      for (const Input& input : g_.nodes[n].inputs) {
-        if (input.is_immediate()) continue;
-        int& last = last_loop_[static_cast<size_t>(input.stream)];
-        last = std::max(last, shape_.loop_of[n]);
-      }
-    }
-  }
-
-  void give_place(StreamId s, int loop) {
-    const Stream& stream = g_.streams[static_cast<size_t>(s)];
-    const GraphIndex& width = g_.indices[static_cast<size_t>(rows_width(g_, s))];
-    const bool everywhere = g_.nodes[static_cast<size_t>(stream.producer)].kind == NodeKind::gather;
-    RowsPlace wanted;
-    wanted.tiles = everywhere ? width.extent : width.extent / width.tiling.cluster;
-    wanted.elements = g_.indices[kRowsM].block * width.block;
-    size_t place = 0;
-    while (place < shape_.places.size() &&
-           !(taken_until_[place] < loop && shape_.places[place].tiles == wanted.tiles &&
-             shape_.places[place].elements == wanted.elements)) {
-      ++place;
-    }
-    if (place == shape_.places.size()) {
-      shape_.places.push_back(wanted);
-      taken_until_.push_back(-1);
-    }
-    taken_until_[place] = last_loop_[static_cast<size_t>(s)];
-    shape_.place_of[static_cast<size_t>(s)] = static_cast<int>(place);
-  }
-
-  const Graph& g_;
-  RowsShape& shape_;
-  std::vector<int> last_loop_;    ///< by stream: the last loop that reads it
-  std::vector<int> taken_until_;  ///< by place: the last loop that reads what it has
-};
+}
 
 void give_buffers(const Graph& graph, RowsShape& shape) {
   shape.buffer_of.assign(graph.nodes.size(), -1);
@@ -76,13 +49,11 @@ void give_buffers(const Graph& graph, RowsShape& shape) {
     for (const int dim : dims) wanted.elements *= graph.indices[static_cast<size_t>(dim)].block;
     wanted.shared =
         dims.size() == 2 && dims[0] >= kRowsWidths && wanted.copies < load_tiles(graph, load);
-    size_t buffer = 0;
-    const auto same = [&](const RowsBufferSize& other) {
+    const size_t buffer = take_place(shape.buffers, wanted, [&](size_t at) {
+      const RowsBufferSize& other = shape.buffers[at];
       return wanted.shared && other.shared && other.elements == wanted.elements &&
              other.element_bytes == wanted.element_bytes;
-    };
-    while (buffer < shape.buffers.size() && !same(shape.buffers[buffer])) ++buffer;
-    if (buffer == shape.buffers.size()) shape.buffers.push_back(wanted);
+    });
     shape.buffers[buffer].copies = std::max(shape.buffers[buffer].copies, wanted.copies);
     shape.buffer_of[static_cast<size_t>(n)] = static_cast<int>(buffer);
   }
@@ -108,9 +79,21 @@ RowsShape rows_shape(const Graph& graph) {
     if (kind == NodeKind::tile_load) shape.loads.push_back(n);
     if (kind == NodeKind::tile_store) shape.stores.push_back(n);
   }
-  Places(graph, shape).fill();
+  give_places(graph, shape);
   give_buffers(graph, shape);
   return shape;
+}
+
+std::vector<int> last_loops(const Graph& graph, const RowsShape& shape) {
+  std::vector<int> last(graph.streams.size(), -1);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const Input& input : graph.nodes[n].inputs) {
+      if (input.is_immediate()) continue;
+      int& of = last[static_cast<size_t>(input.stream)];
+      of = std::max(of, shape.loop_of[n]);
+    }
+  }
+  return last;
 }
 
 int rows_width(const Graph& graph, StreamId stream) {

@@ -24,6 +24,7 @@ bool is_tile_rows(const Graph& graph);
 struct RowsPlace {
   int64_t tiles = 0;     ///< that a core has room for
   int64_t elements = 0;  ///< of a tile
+  bool operator==(const RowsPlace&) const = default;
 };
 
 /// Room for the tiles of a load. Weights (two widths) with tiles of one size and one element size
@@ -46,6 +47,19 @@ struct RowsShape {
 };
 /// Needs a graph that verify_rows (nodes/rows_check.h) accepts.
 RowsShape rows_shape(const Graph& graph);
+
+/// By stream: the last loop that reads it; -1: none.
+std::vector<int> last_loops(const Graph& graph, const RowsShape& shape);
+
+/// The position of the first of some places for which `fits` holds; where there is none, of
+/// `wanted`, which is added.
+template <typename Place, typename Fits>
+size_t take_place(std::vector<Place>& places, const Place& wanted, const Fits& fits) {
+  size_t at = 0;
+  while (at < places.size() && !fits(at)) ++at;
+  if (at == places.size()) places.push_back(wanted);
+  return at;
+}
 
 /// The width of a stream of rows: the dimension of its tiles beside m; -1: they are (m) alone.
 int rows_width(const Graph& graph, StreamId stream);

@@ -65,15 +65,6 @@ const Dims& dims_of(const Graph& graph, StreamId stream) {
   return graph.streams[static_cast<size_t>(stream)].block;
 }
 
-int64_t held_tiles(const TileMapping& tiles, const Extents& temporal, Dim reuse, Dim other) {
-  if (temporal[reuse] == 1) return 1;
-  int64_t held = 1;
-  for (const Dim dim : {Dim::m, other}) {
-    if (tile_loop_depth(tiles, dim) > tile_loop_depth(tiles, reuse)) held *= temporal[dim];
-  }
-  return held;
-}
-
 }  // namespace
 
 int tile_loop_depth(const TileMapping& tiles, Dim dim) {
@@ -142,13 +133,11 @@ TileGeometry tile_geometry(const Graph& graph) {
     g.size[dim] = index.elements();
     g.tile[dim] = index.block;
     g.padded[dim] = index.extent * index.block;
-    g.steps[dim] = index.extent / blocks;
-    const bool in_time = tile_loop_depth(tiles, dim) >= 0;
-    g.temporal[dim] = in_time ? g.steps[dim] : 1;
-    g.clusters *= in_time ? 1 : g.steps[dim];
+    g.set(dim, index.extent / blocks, tile_loop_depth(tiles, dim) >= 0);
   }
-  g.c_tiles_held = held_tiles(tiles, g.temporal, Dim::l, Dim::n);
-  g.e_tiles_held = held_tiles(tiles, g.temporal, Dim::n, Dim::l);
+  const auto depth = [&](Dim dim) { return tile_loop_depth(tiles, dim); };
+  g.c_tiles_held = chain_tiles_held(g, depth, Dim::l, Dim::n);
+  g.e_tiles_held = chain_tiles_held(g, depth, Dim::n, Dim::l);
   return g;
 }
 

@@ -29,25 +29,63 @@ struct TileRoles {
   std::vector<NodeId> last_loads, last_maps;    ///< after them: vectors over L, tensors of E's size
 };
 
-/// Sizes of a graph of tiles.
-struct TileGeometry {
-  ClusterShape shape;
-  Extents size;      ///< elements
-  Extents padded;    ///< ... with the padding
-  Extents tile;      ///< of one block
-  Extents steps;     ///< of a cluster along each dimension
-  Extents temporal;  ///< ... those walked in time; 1 where the dimension is spread over clusters
+/// Steps of a cluster along each dimension of a chain, and how they are walked.
+struct ChainSteps {
+  Extents steps;
+  Extents temporal;  ///< those walked in time; 1 where the dimension is spread over clusters
   int64_t clusters = 1;
-  int64_t c_tiles_held = 1, e_tiles_held = 1;  ///< alive at a time in a core
+
+  void set(Dim dim, int64_t count, bool in_time) {
+    steps[dim] = count;
+    temporal[dim] = in_time ? count : 1;
+    clusters *= in_time ? 1 : count;
+  }
   /// Clusters that share the same range of E and add to it in memory.
   int64_t sharers() const {
     return steps[Dim::n] / temporal[Dim::n] * (steps[Dim::k] / temporal[Dim::k]);
   }
 };
 
+/// Tiles of C (reused over L) or of partial E (reused over N) alive at a time in a core. `depth`:
+/// the position of a temporal loop, 0 outermost; -1 where the dimension is spread over clusters.
+template <typename Depth>
+int64_t chain_tiles_held(const ChainSteps& steps, const Depth& depth, Dim reuse, Dim other) {
+  if (steps.temporal[reuse] == 1) return 1;
+  int64_t held = 1;
+  for (const Dim dim : {Dim::m, other}) {
+    if (depth(dim) > depth(reuse)) held *= steps.temporal[dim];
+  }
+  return held;
+}
+
+/// Sizes of a graph of tiles.
+struct TileGeometry : ChainSteps {
+  ClusterShape shape;
+  Extents size;                                ///< elements
+  Extents padded;                              ///< ... with the padding
+  Extents tile;                                ///< of one block
+  int64_t c_tiles_held = 1, e_tiles_held = 1;  ///< alive at a time in a core
+};
+
 /// Roles and sizes of a graph that verify_chain (nodes/chain_check.h) accepts.
 TileRoles tile_roles(const Graph& graph);
 TileGeometry tile_geometry(const Graph& graph);
+
+/// Bytes of one tensor of one core, by the level that holds them, the fastest first.
+struct HeldBytes {
+  int64_t registers = 0;
+  int64_t scratchpad = 0;
+  int64_t links = 0;  ///< in the scratchpads of the cores that hold the same slices
+  int64_t global = 0;
+
+  int64_t total() const { return registers + scratchpad + links + global; }
+  std::array<int64_t, 4> fields() const { return {registers, scratchpad, links, global}; }
+};
+/// What a tile_hold or the second product of a chain holds.
+inline HeldBytes held_bytes(const Node& node) {
+  const auto [registers, scratchpad, links, global] = node.tile.held;
+  return {registers, scratchpad, links, global};
+}
 
 /// Bytes of an element that a tile_load or a tile_store moves.
 inline int64_t moved_bytes(const Graph& graph, const Node& node) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "graph/tiles.h"
 #include "nodes/rule.h"
@@ -235,38 +234,27 @@ class ChainVerifier : private TileVerifier {
 
   /// Loads read by the digits of their tiles; the store writes each element of E once.
   void check_all_subscripts() {
-    const std::vector<int> dim_of = dims_of_digits(g_);
     for (NodeId n = 0; n < static_cast<NodeId>(g_.nodes.size()); ++n) {
       if (!node_rule(node(n).kind).fields->subscripts) continue;
       const Dims dims = n == roles_.store ? Dims{kM, kL} : dims_of(output(n));
       check_subscripts(n, dims);
       if (!sound_) return;
     }
-    const auto seen = plain_digits(node(roles_.store), dim_of.size());
-    if (!seen) return fail(roles_.store, kPlainDigits);
-    for (size_t d = 0; d < dim_of.size(); ++d) {
-      const bool of_e = dim_of[d] == kM || dim_of[d] == kL;
-      if (of_e && (*seen)[d] != 1 && ((*seen)[d] > 1 || digit_extent(g_, d) != 1)) {
-        return fail(roles_.store, kPlainDigits);
-      }
-    }
+    check_elements_once(roles_.store, {kM, kL});
   }
 
   void check_held() {
-    const auto sum = [](const std::array<int64_t, 4>& held) {
-      return std::accumulate(held.begin(), held.end(), int64_t{0});
-    };
+    const HeldBytes of_c = held_bytes(node(roles_.hold)), of_e = held_bytes(node(roles_.second));
     const TileGeometry& g = geometry_;
     const int64_t c = g.c_tiles_held * g.tile[Dim::m] * g.tile[Dim::n] * g_.tiles->element_bytes;
-    if (sum(node(roles_.hold).tile.held) != c) {
-      fail(roles_.hold,
-           fmt::format("holds {} bytes, expected {}", sum(node(roles_.hold).tile.held), c));
+    if (of_c.total() != c) {
+      fail(roles_.hold, fmt::format("holds {} bytes, expected {}", of_c.total(), c));
     }
     const int64_t e =
         g.e_tiles_held > 1 ? g.e_tiles_held * g.tile[Dim::m] * g.tile[Dim::l] * kPartialBytes : 0;
-    if (sum(node(roles_.second).tile.held) != e || node(roles_.second).tile.held[2] != 0) {
+    if (of_e.total() != e || of_e.links != 0) {
       fail(roles_.second, fmt::format("holds {} bytes of partial E, expected {}, none over links",
-                                      sum(node(roles_.second).tile.held), e));
+                                      of_e.total(), e));
     }
     for (const NodeId n : {roles_.a, roles_.b[0], roles_.d}) {
       if (node(n).capacity < 1 || node(n).capacity > 16 ||

@@ -49,7 +49,7 @@ class WholeVerifier : private TileVerifier {
       if (takes_steps(n)) return fail(n, "takes tiles over k, which the reduction ends");
     }
     if (takes_steps(roles_.store)) return fail(roles_.store, "stores tiles over k");
-    const bool in_k = kernel_elements(g_)[kKernelK] > 1 || kernel_block(g_)[kKernelK] > 1;
+    const bool in_k = index(kKernelK).elements() > 1 || index(kKernelK).block > 1;
     if (roles_.reductions.empty() && in_k) {
       fail(-1, "a kernel without a reduction has no index k");
     }

@@ -193,23 +193,15 @@ class RowsVerifier : private TileVerifier {
   void check_store(NodeId n) {
     stores_ = true;
     check_stores_once(n);
-    const Dims& dims = dims_of(node(n).inputs[0].stream);
+    Dims dims = dims_of(node(n).inputs[0].stream);
     if (!of_rows(dims)) return fail(n, "stores tiles that are not (m) or (m) and a width");
     const NodeKind from = producer(node(n).inputs[0]).kind;
     if (from == NodeKind::tile_load || from == NodeKind::gather) {
       return fail(n, "expected what its own core computed");
     }
-    check_digits(n, dims);
-    if (!sound_) return;
-    const std::vector<int> dim_of = dims_of_digits(g_);
-    const auto seen = plain_digits(node(n), dim_of.size());
-    if (!seen) return fail(n, kPlainDigits);
-    for (size_t d = 0; sound_ && d < dim_of.size(); ++d) {
-      const bool stored = dim_of[d] == kRowsG || holds(dims, dim_of[d]);
-      if ((*seen)[d] > 1 || (stored && (*seen)[d] == 0 && digit_extent(g_, d) > 1)) {
-        fail(n, kPlainDigits);
-      }
-    }
+    dims.push_back(kRowsG);
+    check_subscripts(n, dims);
+    if (sound_) check_elements_once(n, dims);
   }
 
   // --- subscripts --------------------------------------------------------------------------

@@ -96,6 +96,17 @@ void TileVerifier::check_covers(NodeId n) {
   }
 }
 
+void TileVerifier::check_elements_once(NodeId n, const Dims& dims) {
+  const std::vector<int> dim_of = dims_of_digits(g_);
+  const auto seen = plain_digits(node(n), dim_of.size());
+  bool right = seen.has_value();
+  for (size_t d = 0; right && d < dim_of.size(); ++d) {
+    const bool needed = holds(dims, dim_of[d]) && digit_extent(g_, d) > 1;
+    right = (*seen)[d] == 1 || ((*seen)[d] == 0 && !needed);
+  }
+  if (!right) fail(n, kPlainDigits);
+}
+
 void TileVerifier::check_subscripts(NodeId n, const Dims& dims) {
   std::string wrong = wrong_subscripts(g_, node(n), dims);
   if (!wrong.empty()) fail(n, std::move(wrong));

@@ -66,6 +66,8 @@ class TileVerifier {
   void check_stores_once(NodeId n);
   /// How many inputs of a node are among these streams.
   int64_t taken_of(NodeId n, const std::vector<StreamId>& streams) const;
+  /// A store whose subscripts are the digits of `dims`, each once: it writes each element once.
+  void check_elements_once(NodeId n, const Dims& dims);
   /// Subscripts over digits of `dims`.
   void check_subscripts(NodeId n, const Dims& dims);
 

@@ -104,14 +104,14 @@ TEST(Analyzer, GreedySpillSplitsC) {
   machine.core.scratchpad_bytes = 3072 + 500;
   const Plan plan = small_plan("MLNK");
   const Chain chain = small_chain();
-  const Capacity c = capacity_of(chain, plan, trips_of(chain, plan), machine);
+  const Capacity c = capacity_of(chain, plan, steps_of(chain, plan), machine);
   // two copies of each buffer leave 348 bytes without a place on chip, one copy leaves none
   EXPECT_EQ(c.stages, 1);
   EXPECT_EQ(c.c.registers, 1200);
   EXPECT_EQ(c.c.scratchpad, 848);
   EXPECT_TRUE(c.fits());
   machine.core.scratchpad_bytes = 1536 + 500;
-  const Capacity less = capacity_of(chain, plan, trips_of(chain, plan), machine);
+  const Capacity less = capacity_of(chain, plan, steps_of(chain, plan), machine);
   EXPECT_EQ(less.c.scratchpad, 500);
   EXPECT_EQ(less.c.global, 348);
   EXPECT_FALSE(less.fits());
@@ -131,12 +131,12 @@ TEST(Analyzer, LinkedScratchpadsTakeWhatACoreCannotHold) {
   // Registers take none of C; buffers 3 * 512, two receive slots of 16*16/2*4 = 512 bytes.
   machine.core.register_bytes = 2048;
   machine.core.scratchpad_bytes = 1536 + 1024 + 1500;
-  const Trips trips = trips_of(chain, plan);
-  const Capacity c = capacity_of(chain, plan, trips, machine);
+  const ChainSteps steps = steps_of(chain, plan);
+  const Capacity c = capacity_of(chain, plan, steps, machine);
   EXPECT_EQ(c.c.scratchpad, 1500);
   EXPECT_EQ(c.c.links, 2048 - 1500);
   EXPECT_TRUE(c.fits());
-  EXPECT_FALSE(capacity_of(chain, plan, trips, machine, Holding::one_core).fits());
+  EXPECT_FALSE(capacity_of(chain, plan, steps, machine, Holding::one_core).fits());
   // Per core over links: all-exchange of N 4 tiles, 1/2 * 256 elements in f32 and as many in f16;
   // and the 548 bytes for each of the L 2 steps.
   const Analysis a = analyze(chain, plan, machine);
@@ -147,7 +147,7 @@ TEST(Analyzer, LinkedScratchpadsTakeWhatACoreCannotHold) {
 // zeros and E.
 TEST(Analyzer, ClustersAlongNAddInMemory) {
   const Analysis a = analyze(small_chain(), small_plan("MLK"), h100());
-  EXPECT_EQ(a.trips.clusters, 4);
+  EXPECT_EQ(a.steps.clusters, 4);
   EXPECT_EQ(a.core.global_write, 4 * kPartial);
   EXPECT_EQ(a.settled.global_read, 4 * kPartial);
   EXPECT_EQ(a.settled.global_write, 4 * kPartial + 4 * kTile);
@@ -161,8 +161,8 @@ TEST(Analyzer, KernelsHoldCInTheScratchpad) {
   const Machine machine = load_machine("h100", {});
   const Chain chain = small_chain();
   const Plan plan = small_plan("MLNK");
-  const Trips trips = trips_of(chain, plan);
-  const Capacity built = capacity_built(chain, plan, trips, machine);
+  const ChainSteps steps = steps_of(chain, plan);
+  const Capacity built = capacity_built(chain, plan, steps, machine);
   EXPECT_TRUE(built.fits());
   EXPECT_EQ(built.stages, 4);
   EXPECT_EQ(built.c.registers, 0);
@@ -170,14 +170,14 @@ TEST(Analyzer, KernelsHoldCInTheScratchpad) {
   EXPECT_EQ(analyze(chain, plan, machine).capacity.c.scratchpad, 4 * kTile);
   Machine small = machine;
   small.core.scratchpad_bytes = 4 * 2048 + 16 + 3 * 8 * 8;
-  EXPECT_EQ(capacity_built(chain, plan, trips, small).stages, 4);
+  EXPECT_EQ(capacity_built(chain, plan, steps, small).stages, 4);
   --small.core.scratchpad_bytes;
-  EXPECT_EQ(capacity_built(chain, plan, trips, small).stages, 3);
+  EXPECT_EQ(capacity_built(chain, plan, steps, small).stages, 3);
   small.core.scratchpad_bytes = 3 * 1024 + 2048;
-  EXPECT_TRUE(capacity_of(chain, plan, trips, small).fits());
-  EXPECT_FALSE(capacity_built(chain, plan, trips, small).fits());
+  EXPECT_TRUE(capacity_of(chain, plan, steps, small).fits());
+  EXPECT_FALSE(capacity_built(chain, plan, steps, small).fits());
   const Plan partial = small_plan("MNLK");
-  EXPECT_FALSE(capacity_built(chain, partial, trips_of(chain, partial), machine).fits());
+  EXPECT_FALSE(capacity_built(chain, partial, steps_of(chain, partial), machine).fits());
 }
 
 // Bias of both products and a residual. Bias of C: 32 bytes for each of 8 C tiles; bias of E: 32

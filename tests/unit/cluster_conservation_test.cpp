@@ -28,13 +28,13 @@ struct Linked {
 
 TEST(Conservation, LinksCarryWhatIsReceived) {
   const Linked given;
-  ASSERT_EQ(obstacle_of(given.chain, given.plan, given.analysis.trips), Obstacle::none);
+  ASSERT_EQ(obstacle_of(given.chain, given.plan, given.analysis.steps), Obstacle::none);
   const Graph graph = plan_graph(given.chain, given.plan, given.analysis);
   ASSERT_GT(given.analysis.capacity.c.links, 0);
   TileOps ops = expand_tiles(graph, true);
   const LinkBytes bytes = link_bytes_of(ops, graph);
   EXPECT_EQ(bytes.sent, bytes.received);
-  EXPECT_EQ(bytes.sent * given.analysis.trips.clusters, given.analysis.total.link);
+  EXPECT_EQ(bytes.sent * given.analysis.steps.clusters, given.analysis.total.link);
   for (TileOp& op : ops.nodes) {  // each of them is noticed
     if (op.bytes.link == 0) continue;
     op.bytes.link += 2;
@@ -60,7 +60,7 @@ TEST(Conservation, TensorsOfOtherElementSizes) {
   given.machine.core.scratchpad_bytes = 2 * 3700;
   given.machine.core.register_bytes = 2048 + 600;
   given.analysis = analyze(given.chain, given.plan, given.machine);
-  ASSERT_EQ(obstacle_of(given.chain, given.plan, given.analysis.trips), Obstacle::none);
+  ASSERT_EQ(obstacle_of(given.chain, given.plan, given.analysis.steps), Obstacle::none);
   const Graph graph = plan_graph(given.chain, given.plan, given.analysis);
   EXPECT_EQ(graph.tiles->element_bytes, 4);
   const CompulsoryBytes least = compulsory_bytes(graph);
@@ -68,7 +68,7 @@ TEST(Conservation, TensorsOfOtherElementSizes) {
   EXPECT_EQ(least.stored, 8 * 32 * 256);
   const LinkBytes bytes = link_bytes_of(expand_tiles(graph, true), graph);
   EXPECT_EQ(bytes.sent, bytes.received);
-  EXPECT_EQ(bytes.sent * given.analysis.trips.clusters, given.analysis.total.link);
+  EXPECT_EQ(bytes.sent * given.analysis.steps.clusters, given.analysis.total.link);
 }
 
 TEST(Conservation, NoCoreIsFasterThanItsPeak) {

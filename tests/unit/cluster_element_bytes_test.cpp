@@ -129,7 +129,7 @@ TEST(ElementBytes, OfAChain) {
   plan.way = GatedWay::sequential;
   const Machine machine = load_machine("h100", {"l2.capacity_bytes=0", "links.multicast=false"});
   const Analysis analysis = analyze(found[0].chain, plan, machine);
-  ASSERT_TRUE(attach_plan(program, found[0], {},
+  ASSERT_TRUE(attach_plan(program, found[0].statements, {},
                           lower_plan(found[0].form, found[0].chain, plan, analysis)));
   EXPECT_EQ(time_tiles(*program.regions.back().graph, machine).bytes, analysis.total);
   expect_right(program, machine);

@@ -128,7 +128,7 @@ Program chained(const Program& program, const Machine& machine, std::vector<Tens
     const MeasuredPlan best = best_plan(chain, machine, Holding::one_core, effort, &found.form);
     EXPECT_GT(best.rank, 0);
     const Graph graph = lower_plan(found.form, chain, best.plan.plan, best.plan.analysis);
-    EXPECT_TRUE(attach_plan(with, found, {}, graph));
+    EXPECT_TRUE(attach_plan(with, found.statements, {}, graph));
     chains.push_back(found.statements.back());
   }
   return with;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "cluster/chain/geometry.h"
+#include "cluster/chain/schedule.h"
+#include "graph/tiles.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -70,9 +71,22 @@ TEST(ClusterGeometry, VolumesOfBothGatedWays) {
   EXPECT_EQ(both.exchange_gather, 2048);
 }
 
+// C and E blocks of 16 x 16 in f16: f32 sums of C for each of two blocks, or of E, or a slice of C.
+TEST(ClusterGeometry, RoomForWhatOneOtherBlockSends) {
+  EXPECT_EQ(received_bytes({1, 1, 1, 1}, 256, 256, 2), 0);
+  EXPECT_EQ(received_bytes({1, 2, 2, 4}, 256, 256, 2), 512);    // half of C in f32, C in f16
+  EXPECT_EQ(received_bytes({1, 2, 1, 2}, 256, 1024, 2), 512);   // shuffle 2, no reduction
+  EXPECT_EQ(received_bytes({1, 2, 1, 1}, 256, 1024, 2), 2048);  // half of E in f32
+}
+
 TEST(ClusterGeometry, ClustersThatShareARangeOfEAddInMemory) {
-  EXPECT_EQ(inter_cluster_reduce(1, 1), 1);
-  EXPECT_EQ(inter_cluster_reduce(8, 1), 8);
+  ChainSteps steps;
+  steps.set(Dim::l, 3, false);  // each has a range of its own
+  EXPECT_EQ(steps.sharers(), 1);
+  steps.set(Dim::n, 8, false);
+  steps.set(Dim::k, 2, true);
+  EXPECT_EQ(steps.sharers(), 8);
+  EXPECT_EQ(steps.clusters, 24);
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ Planned plan(GatedWay way, const char* loops, const Chain& chain = full_chain())
   plan.way = way;
   const Chain wide = padded(found.chain);
   const Analysis analysis = analyze(wide, plan, load_machine("h100"));
-  EXPECT_EQ(obstacle_of(wide, plan, analysis.trips), Obstacle::none);
-  EXPECT_TRUE(
-      attach_plan(planned.program, found, {}, lower_plan(found.form, wide, plan, analysis)));
+  EXPECT_EQ(obstacle_of(wide, plan, analysis.steps), Obstacle::none);
+  EXPECT_TRUE(attach_plan(planned.program, found.statements, {},
+                          lower_plan(found.form, wide, plan, analysis)));
   planned.e = found.form.store.tensor;
   return planned;
 }
@@ -99,7 +99,7 @@ region @q {
   const Chain wide = padded(found.chain);
   Program planned = program;
   ASSERT_TRUE(
-      attach_plan(planned, found, {},
+      attach_plan(planned, found.statements, {},
                   lower_plan(found.form, wide, plan, analyze(wide, plan, load_machine("h100")))));
   const ProgramRun run = run_program(planned, load_tensors(planned), load_machine("h100"), {});
   const CheckSettings settings{.tolerance = 1e-5, .threads = 1};

@@ -2,9 +2,9 @@
 // bytes against those that nothing can avoid, values against the reference.
 #include <gtest/gtest.h>
 
+#include "cluster/common/terms.h"
 #include "cluster/kernels/form.h"
 #include "cluster/kernels/kernels.h"
-#include "cluster/kernels/terms.h"
 #include "cluster_program.h"
 #include "ir/parse.h"
 #include "ir/print.h"

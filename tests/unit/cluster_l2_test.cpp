@@ -156,7 +156,7 @@ TEST(L2, CoresLoadAsBeforeAndMemoryGivesEachTileOnce) {
   without.global.bandwidth_gigabytes_per_second = 100;  // what bounds these plans
   const Machine with = with_l2(without, 1 << 20);
   const Shared given(without);
-  ASSERT_EQ(given.analysis.trips.clusters, 4);
+  ASSERT_EQ(given.analysis.steps.clusters, 4);
   const Measured before = given.measure(without), after = given.measure(with);
   EXPECT_EQ(before.bytes.l2_read + before.bytes.l2_write, 0);
   const int64_t operands = int64_t{2} * (32 * 64 + 64 * 128 + 128 * 64), sums = 4 * 32 * 64;

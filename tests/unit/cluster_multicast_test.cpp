@@ -73,7 +73,7 @@ const std::vector<ClusterShape> kShapes = {{1, 1, 1, 1}, {1, 2, 1, 2}, {2, 1, 2,
 /// What memory gives is what the cores load, less what multicast delivers.
 void expect_bytes(const Chain& chain, const Plan& plan, Machine machine) {
   const Analysis analysis = analyze(chain, plan, machine);
-  if (obstacle_of(chain, plan, analysis.trips) != Obstacle::none) return;
+  if (obstacle_of(chain, plan, analysis.steps) != Obstacle::none) return;
   LevelBytes expected = analysis.total;
   expected.global_read -= analysis.shared;
   LevelBytes cached = measure_plan(chain, plan, analysis, machine).bytes;

@@ -361,15 +361,15 @@ TEST(OnlineOpen, RandomBlocksGiveTheSameInFewerSteps) {
 
 TEST(OnlineOpen, TilesOfScores) {
   // Row 0 sees column 0, row 3 sees columns 4 and 5, no other row sees any.
-  std::vector<bool> open(24);
-  open[0] = open[3 * 6 + 4] = open[3 * 6 + 5] = true;
-  const OpenScores scores(4, 6, open);
+  const std::vector<size_t> first{0, 1, 1, 1, 2};
+  const std::vector<PresentElements::Stretch> open{{0, 1}, {4, 6}};
+  const OpenScores scores{PresentElements(1, 4, 6, first, open)};
   using Lists = std::vector<std::vector<TileRange>>;
   EXPECT_EQ(scores.tiles(1, 2), (Lists{{{0, 1}}, {{0, 1}}, {{0, 1}}, {{2, 3}}}));
   EXPECT_EQ(scores.tiles(4, 2), (Lists{{{0, 1}, {2, 3}}}));
   EXPECT_EQ(scores.tiles(3, 4), (Lists{{{0, 1}}, {{1, 2}}}));
   // Two heads of these rows: tiles of three rows cut through both.
-  const OpenScores heads(4, 6, open, 2);
+  const OpenScores heads{PresentElements(1, 4, 6, first, open, 2), 2};
   EXPECT_EQ(heads.tiles(2, 2), (Lists{{{0, 1}}, {{2, 3}}, {{0, 1}}, {{2, 3}}}));
   EXPECT_EQ(heads.tiles(3, 2), (Lists{{{0, 1}}, {{0, 1}, {2, 3}}, {{2, 3}}}));
   EXPECT_EQ(heads.band(), std::nullopt);

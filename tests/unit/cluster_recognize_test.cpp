@@ -55,6 +55,31 @@ Graph graph_of(const FoundChain& found, const char* loops = "LK") {
   return lower_plan(found.form, found.chain, plan, analyze(found.chain, plan, machine));
 }
 
+TEST(Recognize, ActivationsByTheirOperators) {
+  for (const char* name : {"relu", "gelu", "silu", "sigmoid", "tanh"}) {
+    const Activation activation = parse_activation(name);
+    EXPECT_EQ(op_info(*operator_of(activation)).name, name);
+    EXPECT_EQ(activation_of(*operator_of(activation)), activation);
+  }
+  EXPECT_EQ(operator_of(Activation::none), std::nullopt);
+  EXPECT_EQ(activation_of(Op::hardswish), Activation::other);
+  EXPECT_EQ(activation_of(Op::exp), Activation::other);
+}
+
+// Equal loads are two vectors, and equal operators are done twice, as the statement says.
+TEST(Recognize, EqualPartsStayApart) {
+  const Program p = program(R"(
+region @h { %h[i, j] = sum(k) %x[i, k] * %w1[k, j] }
+region @g { %g[i, j] = relu(%h[i, j] + %b1[j]) * relu(%h[i, j] + %b1[j]) }
+region @y { %y[i, j] = sum(k) %g[i, k] * %w2[k, j] }
+)");
+  const auto found = find_chains(p);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].chain.bias0, 2);
+  EXPECT_EQ(found[0].chain.found_work->compare, 2);
+  EXPECT_EQ(found[0].chain.found_work->vector, 3);
+}
+
 TEST(Recognize, AnFfnWithBiasesActivationAndResidual) {
   Program p = program(R"(
 temp %v: f32[16, 64] dense,dense
@@ -71,7 +96,7 @@ region @y { %y[i, j] = %o[i, j] + %r[i, j] }
   EXPECT_EQ(chain.kind, ChainKind::gemm);
   EXPECT_EQ(chain.activation, Activation::gelu);
   EXPECT_TRUE(chain.bias0 && chain.bias1 && chain.residual);
-  ASSERT_TRUE(attach_plan(p, found[0], {{"cluster", "1,2,1,2"}}, graph_of(found[0])));
+  ASSERT_TRUE(attach_plan(p, found[0].statements, {{"cluster", "1,2,1,2"}}, graph_of(found[0])));
   ASSERT_EQ(p.regions.size(), 2U);
   EXPECT_EQ(p.regions[0].name, "v");  // the sparse product stays as it is
   EXPECT_EQ(p.regions[1].statements.size(), 4U);
@@ -134,7 +159,7 @@ region @y {
   const auto found = find_chains(p);
   if (found.size() != 1 || found[0].chain.name != "y") return std::nullopt;
   const std::string loops = found[0].chain.sums_alone() ? "LK" : "NLK";
-  EXPECT_TRUE(attach_plan(p, found[0], {}, graph_of(found[0], loops.c_str())));
+  EXPECT_TRUE(attach_plan(p, found[0].statements, {}, graph_of(found[0], loops.c_str())));
   const ProgramRun run = run_program(p, load_tensors(p), load_machine("h100"), {});
   EXPECT_TRUE(check_reference(p, run.data, {find_tensor(p, "y")}, {}).tensors.at(0).passes)
       << after;
@@ -297,7 +322,7 @@ region @b {
   const std::string before = print_program(p);
   const auto found = find_chains(p);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_FALSE(attach_plan(p, found[0], {{"cluster", "x"}}, Graph{}));
+  EXPECT_FALSE(attach_plan(p, found[0].statements, {{"cluster", "x"}}, Graph{}));
   EXPECT_EQ(print_program(p), before);
 }
 

@@ -68,7 +68,7 @@ TEST(Search, BestPlansAreOrderedExecutableAndRepeatable) {
     ASSERT_EQ(found.best.size(), 11U) << name;
     for (size_t i = 0; i < found.best.size(); ++i) {
       const RankedPlan& plan = found.best[i];
-      EXPECT_EQ(obstacle_of(chain, plan.plan, plan.analysis.trips), Obstacle::none);
+      EXPECT_EQ(obstacle_of(chain, plan.plan, plan.analysis.steps), Obstacle::none);
       EXPECT_TRUE(plan.analysis.capacity.fits());
       EXPECT_EQ(describe(plan.plan), describe(again.best[i].plan));
       if (i > 0) {

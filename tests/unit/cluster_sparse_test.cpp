@@ -61,6 +61,16 @@ TEST(PresentElements, TilesOfAnySize) {
   EXPECT_EQ(present.tiles(4, 8), (Lists{{{0, 1}}, {{0, 1}}}));
 }
 
+TEST(PresentElements, RowsThatStandSeveralTimes) {
+  // Three rows, twice: columns 0 and 1, column 3, columns 1 to 2.
+  const PresentElements present(1, 3, 4, {0, 1, 2, 3}, {{0, 2}, {3, 4}, {1, 3}}, 2);
+  EXPECT_EQ(present.values(), 5);  // each once
+  EXPECT_EQ(present.band(), (std::array<int64_t, 2>{-1, 2}));
+  EXPECT_EQ(present.tiles(1, 2),
+            (Lists{{{0, 1}}, {{1, 2}}, {{0, 2}}, {{0, 1}}, {{1, 2}}, {{0, 2}}}));
+  EXPECT_EQ(present.tiles(4, 2), (Lists{{{0, 2}}, {{0, 2}}}));  // a tile has rows of both times
+}
+
 TEST(SparseForm, EitherOperandFromAnyFormat) {
   const Blocks blocks{1, 40, 70, 16, 40, 3};
   for (const char* levels : {"dense,dense", "dense,dense@1,0"}) {

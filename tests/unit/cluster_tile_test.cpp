@@ -31,18 +31,18 @@ void expect_l2(const Chain& chain, const Plan& plan, const Analysis& analysis, M
 
 void expect_plan(const Chain& chain, const Plan& plan, const Machine& on) {
   const Analysis analysis = analyze(chain, plan, on);
-  ASSERT_EQ(obstacle_of(chain, plan, analysis.trips), Obstacle::none) << describe(plan);
+  ASSERT_EQ(obstacle_of(chain, plan, analysis.steps), Obstacle::none) << describe(plan);
   const Measured measured = measure_plan(chain, plan, analysis, on);
   LevelBytes moved = analysis.total;
   moved.global_read += analysis.added;  // memory reads what is added to
   EXPECT_EQ(measured.bytes, moved) << describe(plan);
   expect_l2(chain, plan, analysis, on);
-  EXPECT_EQ(measured.flops, analysis.core_flops * analysis.trips.clusters * plan.shape.cores());
+  EXPECT_EQ(measured.flops, analysis.core_flops * analysis.steps.clusters * plan.shape.cores());
   EXPECT_GE(static_cast<double>(measured.cycles),
             static_cast<double>(analysis.core_flops) / on.core.matrix_flops_per_cycle);
   int64_t copied = 0;  // as --plan says
   for (const LinkCopy& copy : copies_of(analysis, plan)) copied += copy.bytes * copy.times;
-  EXPECT_EQ(copied * analysis.trips.clusters * plan.shape.cores(), analysis.total.link);
+  EXPECT_EQ(copied * analysis.steps.clusters * plan.shape.cores(), analysis.total.link);
   EXPECT_TRUE(check_plan_values(chain, plan, on).passed) << describe(plan);
 }
 
@@ -120,9 +120,9 @@ TEST(TileGraphs, AnActivationAfterTheSecondProduct) {
       chain.bias1 = chain.residual = 2;
       chain.last_activation = Activation::gelu;
       cover_k(chain, plan);
-      const Trips trips = trips_of(chain, plan);
-      const bool shared = trips.all[Dim::n] > trips.temporal[Dim::n];
-      EXPECT_EQ(obstacle_of(chain, plan, trips) == Obstacle::accumulation, shared);
+      const ChainSteps steps = steps_of(chain, plan);
+      const bool shared = steps.steps[Dim::n] > steps.temporal[Dim::n];
+      EXPECT_EQ(obstacle_of(chain, plan, steps) == Obstacle::accumulation, shared);
       ++(shared ? spread : run);
       if (!shared) expect_plan(chain, plan, machine());
     }
@@ -158,7 +158,7 @@ TEST(TileGraphs, TensorsOfOtherElementSizes) {
 
 // Little memory: C and partial E spread over registers, scratchpad, peers and global memory.
 TEST(TileGraphs, SpillsAtEveryLevelAreCountedAndKeepTheValues) {
-  Placement c_seen, e_seen;
+  HeldBytes c_seen, e_seen;
   for (const char* loops : {"LNK", "NLK", "LMK", "MLK", "LNM", "NML", "NLM", "LMN"}) {
     for (const ClusterShape& shape : kShapes) {
       Plan plan = plan_of(LoopSchedule::parse(loops), shape, GatedWay::none);
@@ -171,7 +171,7 @@ TEST(TileGraphs, SpillsAtEveryLevelAreCountedAndKeepTheValues) {
         small.core.register_bytes = 2048 + 300;
         small.core.scratchpad_bytes = scratchpad;
         expect_plan(chain, plan, small);
-        const Capacity held = capacity_of(chain, plan, trips_of(chain, plan), small);
+        const Capacity held = capacity_of(chain, plan, steps_of(chain, plan), small);
         c_seen.scratchpad += held.c.scratchpad;
         c_seen.links += held.c.links;
         c_seen.global += held.c.global;
@@ -191,7 +191,7 @@ TEST(TileGraphs, LinearChainsMaySplitKOverClusters) {
   Plan plan = plan_of(LoopSchedule::parse("ML"), {1, 2, 1, 1}, GatedWay::none);
   const Chain chain = sized(plan, false, Activation::none);
   expect_plan(chain, plan, machine());
-  EXPECT_EQ(analyze(chain, plan, machine()).trips.clusters, 8);
+  EXPECT_EQ(analyze(chain, plan, machine()).steps.clusters, 8);
 }
 
 TEST(TileGraphs, MoreClustersThanRunAtATimeTakeWaves) {
@@ -200,7 +200,7 @@ TEST(TileGraphs, MoreClustersThanRunAtATimeTakeWaves) {
   Plan plan = plan_of(LoopSchedule::parse("LK"), {1, 2, 1, 1}, GatedWay::none);
   const Chain chain = sized(plan, false, Activation::relu);
   const Analysis analysis = analyze(chain, plan, two);
-  EXPECT_EQ(analysis.trips.clusters, 8);
+  EXPECT_EQ(analysis.steps.clusters, 8);
   const Measured slow = measure_plan(chain, plan, analysis, two);
   const Measured fast = measure_plan(chain, plan, analysis, machine());
   EXPECT_EQ(slow.bytes, fast.bytes);

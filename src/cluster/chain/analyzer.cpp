@@ -31,63 +31,41 @@ class Reloads {
     }
     changed_ = changed_ || (touches && steps > 1);
   }
-  int64_t loads() const { return loads_; }
+  /// All loads, with the loops of the schedule over `dims`, of which the tensor has all but
+  /// `other`.
+  int64_t loads(const Plan& plan, const ChainSteps& steps, std::initializer_list<Dim> dims,
+                Dim other) {
+    for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
+      const Dim dim = plan.schedule.loop(depth);
+      const bool walked = std::find(dims.begin(), dims.end(), dim) != dims.end();
+      if (walked) walk(steps.temporal[dim], dim != other);
+    }
+    return loads_;
+  }
 
  private:
   int64_t loads_ = 1;
   bool changed_ = false;
 };
 
-int64_t loads_of_a(const Plan& plan, const Trips& trips) {
-  Reloads walk;
-  walk.walk(trips.temporal[Dim::k], true);
-  walk.walk(branches_per_core(plan), false);
-  for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
-    const Dim dim = plan.schedule.loop(depth);
-    if (dim == Dim::m || dim == Dim::n) {
-      walk.walk(trips.temporal[dim], dim == Dim::m);
-    }
-  }
-  return walk.loads();
+int64_t loads_of_a(const Plan& plan, const ChainSteps& steps) {
+  Reloads loop;
+  loop.walk(steps.temporal[Dim::k], true);
+  loop.walk(branches_per_core(plan), false);
+  return loop.loads(plan, steps, {Dim::m, Dim::n}, Dim::n);
 }
 
-int64_t loads_of_b(const Plan& plan, const Trips& trips) {
-  Reloads walk;
-  walk.walk(trips.temporal[Dim::k], true);
-  walk.walk(branches_per_core(plan), true);
-  for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
-    const Dim dim = plan.schedule.loop(depth);
-    if (dim == Dim::m || dim == Dim::n) {
-      walk.walk(trips.temporal[dim], dim == Dim::n);
-    }
-  }
-  return walk.loads();
+int64_t loads_of_b(const Plan& plan, const ChainSteps& steps) {
+  Reloads loop;
+  loop.walk(steps.temporal[Dim::k], true);
+  loop.walk(branches_per_core(plan), true);
+  return loop.loads(plan, steps, {Dim::m, Dim::n}, Dim::m);
 }
 
-int64_t loads_of_d(const Plan& plan, const Trips& trips) {
-  Reloads walk;
-  walk.walk(plan.shape.shuffle(), true);
-  for (int depth = plan.schedule.loops() - 1; depth >= 0; --depth) {
-    const Dim dim = plan.schedule.loop(depth);
-    if (dim != Dim::k) {
-      walk.walk(trips.temporal[dim], dim != Dim::m);
-    }
-  }
-  return walk.loads();
-}
-
-/// Tiles of C (reused over L) or of partial E (reused over N) alive at a time.
-int64_t tiles_held(const Plan& plan, const Trips& trips, Dim reuse, Dim other) {
-  if (trips.temporal[reuse] == 1) {
-    return 1;
-  }
-  int64_t held = 1;
-  for (const Dim dim : {Dim::m, other}) {
-    if (plan.schedule.inside(dim, reuse)) {
-      held *= trips.temporal[dim];
-    }
-  }
-  return held;
+int64_t loads_of_d(const Plan& plan, const ChainSteps& steps) {
+  Reloads loop;
+  loop.walk(plan.shape.shuffle(), true);
+  return loop.loads(plan, steps, {Dim::m, Dim::n, Dim::l}, Dim::m);
 }
 
 /// Takes what fits from a level's free bytes.
@@ -98,8 +76,8 @@ int64_t take(int64_t& left, int64_t& free) {
   return taken;
 }
 
-Placement place(int64_t bytes, int64_t& registers, int64_t& scratchpad, int64_t links) {
-  Placement placed;
+HeldBytes place(int64_t bytes, int64_t& registers, int64_t& scratchpad, int64_t links) {
+  HeldBytes placed;
   placed.registers = take(bytes, registers);
   placed.scratchpad = take(bytes, scratchpad);
   placed.links = take(bytes, links);
@@ -107,65 +85,38 @@ Placement place(int64_t bytes, int64_t& registers, int64_t& scratchpad, int64_t 
   return placed;
 }
 
-int64_t receive_buffer(const Plan& plan, int64_t c_tile, int64_t e_tile, int64_t element) {
-  const ClusterShape& shape = plan.shape;
-  int64_t slot = 0;
-  if (shape.k > 1) {
-    slot = std::max(slot, c_tile / shape.k * kAccumulatorBytes);
-  }
-  if (shape.l > shape.k) {
-    slot = std::max(slot, c_tile * element);
-  }
-  if (shape.regular() && shape.reduce() > 1) {
-    slot = std::max(slot, e_tile / shape.reduce() * kAccumulatorBytes);
-  }
-  return kReceiveSlots * slot;
-}
-
 }  // namespace
 
-int64_t sharers_of(const Trips& trips) {
-  return inter_cluster_reduce(trips.all[Dim::n] / trips.temporal[Dim::n],
-                              trips.all[Dim::k] / trips.temporal[Dim::k]);
-}
-
-Trips trips_of(const Chain& chain, const Plan& plan) {
-  Trips trips;
+ChainSteps steps_of(const Chain& chain, const Plan& plan) {
+  ChainSteps steps;
   for (const Dim dim : kAllDims) {
     const int64_t blocks = dim == Dim::k ? k_blocks(plan) : plan.shape.along(dim);
-    const int64_t extent = blocks * plan.tile[dim];
-    const int64_t steps = ceil_div(chain.size[dim], extent);
-    trips.all[dim] = steps;
-    if (plan.schedule.temporal(dim)) {
-      trips.temporal[dim] = steps;
-    } else {
-      trips.clusters *= steps;
-    }
+    steps.set(dim, ceil_div(chain.size[dim], blocks * plan.tile[dim]), plan.schedule.temporal(dim));
   }
-  return trips;
+  return steps;
 }
 
 namespace {
 
-Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const Trips& trips,
+Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const ChainSteps& steps,
                               const Machine& machine, Holding holding, int64_t stages) {
-  const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
-                l = plan.tile[Dim::l];
+  const auto [m, n, k, l] = plan.tile.value;
   const int64_t element = chain.bytes.work();
   Capacity need;
   need.stages = stages;
   need.accumulator_bytes = kAccumulatorBytes * m * (n * branches_per_core(plan) + l);
   need.buffer_bytes =
       stages * (m * k * chain.bytes.a + k * n * chain.bytes.b + n * l * chain.bytes.d) +
-      receive_buffer(plan, m * n, m * l, element);
-  need.c_tiles_held = tiles_held(plan, trips, Dim::l, Dim::n);
-  need.e_tiles_held = tiles_held(plan, trips, Dim::n, Dim::l);
+      kReceiveSlots * received_bytes(plan.shape, m * n, m * l, element);
+  const auto depth = [&](Dim dim) { return plan.schedule.position(dim); };
+  need.c_tiles_held = chain_tiles_held(steps, depth, Dim::l, Dim::n);
+  need.e_tiles_held = chain_tiles_held(steps, depth, Dim::n, Dim::l);
   int64_t registers = machine.core.register_bytes - need.accumulator_bytes;
   int64_t scratchpad = machine.core.scratchpad_bytes - need.buffer_bytes;
   need.accumulators_fit = registers >= 0;
   need.buffers_fit = scratchpad >= 0;
   if (holding == Holding::scratchpad) {
-    const bool whole_rows = trips.all[Dim::n] == trips.temporal[Dim::n];
+    const bool whole_rows = steps.steps[Dim::n] == steps.temporal[Dim::n];
     need.buffers_fit =
         whole_rows && need.e_tiles_held == 1 && m * chain.size[Dim::n] * element <= scratchpad;
     registers = 0;
@@ -183,11 +134,11 @@ Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const Trips&
 
 }  // namespace
 
-Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
+Capacity capacity_of(const Chain& chain, const Plan& plan, const ChainSteps& steps,
                      const Machine& machine, Holding holding) {
-  const Capacity single = capacity_with_stages(chain, plan, trips, machine, holding, 1);
+  const Capacity single = capacity_with_stages(chain, plan, steps, machine, holding, 1);
   for (int64_t stages = kStages; stages > 1 && single.fits(); --stages) {
-    const Capacity more = capacity_with_stages(chain, plan, trips, machine, holding, stages);
+    const Capacity more = capacity_with_stages(chain, plan, steps, machine, holding, stages);
     if (more.fits() && more.c.links == single.c.links) {
       return more;
     }
@@ -197,12 +148,12 @@ Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
 
 namespace {
 
-Visits visits_of(const Plan& plan, const Trips& trips, const Capacity& capacity) {
-  const Extents& t = trips.temporal;
+Visits visits_of(const Plan& plan, const ChainSteps& steps, const Capacity& capacity) {
+  const Extents& t = steps.temporal;
   Visits visits;
-  visits.a_loads = loads_of_a(plan, trips);
-  visits.b_loads = loads_of_b(plan, trips);
-  visits.d_loads = loads_of_d(plan, trips);
+  visits.a_loads = loads_of_a(plan, steps);
+  visits.b_loads = loads_of_b(plan, steps);
+  visits.d_loads = loads_of_d(plan, steps);
   visits.c_tiles = t[Dim::m] * t[Dim::n];
   visits.passes = visits.c_tiles * t[Dim::l];
   visits.e_tiles = t[Dim::m] * t[Dim::l];
@@ -226,8 +177,7 @@ void over_link(LevelBytes& bytes, int64_t amount) {
 /// Tile loads and tile products of one core.
 void count_products(const Chain& chain, const Plan& plan, const Visits& visits, LevelBytes& first,
                     LevelBytes& second) {
-  const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
-                l = plan.tile[Dim::l];
+  const auto [m, n, k, l] = plan.tile.value;
   const ElementBytes& each = chain.bytes;
   const int64_t a = m * k * each.a, b = k * n * each.b, c = m * n * each.work(), d = n * l * each.d;
   global_load(first, visits.a_loads * a);
@@ -245,7 +195,7 @@ void count_products(const Chain& chain, const Plan& plan, const Visits& visits, 
 /// Where C and partial E are put and fetched from, each part at its level.
 void count_held(const Visits& visits, const Capacity& capacity, int64_t l_steps, LevelBytes& first,
                 LevelBytes& second) {
-  const Placement& c = capacity.c;
+  const HeldBytes& c = capacity.c;
   const int64_t strips = visits.c_tiles / capacity.c_tiles_held;
   const int64_t uses = strips * l_steps;
   first.registers += strips * c.registers;
@@ -255,7 +205,7 @@ void count_held(const Visits& visits, const Capacity& capacity, int64_t l_steps,
   second.scratchpad_read -= uses * c.registers;  // these operands come from registers
   over_link(second, uses * c.links);
   global_load(second, uses * c.global);
-  const Placement& e = capacity.e;
+  const HeldBytes& e = capacity.e;
   const int64_t respills = visits.e_respills / capacity.e_tiles_held;
   second.registers += 2 * respills * e.registers;
   second.scratchpad_write += respills * e.scratchpad;
@@ -273,7 +223,7 @@ int64_t stored_of_e(const Chain& chain, const Plan& plan, const Visits& visits, 
 
 /// Exchanges inside the cluster and the stores of E.
 void count_communication(const Chain& chain, const Plan& plan, const Visits& visits,
-                         const Trips& trips, LevelBytes& first, LevelBytes& second) {
+                         const ChainSteps& steps, LevelBytes& first, LevelBytes& second) {
   const int64_t element = chain.bytes.work();
   const int64_t e_block = plan.tile[Dim::m] * plan.tile[Dim::l];
   const Communication sent =
@@ -282,7 +232,7 @@ void count_communication(const Chain& chain, const Plan& plan, const Visits& vis
                                      sent.exchange_gather * element));
   over_link(second, visits.passes * sent.shuffle * element);
   over_link(second, visits.e_tiles * sent.reduce_scatter * kAccumulatorBytes);
-  const int64_t stored = stored_of_e(chain, plan, visits, sharers_of(trips));
+  const int64_t stored = stored_of_e(chain, plan, visits, steps.sharers());
   second.global_write += stored;
   second.scratchpad_write += stored;
   second.scratchpad_read += stored;
@@ -300,8 +250,7 @@ LevelBytes count_epilogue(const Chain& chain, const Plan& plan, const Visits& vi
 }
 
 void count_work(const Plan& plan, const Machine& machine, Analysis& result) {
-  const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
-                l = plan.tile[Dim::l];
+  const auto [m, n, k, l] = plan.tile.value;
   const int64_t first = result.visits.first_multiplies, second = result.visits.second_multiplies;
   result.core_flops = 2 * m * n * (first * k + second * l);
   result.first_work =
@@ -332,7 +281,7 @@ int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, in
                      const Machine& machine) {
   const Extents& t = plan.tile;
   const Sharing sharing = sharing_of(plan, machine);
-  const int64_t cores = a.trips.clusters * plan.shape.cores();
+  const int64_t cores = a.steps.clusters * plan.shape.cores();
   const ElementBytes& each = chain.bytes;
   const Visits& v = a.visits;
   const int64_t biases = v.c_tiles * chain.bias0 * t[Dim::n] * each.bias0;
@@ -363,27 +312,27 @@ Sharing sharing_of(const Plan& plan, const Machine& machine) {
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, Holding holding) {
   Analysis result;
   result.bytes = chain.bytes;
-  result.trips = trips_of(chain, plan);
-  result.capacity = capacity_built(chain, plan, result.trips, machine, holding);
+  result.steps = steps_of(chain, plan);
+  result.capacity = capacity_built(chain, plan, result.steps, machine, holding);
   if (!result.capacity.fits())
-    result.capacity = capacity_of(chain, plan, result.trips, machine, holding);
-  result.visits = visits_of(plan, result.trips, result.capacity);
-  const Trips& trips = result.trips;
+    result.capacity = capacity_of(chain, plan, result.steps, machine, holding);
+  result.visits = visits_of(plan, result.steps, result.capacity);
+  const ChainSteps& steps = result.steps;
   LevelBytes& first = result.first;
   LevelBytes& second = result.second;
   count_products(chain, plan, result.visits, first, second);
-  count_held(result.visits, result.capacity, trips.temporal[Dim::l], first, second);
-  count_communication(chain, plan, result.visits, trips, first, second);
+  count_held(result.visits, result.capacity, steps.temporal[Dim::l], first, second);
+  count_communication(chain, plan, result.visits, steps, first, second);
   LevelBytes common = first;
   common += second;
   result.epilogue = count_epilogue(chain, plan, result.visits);
-  const int64_t sharers = sharers_of(trips);
-  const int64_t cores = trips.clusters * plan.shape.cores();
+  const int64_t sharers = steps.sharers();
+  const int64_t cores = steps.clusters * plan.shape.cores();
   result.core = common;
   result.core += result.epilogue;
   second += result.epilogue;
   result.total = cores * common;
-  result.total += trips.clusters / sharers * plan.shape.cores() * result.epilogue;
+  result.total += steps.clusters / sharers * plan.shape.cores() * result.epilogue;
   count_work(plan, machine, result);
   count_lanes(chain, plan, machine, result);
   result.shared = shared_bytes(chain, plan, result, sharers, machine);
@@ -410,18 +359,18 @@ double given_bytes(const Analysis& analysis, const Machine& machine) {
          as_loaded(added, true, machine);
 }
 
-Obstacle obstacle_of(const Chain& chain, const Plan& plan, const Trips& trips) {
+Obstacle obstacle_of(const Chain& chain, const Plan& plan, const ChainSteps& steps) {
   if (!plan.shape.regular()) {
     return Obstacle::geometry;
   }
   for (const Dim dim : kAllDims) {
     const int64_t blocks = dim == Dim::k ? k_blocks(plan) : plan.shape.along(dim);
-    if (trips.all[dim] * blocks * plan.tile[dim] != chain.size[dim]) {
+    if (steps.steps[dim] * blocks * plan.tile[dim] != chain.size[dim]) {
       return Obstacle::divides;
     }
   }
-  const bool k_spread = trips.all[Dim::k] != trips.temporal[Dim::k];
-  const bool e_spread = k_spread || trips.all[Dim::n] != trips.temporal[Dim::n];
+  const bool k_spread = steps.steps[Dim::k] != steps.temporal[Dim::k];
+  const bool e_spread = k_spread || steps.steps[Dim::n] != steps.temporal[Dim::n];
   if ((k_spread && !chain.linear()) || (e_spread && !chain.sums_alone())) {
     return Obstacle::accumulation;
   }
@@ -499,7 +448,7 @@ double phased_cycles(const Analysis& a, const Plan& plan, const SharedMemory& me
 Cost cost_of(const Analysis& analysis, const Plan& plan, const Machine& machine) {
   const int cores = plan.shape.cores();
   const int64_t at_a_time = std::max<int64_t>(machine.concurrent_clusters(cores), 1);
-  const int64_t clusters = analysis.trips.clusters;
+  const int64_t clusters = analysis.steps.clusters;
   const int64_t waves = ceil_div(clusters, at_a_time);
   const auto times = static_cast<double>(waves);
   const double cores_at_work = static_cast<double>(clusters * cores) / times;

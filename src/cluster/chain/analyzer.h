@@ -7,9 +7,9 @@
 #include <string>
 
 #include "cluster/chain/chain.h"
-#include "cluster/chain/geometry.h"
 #include "cluster/chain/schedule.h"
 #include "cluster/common/load_cycles.h"
+#include "graph/tiles.h"
 #include "machine/machine.h"
 #include "sim/tiles/expand.h"
 
@@ -25,24 +25,8 @@ struct Plan {
   GatedWay way = GatedWay::none;
 };
 
-/// Steps of a cluster along each dimension (ceil of size / (cls * blk)), and how they are walked.
-struct Trips {
-  Extents all;       ///< every step
-  Extents temporal;  ///< steps walked by one cluster; 1 where the dimension is spatial
-  int64_t clusters = 1;
-};
-Trips trips_of(const Chain& chain, const Plan& plan);
-/// Clusters that share each range of E, to which they add in memory.
-int64_t sharers_of(const Trips& trips);
-
-/// Bytes of one tensor of one core, by the level that holds them (greedy, fastest first).
-struct Placement {
-  int64_t registers = 0;
-  int64_t scratchpad = 0;
-  int64_t links = 0;  ///< in the scratchpads of the cores that hold the same slices
-  int64_t global = 0;
-  int64_t total() const { return registers + scratchpad + links + global; }
-};
+/// Steps along a dimension: ceil of size / (cls * blk).
+ChainSteps steps_of(const Chain& chain, const Plan& plan);
 
 /// What a plan needs of one core.
 struct Capacity {
@@ -52,8 +36,8 @@ struct Capacity {
   int64_t c_tiles_held = 1;       ///< C tiles of a core alive at a time
   int64_t e_tiles_held = 1;       ///< partial E tiles of a core alive at a time
   int64_t e_accumulators = 1;     ///< two where registers are left: sums overlap the next E tile
-  Placement c;                    ///< the held C
-  Placement e;                    ///< the held partial E beyond the accumulator, f32
+  HeldBytes c;                    ///< the held C, the fastest level first
+  HeldBytes e;                    ///< the held partial E beyond the accumulator, f32
   bool accumulators_fit = false;
   bool buffers_fit = false;
   /// Pruning rule 5: what cannot spill fits its level, and what can spill fits the lowest level on
@@ -70,7 +54,7 @@ enum class Holding : uint8_t {
 };
 
 /// What the published space counts (rule 5). What a kernel for the chip has: on_chip.h.
-Capacity capacity_of(const Chain& chain, const Plan& plan, const Trips& trips,
+Capacity capacity_of(const Chain& chain, const Plan& plan, const ChainSteps& steps,
                      const Machine& machine, Holding holding = Holding::linked);
 
 /// Visits of each tensor's tiles by one core of one cluster; the factors of the volumes.
@@ -86,7 +70,7 @@ struct Visits {
 };
 
 struct Analysis {
-  Trips trips;
+  ChainSteps steps;
   Capacity capacity;  ///< as the plan's kernel is built, where one can be (on_chip.h)
   Visits visits;
   LevelBytes core;      ///< one core of a cluster that also adds bias and residual
@@ -126,7 +110,7 @@ Settling settling_of(const Analysis& analysis, const Plan& plan);
 /// Why a plan cannot run although it is a candidate; empty when it can. Tiles must divide, the two
 /// products must use the same blocks, and an activation needs all of K in one cluster.
 enum class Obstacle : uint8_t { none, divides, geometry, accumulation, way, capacity };
-Obstacle obstacle_of(const Chain& chain, const Plan& plan, const Trips& trips);
+Obstacle obstacle_of(const Chain& chain, const Plan& plan, const ChainSteps& steps);
 
 /// Time in cycles by resource: volume over bandwidth, times the waves of clusters that run one
 /// after another.

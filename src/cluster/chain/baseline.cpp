@@ -4,31 +4,12 @@
 #include "cluster/chain/elementwise_kernel.h"
 #include "cluster/chain/product_kernel.h"
 #include "cluster/common/memo.h"
+#include "cluster/common/timings.h"
 
 namespace fuseflow::cluster {
 namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 22;
-
-/// Launches one after the other.
-class Launches {
- public:
-  explicit Launches(const Machine& machine) : machine_(machine) {}
-  void add(const Measured& kernel) {
-    if (kernels_++ > 0) total_.cycles += machine_.reconfiguration_cycles;
-    total_ += kernel;
-  }
-  /// One kernel in the place of all before, where it is faster.
-  void or_instead(const Measured& kernel) {
-    if (kernel.cycles < total_.cycles) total_ = kernel, kernels_ = 1;
-  }
-  const Measured& total() const { return total_; }
-
- private:
-  const Machine& machine_;
-  Measured total_;
-  int kernels_ = 0;
-};
 
 /// Both branches of a gated chain as one product, whose weights are merged ahead of time; `folded`:
 /// it stores what the gate leaves.
@@ -41,14 +22,14 @@ ProductSize branches_together(ProductSize one, bool folded) {
 
 Measured measured_unfused(const Chain& chain, const Machine& machine, const Effort& effort,
                           Kernels kernels) {
-  const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
-                l = chain.size[Dim::l];
+  const auto [m, n, k, l] = chain.size.value;
   const ElementBytes& bytes = chain.bytes;
   const auto product = [&](const ProductSize& size) {
     return kernels == Kernels::fixed ? fixed_product(size, machine)
                                      : best_product(size, machine, effort);
   };
-  Launches all(machine);
+  SeparateKernels all;
+  const auto add = [&](const Measured& kernel) { all.add(kernel, machine); };
   const LaneWork activation = work_of_activation(chain);
   const bool folded = kernels == Kernels::folded;
   const Extents actual = chain.actual();
@@ -57,22 +38,24 @@ Measured measured_unfused(const Chain& chain, const Machine& machine, const Effo
   first.bias = chain.bias0 > 0;
   first.bytes = {bytes.a, bytes.b, bytes.c, bytes.bias0, bytes.c};
   if (folded) first.each = activation;
-  all.add(product(first));
+  add(product(first));
   if (chain.gated()) {
     ProductSize both = first;
     first.gate = folded;
     first.each = {};
     first.follows = true;  // A was read and the other branch written just before
-    all.add(product(first));
-    if (kernels != Kernels::fixed) all.or_instead(product(branches_together(both, folded)));
+    add(product(first));
+    if (kernels != Kernels::fixed) {
+      const Measured together = product(branches_together(both, folded));
+      if (together.cycles < all.total.cycles) all = {together, 1};
+    }
   }
   if (!folded) {
     const int64_t mn = m * n;
     if (chain.activation != Activation::none) {
-      all.add(elementwise({mn, 1, 1, {bytes.c, bytes.c}, bytes.c, activation}, machine));
+      add(elementwise({mn, 1, 1, {bytes.c, bytes.c}, bytes.c, activation}, machine));
     }
-    if (chain.gated())
-      all.add(elementwise({mn, 2, 2, {bytes.c, bytes.c}, bytes.c, {1, 0}}, machine));
+    if (chain.gated()) add(elementwise({mn, 2, 2, {bytes.c, bytes.c}, bytes.c, {1, 0}}, machine));
   }
   ProductSize second{m, l, n};
   second.actual = {actual[Dim::m], actual[Dim::l], actual[Dim::n]};
@@ -82,14 +65,14 @@ Measured measured_unfused(const Chain& chain, const Machine& machine, const Effo
   const LaneWork last = work_of_last_activation(chain);
   const bool last_folds = folded && chain.residual == 0;
   if (last_folds) second.each = last;
-  all.add(product(second));
+  add(product(second));
   for (int i = 0; i < chain.residual; ++i) {
-    all.add(elementwise({m * l, 2, 1, {bytes.e, bytes.residual}, bytes.e, {1, 0}}, machine));
+    add(elementwise({m * l, 2, 1, {bytes.e, bytes.residual}, bytes.e, {1, 0}}, machine));
   }
   if (chain.last_activation != Activation::none && !last_folds) {
-    all.add(elementwise({m * l, 1, 1, {bytes.e, bytes.e}, bytes.e, last}, machine));
+    add(elementwise({m * l, 1, 1, {bytes.e, bytes.e}, bytes.e, last}, machine));
   }
-  return all.total();
+  return all.total;
 }
 
 }  // namespace

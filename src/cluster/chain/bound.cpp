@@ -95,7 +95,7 @@ class Path {
     c_tile_ = m * n * static_cast<double>(a.bytes.work());
     d_tile_ = n * l * static_cast<double>(a.bytes.d);
     branches_ = plan.way == GatedWay::sequential ? 2 : 1;
-    k_steps_ = static_cast<double>(a.trips.temporal[Dim::k]);
+    k_steps_ = static_cast<double>(a.steps.temporal[Dim::k]);
     const double in_registers = std::min(c_tile_, static_cast<double>(a.capacity.c.registers));
     const Extents& tile = plan.tile;
     first_ = time_.product({tile[Dim::m], tile[Dim::n], tile[Dim::k]}, a_tile_ + b_tile_,
@@ -232,7 +232,7 @@ class Path {
 int64_t least_cycles(const Analysis& analysis, const Plan& plan, const Machine& machine) {
   const int cores = plan.shape.cores();
   const int64_t at_a_time = std::max<int64_t>(machine.concurrent_clusters(cores), 1);
-  const int64_t clusters = analysis.trips.clusters;
+  const int64_t clusters = analysis.steps.clusters;
   const auto waves = static_cast<double>(ceil_div(clusters, at_a_time));
   const Path path(analysis, plan, machine);
   const double added = waves > 1 ? path.first() + (waves - 1) * path.alone()

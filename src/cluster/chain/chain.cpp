@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "support/ceil_div.h"
@@ -14,15 +15,18 @@ namespace {
 constexpr int64_t kLargestExtent = int64_t{1} << 24;
 constexpr int64_t kRows = 128;  // m of every matrix workload
 
+/// By the value of the activation. Any other takes as long as its operator, about.
 struct NamedActivation {
   std::string_view name;
-  Activation activation;
+  std::optional<Op> op;
 };
-constexpr std::array kActivations{
-    NamedActivation{"none", Activation::none},       NamedActivation{"relu", Activation::relu},
-    NamedActivation{"gelu", Activation::gelu},       NamedActivation{"silu", Activation::silu},
-    NamedActivation{"sigmoid", Activation::sigmoid}, NamedActivation{"tanh", Activation::tanh},
-    NamedActivation{"other", Activation::other}};
+constexpr std::array<NamedActivation, 7> kActivations{{{"none", std::nullopt},
+                                                       {"relu", Op::relu},
+                                                       {"gelu", Op::gelu},
+                                                       {"silu", Op::silu},
+                                                       {"sigmoid", Op::sigmoid},
+                                                       {"tanh", Op::tanh},
+                                                       {"other", Op::hardswish}}};
 
 Chain named(std::string name, Chain chain) {
   chain.name = std::move(name);
@@ -52,11 +56,9 @@ int64_t padded_extent(int64_t size) {
 
 Activation parse_activation(std::string_view name) {
   std::vector<std::string> names;
-  for (const NamedActivation& known : kActivations) {
-    if (known.name == name) {
-      return known.activation;
-    }
-    names.emplace_back(known.name);
+  for (size_t a = 0; a < kActivations.size(); ++a) {
+    if (kActivations[a].name == name) return static_cast<Activation>(a);
+    names.emplace_back(kActivations[a].name);
   }
   throw Error(ExitCode::usage, fmt::format("unknown activation '{}', expected one of {}{}", name,
                                            fmt::join(names, ", "), did_you_mean(name, names)));
@@ -64,6 +66,17 @@ Activation parse_activation(std::string_view name) {
 
 std::string_view name_of(Activation activation) {
   return kActivations[static_cast<size_t>(activation)].name;
+}
+
+std::optional<Op> operator_of(Activation activation) {
+  return kActivations[static_cast<size_t>(activation)].op;
+}
+
+Activation activation_of(Op op) {
+  const auto at = std::find_if(kActivations.begin(), kActivations.end(),
+                               [&](const NamedActivation& known) { return known.op == op; });
+  return at == kActivations.end() ? Activation::other
+                                  : static_cast<Activation>(at - kActivations.begin());
 }
 
 std::string_view name_of(ChainKind kind) {
@@ -75,23 +88,8 @@ namespace {
 
 /// The lanes' work of an activation as the chain's own program writes it (lower_plan.cpp).
 LaneWork work_of(Activation activation) {
-  switch (activation) {
-    case Activation::none:
-      return {};
-    case Activation::relu:
-      return lane_work(Op::relu);
-    case Activation::gelu:
-      return lane_work(Op::gelu);
-    case Activation::silu:
-      return lane_work(Op::silu);
-    case Activation::sigmoid:
-      return lane_work(Op::sigmoid);
-    case Activation::tanh:
-      return lane_work(Op::tanh);
-    case Activation::other:
-      return lane_work(Op::hardswish);
-  }
-  return {};
+  const std::optional<Op> op = operator_of(activation);
+  return op ? lane_work(*op) : LaneWork{};
 }
 
 /// Biases and the gate: an operation each.
@@ -193,8 +191,7 @@ Chain padded(const Chain& chain) {
 }
 
 int64_t least_bytes(const Chain& chain, bool fused, bool has_l2) {
-  const int64_t m = chain.size[Dim::m], n = chain.size[Dim::n], k = chain.size[Dim::k],
-                l = chain.size[Dim::l];
+  const auto [m, n, k, l] = chain.size.value;
   const int64_t branches = chain.gated() ? 2 : 1;
   const ElementBytes& each = chain.bytes;
   int64_t bytes = m * k * each.a + branches * k * n * each.b + n * l * each.d + m * l * each.e +

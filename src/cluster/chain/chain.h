@@ -20,6 +20,10 @@ enum class Activation { none, relu, gelu, silu, sigmoid, tanh, other };
 /// Parses `none`, `relu`, ...; throws Error(usage) naming the nearest.
 Activation parse_activation(std::string_view name);
 std::string_view name_of(Activation activation);
+/// The operator of an activation, in programs of chains; nothing where there is none. And back: of
+/// an operator that is none of them `other`.
+std::optional<Op> operator_of(Activation activation);
+Activation activation_of(Op op);
 std::string_view name_of(ChainKind kind);
 
 /// A chain of two matrix products with something elementwise between them. A gated chain has two

@@ -11,21 +11,20 @@ void add_bytes(Key& key, const ElementBytes& bytes) {
   key.numbers(std::array{a, b, d, e, c, bias0, bias1, residual});
 }
 
-void add_access(Key& key, const FormAccess& access) {
-  const auto& [its_tensor, subscripts] = access;
+void add_term(Key& key, const KernelTerm& term) {
+  const auto& [kind, its_tensor, subscripts, constant, op, reduction, children] = term;
+  key.number(static_cast<int64_t>(kind));
   key.tensor(its_tensor);
   key.add_all(subscripts);
-}
-
-void add_node(Key& key, const FormNode& node) {
-  const auto& [kind, product, access, of_size_e, constant, op, children] = node;
-  key.number(static_cast<int64_t>(kind));
-  key.number(product);
-  add_access(key, access);
-  key.number(of_size_e ? 1 : 0);
   key.real(constant);
   key.number(static_cast<int64_t>(op));
+  key.number(static_cast<int64_t>(reduction));
   key.numbers(children);
+}
+
+void add_terms(Key& key, const std::vector<KernelTerm>& terms) {
+  key.number(static_cast<int64_t>(terms.size()));
+  for (const KernelTerm& term : terms) add_term(key, term);
 }
 
 void add_chain(Key& key, const Chain& chain) {
@@ -57,21 +56,17 @@ Key search_key(const Chain& chain, const Machine& machine, const Effort& effort)
 }
 
 void add_form(Key& key, const ChainForm& form) {
-  const auto& [digits, a, d, store, b, first, last, c, element_bytes, bytes] = form;
+  const auto& [digits, a, d, store, b, first, last, of_size_e, c, element_bytes, bytes] = form;
   key.number(static_cast<int64_t>(digits.size()));
-  for (const auto& [name, extent, dim] : digits) {
+  for (const auto& [name, extent, dim, summed] : digits) {
     key.number(extent);
     key.number(static_cast<int64_t>(dim));
   }
-  add_access(key, a);
-  add_access(key, d);
-  add_access(key, store);
-  key.number(static_cast<int64_t>(b.size()));
-  for (const FormAccess& access : b) add_access(key, access);
-  for (const std::vector<FormNode>* nodes : {&first, &last}) {
-    key.number(static_cast<int64_t>(nodes->size()));
-    for (const FormNode& node : *nodes) add_node(key, node);
-  }
+  add_terms(key, {a, d, store});
+  add_terms(key, b);
+  add_terms(key, first);
+  add_terms(key, last);
+  key.numbers(of_size_e);
   key.tensor(c);
   key.add(element_bytes);
   add_bytes(key, bytes);

@@ -45,29 +45,21 @@ double Choice::links_gain() const {
          static_cast<double>(linked.measure.measured.cycles);
 }
 
-std::vector<std::function<void()>> plan_tasks(Choice& choice, const Chain& chain,
-                                              const Machine& machine, const Effort& effort,
-                                              const ChainForm* form) {
-  return {
-      [&choice, &chain, &machine, &effort, form] {
-        choice.one_core = best_plan(chain, machine, Holding::one_core, effort, form);
-      },
-      [&choice, &chain, &machine, &effort, form] {
-        choice.linked = best_plan(chain, machine, Holding::linked, effort, form);
-      },
-  };
-}
-
 std::vector<std::function<void()>> choice_tasks(Choice& choice, const Chain& chain,
                                                 const Machine& machine, const Effort& effort,
-                                                const ChainForm* form) {
-  std::vector<std::function<void()>> tasks{
-      [&] { choice.separate = unfused(chain, machine, effort, Kernels::separate); },
-      [&] { choice.folded = unfused(chain, machine, effort, Kernels::folded); },
+                                                const ChainForm* form, bool apart) {
+  std::vector<std::function<void()>> tasks;
+  const auto unfused_as = [&](Measured& of, Kernels kernels) {
+    tasks.emplace_back([&, kernels] { of = unfused(chain, machine, effort, kernels); });
   };
-  for (auto& task : plan_tasks(choice, chain, machine, effort, form)) {
-    tasks.push_back(std::move(task));
-  }
+  const auto planned_as = [&](MeasuredPlan& of, Holding holding) {
+    tasks.emplace_back(
+        [&, form, holding] { of = best_plan(chain, machine, holding, effort, form); });
+  };
+  if (apart) unfused_as(choice.separate, Kernels::separate);
+  if (apart) unfused_as(choice.folded, Kernels::folded);
+  planned_as(choice.one_core, Holding::one_core);
+  planned_as(choice.linked, Holding::linked);
   return tasks;
 }
 

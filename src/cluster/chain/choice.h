@@ -35,17 +35,11 @@ struct Choice {
   double links_gain() const;
 };
 
-/// The searches for its plans, none of which needs another's result. They fill `choice`; all that
-/// is given stays in use until they are done.
-std::vector<std::function<void()>> plan_tasks(Choice& choice, const Chain& chain,
-                                              const Machine& machine, const Effort& effort,
-                                              const ChainForm* form);
-
-/// All searches that a choice consists of, none of which needs another's result. They fill
-/// `choice`; all that is given stays in use until they are done.
+/// The searches for its plans and, if asked, for its kernels apart: the longest last, none of which
+/// needs another's result. They fill `choice`; all that is given stays in use until they are done.
 std::vector<std::function<void()>> choice_tasks(Choice& choice, const Chain& chain,
                                                 const Machine& machine, const Effort& effort,
-                                                const ChainForm* form);
+                                                const ChainForm* form, bool apart);
 
 /// Runs tasks one at a time on each thread: they differ a thousandfold in size. Of several errors
 /// the first task's is thrown, whichever came first.

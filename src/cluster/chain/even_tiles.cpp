@@ -103,10 +103,10 @@ class EvenWalk {
     if (published(chain_, plan_, covered_.size)) return;
     for (const LoopSchedule& schedule : schedules_) {
       plan_.schedule = schedule;
-      const Trips trips = trips_of(covered_, plan_);
+      const ChainSteps steps = steps_of(covered_, plan_);
       ++number_;
-      if (obstacle_of(covered_, plan_, trips) != Obstacle::none) continue;
-      if (capacity_built(covered_, plan_, trips, machine_, options_.holding).fits()) cost();
+      if (obstacle_of(covered_, plan_, steps) != Obstacle::none) continue;
+      if (capacity_built(covered_, plan_, steps, machine_, options_.holding).fits()) cost();
     }
   }
 

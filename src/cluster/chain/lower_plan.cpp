@@ -38,7 +38,8 @@ class PlanLowering : private TileGraphBuilder {
     for (const Dim dim : kAllDims) {
       const std::string name(1, static_cast<char>(letter_of(dim) - 'A' + 'a'));
       GraphIndex& index = dimension(
-          name, loops_that(form_.digits, [&](const FormDigit& d) { return d.dim == dim; }),
+          name,
+          loops_that(form_.digits, [&](const KernelDigit& d) { return d.dim == digit_dim(dim); }),
           plan_.tile[dim], static_cast<int>(plan_.shape.along(dim)));
       index.extent = chain_.size[dim] / index.block;  // padded
     }
@@ -49,8 +50,8 @@ class PlanLowering : private TileGraphBuilder {
     graph_.tiles->element_bytes = chain_.bytes.work();
   }
 
-  Input operand(const FormAccess& access, const TileDims& dims, const char* name) {
-    return load(access.tensor, access.subscripts, dims, analysis_.capacity.stages, name);
+  Input operand(const KernelTerm& from, const TileDims& dims, const char* name) {
+    return load(from.tensor, from.subscripts, dims, analysis_.capacity.stages, name);
   }
 
   std::vector<Input> first_products() {
@@ -71,44 +72,44 @@ class PlanLowering : private TileGraphBuilder {
     return sums;
   }
 
-  /// The elementwise work of `nodes` on products; what its last node gives.
-  Input maps(const std::vector<FormNode>& nodes, const std::vector<Input>& products,
+  /// The elementwise work of `terms` on products; what the last of them gives.
+  Input maps(const std::vector<KernelTerm>& terms, const std::vector<Input>& products,
              const TileDims& dims) {
-    std::vector<Input> made(nodes.size());
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      const FormNode& at = nodes[i];
+    std::vector<Input> made(terms.size());
+    size_t product = 0;
+    for (size_t i = 0; i < terms.size(); ++i) {
+      const KernelTerm& at = terms[i];
       switch (at.kind) {
-        case FormNode::Kind::product:
-          made[i] = products[static_cast<size_t>(at.product)];
+        case KernelTerm::Kind::reduce:
+          made[i] = products[product++];
           break;
-        case FormNode::Kind::constant:
-          made[i].immediate = at.constant;
+        case KernelTerm::Kind::load:
+          made[i] = load(at.tensor, at.subscripts, load_dims(i, dims), 0, "v");
           break;
-        case FormNode::Kind::load:
-          made[i] = load(at.access.tensor, at.access.subscripts, load_dims(at, dims), 0, "v");
-          break;
-        case FormNode::Kind::map: {
+        case KernelTerm::Kind::map: {
           std::vector<Input> taken;
           for (const int32_t child : at.children) taken.push_back(made[static_cast<size_t>(child)]);
           made[i] = map(at.op, std::move(taken), dims, dims == kMn ? "c" : "y");
           break;
         }
+        default:
+          made[i].immediate = at.constant;
       }
     }
     return made.back();
   }
 
-  /// A vector over the columns, or a tensor of the result's size.
-  static const TileDims& load_dims(const FormNode& load, const TileDims& dims) {
-    if (load.of_size_e) return kMl;
-    return dims == kMn ? kOnlyN : kOnlyL;
+  /// Those of a load between the products, or after them: a vector over the columns, or a tensor of
+  /// the result's size.
+  const TileDims& load_dims(size_t term, const TileDims& dims) const {
+    if (dims == kMn) return kOnlyN;
+    return form_.of_size_e[term] ? kMl : kOnlyL;
   }
 
   Input hold(Input c) {
     if (plan_.shape.k > 1) c = add(node(NodeKind::gather, {c}), kMn, "c_all");
     Node hold = node(NodeKind::tile_hold, {c});
-    const Placement& held = analysis_.capacity.c;
-    hold.tile.held = {held.registers, held.scratchpad, held.links, held.global};
+    hold.tile.held = analysis_.capacity.c.fields();
     return add(std::move(hold), kMn, "c_held");
   }
 
@@ -117,8 +118,7 @@ class PlanLowering : private TileGraphBuilder {
     const Input d = operand(form_.d, kNl, "d");
     Node product = node(NodeKind::tile_multiply, {c, d});
     product.capacity = analysis_.capacity.e_accumulators;
-    const Placement& held = analysis_.capacity.e;
-    product.tile.held = {held.registers, held.scratchpad, held.links, held.global};
+    product.tile.held = analysis_.capacity.e.fields();
     Input e = add(std::move(product), kMl, "e_part");
     if (plan_.shape.reduce() > 1) e = add(node(NodeKind::reduce_scatter, {e}), kMl, "e_sum");
     return e;
@@ -137,8 +137,7 @@ class ProgramText {
 
   std::string text() {
     const bool image = chain_.kind == ChainKind::conv && chain_.channels > 0;
-    const int64_t m = chain_.size[Dim::m], n = chain_.size[Dim::n], k = chain_.size[Dim::k],
-                  l = chain_.size[Dim::l];
+    const auto [m, n, k, l] = chain_.size.value;
     const std::string rows =
         image ? fmt::format("{}, {}", chain_.side, chain_.side) : std::to_string(m);
     row_ = image ? "r, s" : "i";
@@ -200,10 +199,8 @@ class ProgramText {
                                      weight));
   }
 
-  /// Any other has the operator of one that takes as long, about.
   static std::string activated(Activation activation, const std::string& of) {
-    const bool other = activation == Activation::other;
-    return fmt::format("{}({})", other ? "hardswish" : name_of(activation), of);
+    return fmt::format("{}({})", op_info(*operator_of(activation)).name, of);
   }
 
   void intermediate(bool gated, const std::string& rows, int64_t n) {
@@ -252,7 +249,7 @@ class ProgramText {
 
 Graph lower_plan(const ChainForm& form, const Chain& chain, const Plan& plan,
                  const Analysis& analysis) {
-  if (obstacle_of(chain, plan, analysis.trips) != Obstacle::none) {
+  if (obstacle_of(chain, plan, analysis.steps) != Obstacle::none) {
     throw Error(ExitCode::internal,
                 fmt::format("plan {} cannot run, expected an executable one", describe(plan)));
   }

@@ -11,6 +11,7 @@
 namespace fuseflow::cluster {
 namespace {
 
+constexpr int64_t kMostNodesInFull = int64_t{1} << 21;  ///< of all clusters of a plan
 constexpr size_t kMostMeasuredBytes = size_t{1} << 26;
 
 }  // namespace
@@ -36,18 +37,18 @@ int64_t graph_size(const Plan& plan, const Analysis& analysis) {
 }
 
 /// Halves the dimension with the most steps that may be halved; false when none is left.
-bool shorten(const Plan& plan, const Trips& trips, int64_t slots, Chain& chain) {
+bool shorten(const Plan& plan, const ChainSteps& steps, int64_t slots, Chain& chain) {
   Dim longest = Dim::m;
-  int64_t steps = 1;
+  int64_t most = 1;
   for (const Dim dim : {Dim::m, Dim::n, Dim::k, Dim::l}) {
-    const bool spare_clusters = plan.schedule.temporal(dim) || trips.clusters >= 4 * slots;
-    if (trips.all[dim] % 2 == 0 && spare_clusters && trips.all[dim] > steps) {
+    const bool spare_clusters = plan.schedule.temporal(dim) || steps.clusters >= 4 * slots;
+    if (steps.steps[dim] % 2 == 0 && spare_clusters && steps.steps[dim] > most) {
       longest = dim;
-      steps = trips.all[dim];
+      most = steps.steps[dim];
     }
   }
-  chain.size[longest] /= steps > 1 ? 2 : 1;
-  return steps > 1;
+  chain.size[longest] /= most > 1 ? 2 : 1;
+  return most > 1;
 }
 
 /// Bytes of a whole launch of which a part was measured: the closed forms, which the simulator's
@@ -68,21 +69,21 @@ LevelBytes scaled_bytes(const LevelBytes& part, const Analysis& analysis, int64_
 }  // namespace
 
 ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                             const Machine& machine, const MeasureOptions& options) {
+                             const Machine& machine, const ChainForm* form, int64_t most_cycles) {
   Chain smaller = chain;
   Analysis reduced = analysis;
   ScaledMeasure result;
   const int64_t slots = machine.concurrent_clusters(plan.shape.cores());
-  while (graph_size(plan, reduced) * reduced.trips.clusters > options.most_nodes &&
-         shorten(plan, reduced.trips, slots, smaller)) {
+  while (graph_size(plan, reduced) * reduced.steps.clusters > kMostNodesInFull &&
+         shorten(plan, reduced.steps, slots, smaller)) {
     result.scale *= 2;
     reduced = analyze(smaller, plan, machine);
   }
-  const bool whole = result.scale == 1 && options.form != nullptr;
+  const bool whole = result.scale == 1 && form != nullptr;
   const Graph graph =
-      whole ? lower_plan(*options.form, chain, plan, analysis) : plan_graph(smaller, plan, reduced);
+      whole ? lower_plan(*form, chain, plan, analysis) : plan_graph(smaller, plan, reduced);
   LaunchOptions launch;
-  launch.most_cycles = ceil_div(options.most_cycles, result.scale);
+  launch.most_cycles = ceil_div(most_cycles, result.scale);
   result.measured = time_tiles(graph, machine, launch);
   if (result.scale > 1) {
     result.measured.cycles *= result.scale;
@@ -98,15 +99,12 @@ MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& pla
                           int64_t to_beat) {
   MeasuredPlan best;
   const ChainForm measured_form = form != nullptr ? *form : own_form(chain);
-  MeasureOptions options;
-  options.form = &measured_form;
   const auto least = [&](size_t i) {
     return least_cycles(plans[i].analysis, plans[i].plan, machine);
   };
   const auto simulate = [&](size_t i, int64_t most) {
-    options.most_cycles = most;
     const ScaledMeasure measure = measure_scaled(as_covered(chain, plans[i].size), plans[i].plan,
-                                                 plans[i].analysis, machine, options);
+                                                 plans[i].analysis, machine, &measured_form, most);
     const bool faster = best.rank == 0 || measure.measured.cycles < best.measure.measured.cycles;
     if (measure.measured.finished && faster) {
       best.plan = plans[i];
@@ -174,11 +172,9 @@ MeasuredPlan best_plan(const Chain& chain, const Machine& machine, Holding holdi
 std::vector<int64_t> measure_all(const Chain& chain, const std::vector<RankedPlan>& plans,
                                  const Machine& machine) {
   const ChainForm form = own_form(chain);
-  MeasureOptions options;
-  options.form = &form;
   std::vector<int64_t> cycles;
   for (const RankedPlan& plan : plans) {
-    const ScaledMeasure measure = measure_scaled(chain, plan.plan, plan.analysis, machine, options);
+    const ScaledMeasure measure = measure_scaled(chain, plan.plan, plan.analysis, machine, &form);
     cycles.push_back(measure.measured.cycles);
   }
   return cycles;

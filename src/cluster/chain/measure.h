@@ -18,19 +18,12 @@ struct ScaledMeasure {
   Measured measured;
   int64_t scale = 1;
 };
-/// Tile nodes of a plan (all clusters) up to which it is measured in full.
-inline constexpr int64_t kMostNodesInFull = int64_t{1} << 21;
-
-/// `form`: of the chain where it was found, in which it is measured, since that is what is then
-/// simulated; null: that of the chain's own program. `most_cycles`: a plan that takes more is not
-/// finished; 0: any number.
-struct MeasureOptions {
-  const ChainForm* form = nullptr;
-  int64_t most_nodes = kMostNodesInFull;
-  int64_t most_cycles = 0;
-};
+/// A plan, in part where it is too large. `form`: of the chain where it was found, in which it is
+/// measured, since that is what is then simulated; null: that of the chain's own program.
+/// `most_cycles`: a plan that takes more is not finished; 0: any number.
 ScaledMeasure measure_scaled(const Chain& chain, const Plan& plan, const Analysis& analysis,
-                             const Machine& machine, const MeasureOptions& options = {});
+                             const Machine& machine, const ChainForm* form = nullptr,
+                             int64_t most_cycles = 0);
 
 /// A plan whose simulation was begun; not finished where it was slower than the best by then.
 struct SimulatedPlan {
@@ -57,7 +50,7 @@ Chain chain_of(const Chain& chain, const MeasuredPlan& plan);
 size_t kept_bytes(const MeasuredPlan& plan);
 
 /// The fastest of `plans` (in the order of their cost) that the effort finds; the earlier one of
-/// two equal. `form`: as in MeasureOptions. `to_beat`: cycles that it has to be below; 0: any.
+/// two equal. `form`: as there. `to_beat`: cycles that it has to be below; 0: any.
 MeasuredPlan measure_best(const Chain& chain, const std::vector<RankedPlan>& plans,
                           const Machine& machine, const Effort& effort = {},
                           const ChainForm* form = nullptr, int64_t to_beat = 0);

@@ -11,7 +11,7 @@ namespace fuseflow::cluster {
 /// The capacity of a plan as its kernel is built, with the most copies of its operands that fit.
 /// Where none fits, or none can be built, it does not fit. Of a machine for which no kernels are
 /// generated: capacity_of().
-Capacity capacity_built(const Chain& chain, const Plan& plan, const Trips& trips,
+Capacity capacity_built(const Chain& chain, const Plan& plan, const ChainSteps& steps,
                         const Machine& machine, Holding holding = Holding::linked);
 
 }  // namespace fuseflow::cluster

@@ -11,7 +11,7 @@ namespace {
 bool same_work(const RankedPlan& a, const RankedPlan& b) {
   return a.cost.phased == b.cost.phased && a.plan.tile == b.plan.tile && a.size == b.size &&
          a.plan.shape == b.plan.shape && a.plan.way == b.plan.way &&
-         a.analysis.trips.clusters == b.analysis.trips.clusters &&
+         a.analysis.steps.clusters == b.analysis.steps.clusters &&
          a.analysis.visits == b.analysis.visits && a.analysis.core == b.analysis.core;
 }
 

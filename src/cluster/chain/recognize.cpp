@@ -19,7 +19,7 @@ class Finder {
   explicit Finder(const Program& program)
       : program_(program),
         statements_(program),
-        builder_(program, [this](TensorId t) { return inner_statement(t); }) {
+        inner_([this](TensorId t) { return inner_statement(t); }) {
     for (const Region& region : program.regions) {
       for (const Statement& statement : region.statements) {
         if (!region.graph) defined_[statement.result] = &statement;
@@ -62,7 +62,8 @@ class Finder {
     std::optional<FoundChain> found = longest(e, tail);
     while (found && found->shorter.empty() && !found->chain.sums_alone() && !tail.empty()) {
       tail.pop_back();
-      const auto built = builder_.build(e, tail);
+      std::string why;
+      const auto built = build_form(program_, inner_, e, tail, why);
       if (!built || !why_not(*built).empty()) continue;
       FoundChain shorter = assemble(*built);
       if (shorter.chain.sums_alone()) found->shorter.push_back(std::move(shorter));
@@ -73,10 +74,11 @@ class Finder {
   /// With as much of `tail` as can be part of the chain.
   std::optional<FoundChain> longest(const Statement& e, std::vector<const Statement*>& tail) {
     for (;; tail.pop_back()) {
-      const auto built = builder_.build(e, tail);
-      if (built && why_not(*built).empty()) return assemble(*built);
+      std::string why;
+      const auto built = build_form(program_, inner_, e, tail, why);
+      if (built) why = why_not(*built);
+      if (built && why.empty()) return assemble(*built);
       if (!tail.empty()) continue;
-      const std::string why = built ? why_not(*built) : builder_.why();
       const TensorId first = nearest_product(e);
       if (!why.empty() && first >= 0) refused_.push_back({first, e.result, why});
       return std::nullopt;
@@ -151,32 +153,36 @@ class Finder {
   }
 
   static Activation activation_of_c(const BuiltForm& built) {
-    std::multiset<Op> ops = built.ops;
+    std::multiset<Op> ops = operators_of(built.form.first);
     const bool gated = built.form.b.size() == 2;
     if (gated && ops.count(Op::mul) == 1) ops.erase(Op::mul);  // the gate, not x * sigmoid(x)
     const bool adds_numbers =
         std::any_of(built.form.first.begin(), built.form.first.end(),
-                    [](const FormNode& node) { return node.kind == FormNode::Kind::constant; });
+                    [](const KernelTerm& term) { return term.kind == KernelTerm::Kind::constant; });
     return ops.empty() && adds_numbers ? Activation::other : activation_of(ops);
   }
 
-  /// By its operators, additions left out.
-  static Activation activation_of(const std::multiset<Op>& ops) {
-    const std::set<Op> rest(ops.begin(), ops.end());
-    const auto is = [&](const std::set<Op>& wanted) { return rest == wanted; };
-    if (rest.empty()) return Activation::none;
-    if (is({Op::silu}) || is({Op::sigmoid, Op::mul})) return Activation::silu;
-    if (is({Op::gelu}) || is({Op::gelu_tanh})) return Activation::gelu;
-    return is({Op::relu})      ? Activation::relu
-           : is({Op::sigmoid}) ? Activation::sigmoid
-           : is({Op::tanh})    ? Activation::tanh
-                               : Activation::other;
+  /// Additions left out.
+  static std::multiset<Op> operators_of(const std::vector<KernelTerm>& terms) {
+    std::multiset<Op> ops;
+    for (const KernelTerm& term : terms) {
+      if (term.kind == KernelTerm::Kind::map && term.op != Op::add) ops.insert(term.op);
+    }
+    return ops;
   }
 
-  static LaneWork work_of_maps(const std::vector<FormNode>& nodes) {
+  static Activation activation_of(const std::multiset<Op>& ops) {
+    const std::set<Op> rest(ops.begin(), ops.end());
+    if (rest.empty()) return Activation::none;
+    if (rest == std::set{Op::sigmoid, Op::mul}) return Activation::silu;
+    if (rest == std::set{Op::gelu_tanh}) return Activation::gelu;
+    return rest.size() == 1 ? cluster::activation_of(*rest.begin()) : Activation::other;
+  }
+
+  static LaneWork work_of_maps(const std::vector<KernelTerm>& terms) {
     LaneWork work;
-    for (const FormNode& node : nodes) {
-      if (node.kind == FormNode::Kind::map) work += lane_work(node.op);
+    for (const KernelTerm& term : terms) {
+      if (term.kind == KernelTerm::Kind::map) work += lane_work(term.op);
     }
     return work;
   }
@@ -186,12 +192,12 @@ class Finder {
     found.form = built.form;
     Chain& chain = found.chain;
     chain.name = program_.tensors[static_cast<size_t>(built.form.store.tensor)].name;
-    for (const Dim dim : kAllDims) chain.size[dim] = extent_of(built.form, dim);
+    for (const Dim dim : kAllDims) chain.size[dim] = chain_extent(built.form.digits, dim);
     chain.kind = built.form.b.size() == 2 ? ChainKind::gated
                  : built.windows          ? ChainKind::conv
                                           : ChainKind::gemm;
     chain.activation = activation_of_c(built);
-    chain.last_activation = activation_of(built.last_ops);
+    chain.last_activation = activation_of(operators_of(built.form.last));
     if (chain.sums_alone() && built.last_read_again) chain.last_activation = Activation::other;
     chain.bias0 = built.first_loads;
     chain.bias1 = built.last_vectors;
@@ -211,7 +217,7 @@ class Finder {
 
   const Program& program_;
   const StatementTable statements_;
-  FormBuilder builder_;
+  const ChainStatementOf inner_;
   std::map<TensorId, const Statement*> defined_;
   std::map<TensorId, size_t> position_;  ///< of statements in the program, by result
   std::set<TensorId> taken_;

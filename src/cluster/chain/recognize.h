@@ -36,10 +36,4 @@ struct RefusedChain {
 std::vector<FoundChain> find_chains(const Program& program,
                                     std::vector<RefusedChain>* refused = nullptr);
 
-/// Puts the statements of a chain into one region with its plan and graph (common/attach_plan.h).
-inline bool attach_plan(Program& program, const FoundChain& found, const PlanNotes& notes,
-                        Graph graph) {
-  return attach_plan(program, found.statements, notes, std::move(graph));
-}
-
 }  // namespace fuseflow::cluster

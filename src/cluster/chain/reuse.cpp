@@ -9,13 +9,13 @@ namespace {
 
 /// Clusters of one wave along each dimension that is spread over clusters: L innermost, as they are
 /// started.
-Extents wave_of(const Trips& trips, int64_t at_a_time) {
+Extents wave_of(const ChainSteps& steps, int64_t at_a_time) {
   Extents wave;
-  int64_t left = std::min(at_a_time, trips.clusters);
+  int64_t left = std::min(at_a_time, steps.clusters);
   for (const Dim dim : {Dim::l, Dim::k, Dim::n, Dim::m}) {
-    const int64_t steps = trips.all[dim] / trips.temporal[dim];
-    wave[dim] = std::min(steps, left);
-    left = ceil_div(left, steps);
+    const int64_t spread = steps.steps[dim] / steps.temporal[dim];
+    wave[dim] = std::min(spread, left);
+    left = ceil_div(left, spread);
   }
   return wave;
 }
@@ -51,8 +51,8 @@ double memory_bytes(const Chain& chain, const Plan& plan, const Analysis& analys
   const auto sums = static_cast<double>(2 * analysis.settled.global_read);
   if (least <= static_cast<double>(machine.l2.capacity_bytes)) return least + sums;
   const Extents wave = wave_of(
-      analysis.trips, std::max<int64_t>(machine.concurrent_clusters(plan.shape.cores()), 1));
-  const int64_t cores = analysis.trips.clusters * plan.shape.cores();
+      analysis.steps, std::max<int64_t>(machine.concurrent_clusters(plan.shape.cores()), 1));
+  const int64_t cores = analysis.steps.clusters * plan.shape.cores();
   const auto tensor = [&](int64_t loads, Dim rows, Dim cols, int64_t element, int64_t copies,
                           int64_t together) {
     const int64_t tile = plan.tile[rows] * plan.tile[cols] * element;

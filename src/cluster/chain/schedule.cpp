@@ -83,4 +83,23 @@ std::vector<LoopSchedule> pruned_schedules() {
   return kept;
 }
 
+std::vector<ClusterShape> all_cluster_shapes() {
+  constexpr std::array<int, 5> kSizes{1, 2, 4, 8, 16};
+  std::vector<ClusterShape> shapes;
+  for (const int m : kSizes) {
+    for (const int n : kSizes) {
+      for (const int k : kSizes) {
+        for (const int l : kSizes) {
+          shapes.push_back({m, n, k, l});
+        }
+      }
+    }
+  }
+  return shapes;
+}
+
+bool shape_allowed(const ClusterShape& shape) {
+  return shape.cores() <= kLargestCluster && shape.cores() > 1 && shape.l >= shape.k;
+}
+
 }  // namespace fuseflow::cluster

@@ -1,5 +1,6 @@
 // Loop schedules of a chain: which dimensions a cluster walks in time, in which order, and which
-// are spread over clusters. Enumerated by rule; pruning rules 3 and 4 are predicates on them.
+// are spread over clusters; and cluster shapes (graph/cluster_shape.h). Enumerated by rule; pruning
+// rules 2, 3 and 4 are predicates on them.
 #pragma once
 
 #include <array>
@@ -24,8 +25,6 @@ class LoopSchedule {
   bool temporal(Dim dim) const { return position(dim) >= 0; }
   /// Depth of the loop, 0 outermost; -1 when the dimension is spatial.
   int position(Dim dim) const { return position_[static_cast<size_t>(dim)]; }
-  /// `dim` is a temporal loop somewhere inside the temporal loop `of`.
-  bool inside(Dim dim, Dim of) const { return temporal(of) && position(dim) > position(of); }
   /// "MLK/N": temporal loops, then the spatial dimensions after the slash.
   std::string name() const;
   bool operator==(const LoopSchedule&) const = default;
@@ -46,5 +45,13 @@ bool accumulation_innermost(const LoopSchedule& schedule);
 
 /// The schedules left by both rules.
 std::vector<LoopSchedule> pruned_schedules();
+
+/// Every shape of {1,2,4,8,16}^4 in ascending order of (m, n, k, l): 625.
+std::vector<ClusterShape> all_cluster_shapes();
+
+/// Pruning rule 2: the blocks of either product fit a cluster (m n k <= 16), the two products agree
+/// (l >= k, so that a shuffle group has at least one block), and there is something to link
+/// (m n k > 1).
+bool shape_allowed(const ClusterShape& shape);
 
 }  // namespace fuseflow::cluster

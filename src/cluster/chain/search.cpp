@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "cluster/chain/on_chip.h"
 #include "support/error.h"
@@ -22,22 +24,25 @@ int64_t checked_product(std::initializer_list<int64_t> factors) {
   return product;
 }
 
-/// The walk over what rules 1 to 4 leave, applying rule 5 and costing.
+/// The walk over what rules 1 to 4 leave, applying rule 5.
 class Walk {
  public:
-  Walk(const Chain& chain, const Machine& machine, const SearchOptions& options)
+  /// `on_plan` gets the executable plans, with their numbers among all candidates.
+  using OnPlan = std::function<void(const Plan& plan, int64_t number)>;
+  Walk(const Chain& chain, const Machine& machine, Holding holding, OnPlan on_plan)
       : chain_(chain),
         machine_(machine),
-        options_(options),
-        ranking_(chain, machine, options.holding) {
-    ways_ = gated_ways(chain);
+        holding_(holding),
+        on_plan_(std::move(on_plan)),
+        ways_(gated_ways(chain)) {
     for (int d = 0; d < kDims; ++d) {
       tiles_[static_cast<size_t>(d)] = tile_sizes(chain.size.value[static_cast<size_t>(d)]);
     }
   }
 
-  void run(const std::vector<LoopSchedule>& schedules, const std::vector<ClusterShape>& shapes) {
-    for (const LoopSchedule& schedule : schedules) {
+  void run() {
+    const std::vector<ClusterShape> shapes = shapes_for(holding_, machine_);
+    for (const LoopSchedule& schedule : pruned_schedules()) {
       for (const ClusterShape& shape : shapes) {
         plan_.schedule = schedule;
         plan_.shape = shape;
@@ -48,12 +53,6 @@ class Walk {
 
   int64_t fitting() const { return fitting_; }
   int64_t executable() const { return executable_; }
-  std::vector<RankedPlan> take_best() { return ranking_.take_best(options_.top); }
-  void sample(const SampleOptions& sample) {
-    sample_ = sample;
-    random_ = sample.seed;
-  }
-  std::vector<RankedPlan> take_sample() { return std::move(sampled_); }
 
  private:
   void tiles() {
@@ -74,60 +73,29 @@ class Walk {
     bool runs = false;
     for (const GatedWay way : ways_) {
       plan_.way = way;
-      const Trips trips = trips_of(chain_, plan_);
-      if (capacity_of(chain_, plan_, trips, machine_, options_.holding).fits()) {
-        fits = true;
-        if (obstacle_of(chain_, plan_, trips) == Obstacle::none &&
-            capacity_built(chain_, plan_, trips, machine_, options_.holding).fits()) {
-          runs = true;
-          cost();
-        }
-      }
+      const ChainSteps steps = steps_of(chain_, plan_);
+      if (!capacity_of(chain_, plan_, steps, machine_, holding_).fits()) continue;
+      fits = true;
+      if (obstacle_of(chain_, plan_, steps) != Obstacle::none) continue;
+      if (!capacity_built(chain_, plan_, steps, machine_, holding_).fits()) continue;
+      runs = true;
+      on_plan_(plan_, number_);
     }
     fitting_ += fits ? 1 : 0;
     executable_ += runs ? 1 : 0;
     ++number_;
   }
 
-  void cost() {
-    if (options_.skip_costs) {
-      return;
-    }
-    const RankedPlan plan = ranking_.ranked(plan_, chain_.size, number_);
-    if (sample_.plans > 0) {
-      keep_sample(plan);
-      return;
-    }
-    ranking_.add(plan);
-  }
-
-  void keep_sample(const RankedPlan& ranked) {
-    ++drawn_;
-    if (static_cast<int>(sampled_.size()) < sample_.plans) {
-      sampled_.push_back(ranked);
-      return;
-    }
-    random_ = random_ * 6364136223846793005U + 1442695040888963407U;
-    const uint64_t at = (random_ >> 33) % static_cast<uint64_t>(drawn_);
-    if (at < sampled_.size()) {
-      sampled_[at] = ranked;
-    }
-  }
-
   const Chain& chain_;
   const Machine& machine_;
-  const SearchOptions& options_;
-  Ranking ranking_;
-  std::vector<GatedWay> ways_;
+  const Holding holding_;
+  const OnPlan on_plan_;
+  const std::vector<GatedWay> ways_;
   std::array<std::vector<int64_t>, kDims> tiles_;
   Plan plan_;
   int64_t fitting_ = 0;
   int64_t executable_ = 0;
   int64_t number_ = 0;
-  SampleOptions sample_;
-  uint64_t random_ = 0;
-  int64_t drawn_ = 0;
-  std::vector<RankedPlan> sampled_;
 };
 
 /// Counts that are products of independent choices.
@@ -189,22 +157,35 @@ std::vector<GatedWay> gated_ways(const Chain& chain) {
 SearchResult search(const Chain& chain, const Machine& machine, const SearchOptions& options) {
   SearchResult result;
   result.counts = closed_counts(chain);
-  Walk walk(chain, machine, options);
-  walk.run(pruned_schedules(), shapes_for(options.holding, machine));
+  Ranking ranking(chain, machine, options.holding);
+  Walk walk(chain, machine, options.holding, [&](const Plan& plan, int64_t number) {
+    if (!options.skip_costs) ranking.add(ranking.ranked(plan, chain.size, number));
+  });
+  walk.run();
   result.counts.left[5] = walk.fitting();
   result.executable = walk.executable();
-  result.best = walk.take_best();
+  result.best = ranking.take_best(options.top);
   return result;
 }
 
 std::vector<RankedPlan> random_plans(const Chain& chain, const Machine& machine,
                                      const SampleOptions& options) {
-  SearchOptions all;
-  all.holding = options.holding;
-  Walk walk(chain, machine, all);
-  walk.sample(options);
-  walk.run(pruned_schedules(), shapes_for(options.holding, machine));
-  return walk.take_sample();
+  const Ranking ranking(chain, machine, options.holding);
+  std::vector<RankedPlan> sample;
+  uint64_t random = options.seed, drawn = 0;
+  Walk walk(chain, machine, options.holding, [&](const Plan& plan, int64_t number) {
+    ++drawn;
+    size_t at = sample.size();
+    if (at < static_cast<size_t>(options.plans)) {
+      sample.emplace_back();
+    } else {
+      random = random * 6364136223846793005U + 1442695040888963407U;
+      at = (random >> 33) % drawn;
+    }
+    if (at < sample.size()) sample[at] = ranking.ranked(plan, chain.size, number);
+  });
+  walk.run();
+  return sample;
 }
 
 }  // namespace fuseflow::cluster

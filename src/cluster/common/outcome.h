@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cluster/common/attach_plan.h"
-#include "cluster/common/kernel_sequence.h"
+#include "cluster/common/timings.h"
 
 namespace fuseflow::cluster {
 

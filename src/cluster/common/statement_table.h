@@ -1,4 +1,5 @@
-// What a program computes and who reads it, for those who look for forms in its statements.
+// What a program computes and who reads it, for those who look for forms in its statements; and a
+// part of it as a program.
 #pragma once
 
 #include <map>
@@ -39,5 +40,9 @@ bool reduces(const Statement& statement);
 
 /// What the statements of a region compute, in their order.
 std::vector<TensorId> results_of(const Region& region);
+
+/// The program with the statements of these tensors alone, in their regions, for those who plan no
+/// more than that. What other statements read of them is stored.
+Program part_of(const Program& program, const std::set<TensorId>& members);
 
 }  // namespace fuseflow::cluster

@@ -1,5 +1,7 @@
 #include "cluster/common/timings.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,6 +54,21 @@ std::vector<std::pair<TileKey, int64_t>> held_tiles(const Graph& graph,
   return held;
 }
 
+/// Loads of what was touched before, the longest ago first.
+std::vector<NodeId> held_loads(const Graph& graph, const std::map<TensorId, int64_t>& touched) {
+  std::vector<std::pair<int64_t, NodeId>> loads;
+  for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) {
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    const auto at = touched.find(node.tensor);
+    if (node.kind == NodeKind::tile_load && at != touched.end()) loads.emplace_back(at->second, n);
+  }
+  std::sort(loads.begin(), loads.end());
+  std::vector<NodeId> held;
+  held.reserve(loads.size());
+  for (const auto& [when, n] : loads) held.push_back(n);
+  return held;
+}
+
 }  // namespace
 
 Measured timed(const Graph& graph, const Machine& machine, const LaunchStart& from) {
@@ -75,6 +92,15 @@ Measured timed(const Graph& graph, const Machine& machine, const LaunchStart& fr
   const bool in_time = from.most_cycles == 0 || measured.cycles <= from.most_cycles;
   memo.keep(measured.finished && in_time ? whole : key.value(), measured);
   return measured;
+}
+
+void KernelSequence::run(const Graph& graph) {
+  LaunchStart from;
+  if (machine_.has_l2()) from.held = held_loads(graph, touched_);
+  for (const Node& node : graph.nodes) {
+    if (node.tensor >= 0) touched_[node.tensor] = apart_.kernels;
+  }
+  apart_.add(timed(graph, machine_, from), machine_);
 }
 
 }  // namespace fuseflow::cluster

@@ -1,8 +1,10 @@
-// What graphs of tiles take. Each is simulated once: a planner asks for equal kernels again and
-// again, of equal layers and of equal parts of a program that it plans in several ways.
+// What graphs of tiles take, by themselves and one after the other. Each is simulated once: a
+// planner asks for equal kernels again and again, of equal layers and of equal parts of a program
+// that it plans in several ways.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "graph/graph.h"
@@ -19,5 +21,30 @@ struct LaunchStart {
 
 /// What time_tiles (sim/tiles/timing.h) gives; each graph is timed once.
 Measured timed(const Graph& graph, const Machine& machine, const LaunchStart& from = {});
+
+/// Kernels one after the other.
+struct SeparateKernels {
+  Measured total;  ///< with the reconfiguration between them
+  int64_t kernels = 0;
+
+  void add(const Measured& kernel, const Machine& machine) {
+    if (kernels++ > 0) total.cycles += machine.reconfiguration_cycles;
+    total += kernel;
+  }
+};
+
+/// Graphs of tiles one after the other on one machine, as a program runs them: an L2 holds what the
+/// graphs before loaded or stored, as far as it fits.
+class KernelSequence {
+ public:
+  explicit KernelSequence(const Machine& machine) : machine_(machine) {}
+  void run(const Graph& graph);
+  const SeparateKernels& apart() const { return apart_; }
+
+ private:
+  const Machine& machine_;
+  SeparateKernels apart_;
+  std::map<TensorId, int64_t> touched_;  ///< by the number of the graph that did it last
+};
 
 }  // namespace fuseflow::cluster

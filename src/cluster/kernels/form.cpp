@@ -6,27 +6,18 @@
 namespace fuseflow::cluster {
 namespace {
 
-class Builder {
+class Builder : private TermReader {
  public:
   Builder(const Program& program, const std::map<TensorId, const Statement*>& folded,
           const std::set<TensorId>& as_dense)
-      : builder_(
-            program,
-            [&folded](TensorId tensor) {
-              const auto at = folded.find(tensor);
-              return at == folded.end() ? nullptr : at->second;
-            },
-            [this](const Statement& s, const Expr& node, const TermBuilder::Binding& binding) {
-              return reduction(s, node, binding);
-            }) {
-    builder_.allow(as_dense);
+      : TermReader(program), folded_(folded) {
+    as_dense_ = as_dense;
   }
 
   KernelForm build(const Statement& s) {
     form_.result = s.result;
-    const TermBuilder::Binding binding = builder_.bind_result(s, form_.stored);
-    const int32_t root = builder_.term(s, static_cast<int32_t>(s.nodes.size()) - 1, binding);
-    static_cast<KernelTerms&>(form_) = std::move(builder_.made());
+    const int32_t root = term(s, bind_result(s, form_.stored));
+    static_cast<KernelTerms&>(form_) = std::move(made_);
     if (form_.terms[static_cast<size_t>(root)].kind == KernelTerm::Kind::constant) {
       refuse_kernel("it computes a constant, which no tile is loaded for");
     }
@@ -37,18 +28,23 @@ class Builder {
   }
 
  private:
-  int32_t reduction(const Statement& s, const Expr& node, TermBuilder::Binding binding) {
+  const Statement* inside(const KernelTerm& read) override {
+    const auto at = folded_.find(read.tensor);
+    return at == folded_.end() ? nullptr : at->second;
+  }
+
+  int32_t reduction(const Statement& s, const Expr& node, Binding binding) override {
     if (reduced_ >= 0 || in_reduction_) {
       refuse_kernel("it has two reductions, and a kernel has one");
     }
     in_reduction_ = true;
-    for (const IndexId index : node.over) binding[index] = builder_.new_digit(s, index, true);
+    for (const IndexId index : node.over) binding[index] = new_digit(s, index, true);
     KernelTerm made;
     made.kind = KernelTerm::Kind::reduce;
     made.reduction = node.reduction;
-    made.children = {builder_.term(s, node.children[0], binding)};
+    made.children = {term(s, node.children[0], binding)};
     in_reduction_ = false;
-    return reduced_ = builder_.add(std::move(made));
+    return reduced_ = add(std::move(made));
   }
 
   // --- dimensions --------------------------------------------------------------------------
@@ -159,7 +155,7 @@ class Builder {
     return all;
   }
 
-  TermBuilder builder_;
+  const std::map<TensorId, const Statement*>& folded_;
   KernelForm form_;
   int32_t reduced_ = -1;
   bool in_reduction_ = false;
@@ -202,12 +198,7 @@ bool sums_follow(const KernelForm& form) {
 std::optional<KernelForm> kernel_form(const Program& program, const Statement& statement,
                                       const std::map<TensorId, const Statement*>& folded,
                                       std::string& why, const std::set<TensorId>& as_dense) {
-  try {
-    return Builder(program, folded, as_dense).build(statement);
-  } catch (const NoKernel& refused) {
-    why = refused.why;
-    return std::nullopt;
-  }
+  return form_or_why(why, [&] { return Builder(program, folded, as_dense).build(statement); });
 }
 
 }  // namespace fuseflow::cluster

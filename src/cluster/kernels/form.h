@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "cluster/kernels/terms.h"
+#include "cluster/common/terms.h"
 
 namespace fuseflow::cluster {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cluster/common/terms.h"
 #include "cluster/common/tile_graph.h"
-#include "cluster/kernels/terms.h"
 
 namespace fuseflow::cluster {
 

@@ -3,7 +3,6 @@
 #include <set>
 #include <string>
 
-#include "cluster/common/loop_extent.h"
 #include "cluster/common/statement_table.h"
 #include "cluster/kernels/form.h"
 

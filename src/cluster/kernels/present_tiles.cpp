@@ -176,10 +176,12 @@ void swap_operands(KernelForm& form) {
 }  // namespace
 
 PresentElements::PresentElements(int64_t batch, int64_t rows, int64_t columns,
-                                 std::vector<size_t> first, std::vector<Stretch> stretches)
+                                 std::vector<size_t> first, std::vector<Stretch> stretches,
+                                 int64_t times)
     : batch_(batch),
       rows_(rows),
       columns_(columns),
+      times_(times),
       first_(std::move(first)),
       stretches_(std::move(stretches)) {}
 
@@ -189,26 +191,40 @@ int64_t PresentElements::values() const {
   return values;
 }
 
+std::array<int64_t, 2> PresentElements::band() const {
+  std::array<int64_t, 2> band{columns_, -rows_};
+  for (int64_t row = 0; row < rows_; ++row) {
+    const size_t begin = first_[static_cast<size_t>(row)],
+                 end = first_[static_cast<size_t>(row) + 1];
+    if (begin == end) continue;
+    band = {std::min(band[0], stretches_[begin].begin - row),
+            std::max(band[1], stretches_[end - 1].end - 1 - row)};
+  }
+  return band;
+}
+
 std::vector<std::vector<TileRange>> PresentElements::tiles(int64_t block_rows,
                                                            int64_t block_columns) const {
   std::vector<std::vector<TileRange>> all;
+  const int64_t rows = times_ * rows_;
   for (int64_t b = 0; b < batch_; ++b) {
-    for (int64_t row = 0; row < rows_; row += block_rows) {
-      const int64_t row_end = std::min(row + block_rows, rows_);
-      all.push_back(tiles_of_rows(static_cast<size_t>(b * rows_ + row),
-                                  static_cast<size_t>(b * rows_ + row_end), block_columns));
+    for (int64_t row = 0; row < rows; row += block_rows) {
+      all.push_back(tiles_of_rows(b, row, std::min(row + block_rows, rows), block_columns));
     }
   }
   return all;
 }
 
-std::vector<TileRange> PresentElements::tiles_of_rows(size_t row, size_t row_end,
+std::vector<TileRange> PresentElements::tiles_of_rows(int64_t element, int64_t row, int64_t row_end,
                                                       int64_t block_columns) const {
   std::vector<bool> present(static_cast<size_t>(ceil_div(columns_, block_columns)), false);
-  for (size_t s = first_[row]; s < first_[row_end]; ++s) {
-    const int64_t last = (stretches_[s].end - 1) / block_columns;
-    for (int64_t k = stretches_[s].begin / block_columns; k <= last; ++k) {
-      present[static_cast<size_t>(k)] = true;
+  for (; row < row_end; ++row) {
+    const auto at = static_cast<size_t>(element * rows_ + row % rows_);
+    for (size_t s = first_[at]; s < first_[at + 1]; ++s) {
+      const int64_t last = (stretches_[s].end - 1) / block_columns;
+      for (int64_t k = stretches_[s].begin / block_columns; k <= last; ++k) {
+        present[static_cast<size_t>(k)] = true;
+      }
     }
   }
   std::vector<TileRange> ranges;

@@ -2,6 +2,7 @@
 // and as the tiles of k that each tile of rows has to walk, for any size of tiles.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,22 +20,28 @@ class PresentElements {
     int64_t begin = 0, end = 0;  ///< columns
   };
   /// `rows` of every element of the batch, one after the other; stretches of a row ascending and
-  /// apart, row r has stretches [first[r], first[r + 1]).
+  /// apart, row r has stretches [first[r], first[r + 1]). `times`: how often the rows of an element
+  /// stand one after another.
   PresentElements(int64_t batch, int64_t rows, int64_t columns, std::vector<size_t> first,
-                  std::vector<Stretch> stretches);
+                  std::vector<Stretch> stretches, int64_t times = 1);
 
   /// For each block of rows (of each element of the batch, the slower one) the blocks of columns
   /// with a value, as ranges; perhaps none.
   std::vector<std::vector<TileRange>> tiles(int64_t block_rows, int64_t block_columns) const;
 
   int64_t batch() const { return batch_; }
+  int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
-  int64_t values() const;  ///< elements with a value
+  int64_t values() const;  ///< elements with a value, each once
+  /// The least and the largest column - row of a value of the first element of the batch.
+  std::array<int64_t, 2> band() const;
 
  private:
-  std::vector<TileRange> tiles_of_rows(size_t row, size_t row_end, int64_t block_columns) const;
+  /// Of an element of the batch.
+  std::vector<TileRange> tiles_of_rows(int64_t element, int64_t row, int64_t row_end,
+                                       int64_t block_columns) const;
 
-  int64_t batch_, rows_, columns_;
+  int64_t batch_, rows_, columns_, times_;
   std::vector<size_t> first_;
   std::vector<Stretch> stretches_;
 };

@@ -18,23 +18,15 @@ Digits both(const Digits& a, const Digits& b) {
   return all;
 }
 
-class SecondProductBuilder {
+class SecondProductBuilder : private TermReader {
  public:
   SecondProductBuilder(const StatementTable& statements, const std::set<TensorId>& members)
-      : builder_(
-            statements.program(),
-            [&statements, &members](TensorId tensor) {
-              return members.count(tensor) > 0 ? statements.of(tensor) : nullptr;
-            },
-            [this](const Statement& s, const Expr& node, const TermBuilder::Binding& binding) {
-              return reduction(s, node, binding);
-            }) {}
+      : TermReader(statements.program()), statements_(statements), members_(members) {}
 
   KernelForm build(const Statement& root) {
     form_.result = root.result;
-    const TermBuilder::Binding binding = builder_.bind_result(root, form_.stored);
-    const int32_t last = builder_.term(root, static_cast<int32_t>(root.nodes.size()) - 1, binding);
-    static_cast<KernelTerms&>(form_) = std::move(builder_.made());
+    const int32_t last = term(root, bind_result(root, form_.stored));
+    static_cast<KernelTerms&>(form_) = std::move(made_);
     if (first_ < 0 || form_.second_product < 0) refuse_kernel("");
     if (last + 1 != static_cast<int32_t>(form_.terms.size())) refuse_kernel("it is computed twice");
     form_.product = form_.one_tile_l = true;
@@ -50,8 +42,12 @@ class SecondProductBuilder {
   }
 
  private:
+  const Statement* inside(const KernelTerm& read) override {
+    return members_.count(read.tensor) > 0 ? statements_.of(read.tensor) : nullptr;
+  }
+
   /// The outer one is the second product, the one in it the first, which may be read again.
-  int32_t reduction(const Statement& s, const Expr& node, TermBuilder::Binding binding) {
+  int32_t reduction(const Statement& s, const Expr& node, Binding binding) override {
     if (depth_ == 1 && first_ >= 0 && s.result == first_read_.tensor &&
         binding == first_read_.binding) {
       return first_;
@@ -63,25 +59,25 @@ class SecondProductBuilder {
     if (node.reduction != Reduction::sum) refuse_kernel("a reduction of it is no sum");
     ++depth_;
     for (const IndexId index : node.over) {
-      binding[index] = builder_.new_digit(s, index, true);
+      binding[index] = new_digit(s, index, true);
       for (const auto& [digit, factor] : binding[index].terms)
         (depth_ == 1 ? n_ : k_).insert(digit);
     }
     KernelTerm made;
     made.kind = KernelTerm::Kind::reduce;
     made.reduction = node.reduction;
-    made.children = {builder_.term(s, node.children[0], binding)};
+    made.children = {term(s, node.children[0], binding)};
     --depth_;
-    return (depth_ == 0 ? form_.second_product : first_) = builder_.add(std::move(made));
+    return (depth_ == 0 ? form_.second_product : first_) = add(std::move(made));
   }
 
-  KernelTerm& term(int32_t t) { return form_.terms[static_cast<size_t>(t)]; }
-  bool is_load(int32_t t) { return term(t).kind == KernelTerm::Kind::load; }
-  bool has_subscripts(int32_t t) { return !term(t).subscripts.empty(); }
+  KernelTerm& part(int32_t t) { return form_.terms[static_cast<size_t>(t)]; }
+  bool is_load(int32_t t) { return part(t).kind == KernelTerm::Kind::load; }
+  bool has_subscripts(int32_t t) { return !part(t).subscripts.empty(); }
 
   /// The factors of a sum.
   std::vector<int32_t>& factors(int32_t sum) {
-    KernelTerm& body = term(term(sum).children[0]);
+    KernelTerm& body = part(part(sum).children[0]);
     if (body.kind != KernelTerm::Kind::map || body.op != Op::mul) {
       refuse_kernel("one of its sums is no product of two");
     }
@@ -90,8 +86,8 @@ class SecondProductBuilder {
 
   /// The loops of all that a term loads, and of coordinates.
   Digits read_by(int32_t t) {
-    Digits all = digits_of(term(t));
-    for (const int32_t child : term(t).children) all = both(all, read_by(child));
+    Digits all = digits_of(part(t));
+    for (const int32_t child : part(t).children) all = both(all, read_by(child));
     return all;
   }
 
@@ -106,7 +102,7 @@ class SecondProductBuilder {
     if (is_load(sides[0]) || !is_load(sides[1])) {
       refuse_kernel("its second product is not of the first and a tensor");
     }
-    const Digits of_w = digits_of(term(sides[1]));
+    const Digits of_w = digits_of(part(sides[1]));
     if (!within(n_, of_w)) refuse_kernel("its second product sums a loop that its tensor lacks");
     for (int d = 0; d < static_cast<int>(form_.digits.size()); ++d) {
       if (!form_.digits[static_cast<size_t>(d)].summed) (of_w.count(d) > 0 ? l_ : m_).insert(d);
@@ -123,8 +119,8 @@ class SecondProductBuilder {
     if (!is_load(sides[0]) || !is_load(sides[1])) {
       refuse_kernel("its first product is not of two tensors");
     }
-    if (!within(m_, digits_of(term(sides[0])))) std::swap(sides[0], sides[1]);
-    if (digits_of(term(sides[0])) != both(m_, k_) || digits_of(term(sides[1])) != both(k_, n_)) {
+    if (!within(m_, digits_of(part(sides[0])))) std::swap(sides[0], sides[1]);
+    if (digits_of(part(sides[0])) != both(m_, k_) || digits_of(part(sides[1])) != both(k_, n_)) {
       refuse_kernel("its first product has no form (m, k) x (k, n)");
     }
   }
@@ -133,7 +129,7 @@ class SecondProductBuilder {
   void check_between_and_after() {
     for (int32_t t = 0; t < static_cast<int32_t>(form_.terms.size()); ++t) {
       if (!has_subscripts(t) || is_factor(t)) continue;
-      const Digits digits = digits_of(term(t));
+      const Digits digits = digits_of(part(t));
       if (!within(digits, both(m_, n_)) && !within(digits, both(m_, l_))) {
         refuse_kernel("a tensor or coordinate beside its products has loops of both");
       }
@@ -148,13 +144,14 @@ class SecondProductBuilder {
     return false;
   }
 
-  TermBuilder builder_;
+  const StatementTable& statements_;
+  const std::set<TensorId>& members_;
   KernelForm form_;
   int32_t first_ = -1;  ///< the term of the first product's sum
   /// The tensor that the first product gives, and where it is read.
   struct Read {
     TensorId tensor = -1;
-    TermBuilder::Binding binding;
+    Binding binding;
   } first_read_;
   int depth_ = 0;         ///< of sums, while expressions are read
   Digits m_, n_, k_, l_;  ///< loops by dimension
@@ -165,12 +162,7 @@ class SecondProductBuilder {
 std::optional<KernelForm> second_product_form(const StatementTable& statements,
                                               const Statement& root,
                                               const std::set<TensorId>& members, std::string& why) {
-  try {
-    return SecondProductBuilder(statements, members).build(root);
-  } catch (const NoKernel& refused) {
-    why = refused.why;
-    return std::nullopt;
-  }
+  return form_or_why(why, [&] { return SecondProductBuilder(statements, members).build(root); });
 }
 
 }  // namespace fuseflow::cluster

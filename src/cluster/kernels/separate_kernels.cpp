@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/common/kernel_sequence.h"
-#include "cluster/common/part.h"
+#include "cluster/common/statement_table.h"
 #include "cluster/kernels/fold.h"
 #include "cluster/kernels/kernels.h"
 

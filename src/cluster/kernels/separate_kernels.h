@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cluster/common/given_formats.h"
-#include "cluster/common/kernel_sequence.h"
+#include "cluster/common/timings.h"
 #include "ir/program.h"
 
 namespace fuseflow::cluster {

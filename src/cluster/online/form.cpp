@@ -12,7 +12,7 @@ namespace fuseflow::cluster {
 
 namespace {
 
-using Binding = TermBuilder::Binding;
+using Binding = std::map<IndexId, TileSubscript>;
 
 /// A node of a statement whose loops are bound.
 struct Place {
@@ -30,22 +30,10 @@ struct Place {
   bool rounds() const { return applies(Op::f16) || applies(Op::bf16); }
 };
 
-bool same_place(const std::vector<TileSubscript>& x, const std::vector<TileSubscript>& y) {
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                    [](const TileSubscript& a, const TileSubscript& b) {
-                      return a.offset == b.offset && a.terms == b.terms;
-                    });
-}
-
-class OnlineBuilder {
+class OnlineBuilder : private TermReader {
  public:
   explicit OnlineBuilder(const StatementTable& statements)
-      : statements_(statements),
-        builder_(
-            statements.program(), [this](TensorId tensor) { return inner(tensor); },
-            [this](const Statement& s, const Expr& node, const Binding& binding) {
-              return score_product(s, node, binding);
-            }) {}
+      : TermReader(statements.program()), statements_(statements) {}
 
   /// Is the statement a product with what looks like a softmax? Then `build` says the rest.
   bool begin(const Statement& last) {
@@ -64,7 +52,7 @@ class OnlineBuilder {
   }
 
   OnlineForm build() {
-    bind_result();
+    bind_last();
     const Place body = root_.child(0);
     const Place values = body.child(1 - softmax_side_);
     if (!values.accesses()) {
@@ -75,12 +63,10 @@ class OnlineBuilder {
     read_exponential(look(top));
     find_storable();
     if (scores_.accesses()) form_.scores_tensor = scores_.expr().tensor;
-    form_.scores = builder_.term(*scores_.statement, scores_.node, scores_.binding);
-    form_.values.kind = KernelTerm::Kind::load;
-    form_.values.tensor = values.expr().tensor;
-    form_.values.subscripts = TermBuilder::bound(values.expr(), values.binding);
-    builder_.require_dense(form_.values.tensor);
-    static_cast<KernelTerms&>(form_) = std::move(builder_.made());
+    form_.scores = term(*scores_.statement, scores_.node, scores_.binding);
+    form_.values = load_of(values.expr(), values.binding);
+    require_dense(form_.values.tensor);
+    static_cast<KernelTerms&>(form_) = std::move(made_);
     form_.one_tile_l = form_.product >= 0;
     settle();
     check_extents(form_.digits);
@@ -95,14 +81,10 @@ class OnlineBuilder {
   /// What the statement stores, without a rounding that storing does as well.
   Place sum_of(const Statement& last) const {
     const Place root{&last, static_cast<int32_t>(last.nodes.size()) - 1, {}};
-    const ElementType type = statements_.program().tensors[static_cast<size_t>(last.result)].type;
+    const ElementType type = tensor(last.result).type;
     const bool stored =
         root.expr().kind == Expr::Kind::apply && root.expr().op == rounding_operator(type);
     return stored ? root.child(0) : root;
-  }
-
-  std::string name_of(TensorId tensor) const {
-    return "%" + quote_if_needed(statements_.program().tensors[static_cast<size_t>(tensor)].name);
   }
 
   // --- what is read ------------------------------------------------------------------------
@@ -151,28 +133,28 @@ class OnlineBuilder {
   Place look(Place place) {
     while (place.accesses()) {
       const TensorId tensor = place.expr().tensor;
-      const Statement* inside = statements_.defining(tensor);
-      if (inside == nullptr) break;
+      const Statement* computed = statements_.defining(tensor);
+      if (computed == nullptr) break;
       if (statements_.of(tensor) == nullptr) refuse_kernel(name_of(tensor) + " is a result");
       form_.members.insert(tensor);
-      const std::vector<TileSubscript> at = TermBuilder::bound(place.expr(), place.binding);
-      builder_.require_inside(tensor, at);
-      place = {inside, static_cast<int32_t>(inside->nodes.size()) - 1,
-               TermBuilder::bound_results(*inside, at)};
+      const KernelTerm read = load_of(place.expr(), place.binding);
+      require_inside(read);
+      place = {computed, static_cast<int32_t>(computed->nodes.size()) - 1,
+               bound_results(*computed, read.subscripts)};
     }
     return place;
   }
 
-  void bind_result() {
+  void bind_last() {
     form_.result = last_->result;
     form_.members.insert(last_->result);
     root_ = sum_of(*last_);
-    root_.binding = builder_.bind_result(*last_, form_.stored);
+    root_.binding = bind_result(*last_, form_.stored);
     for (const IndexId index : root_.expr().over) {
-      steps_ *= builder_.extent_of(*last_, index);
-      root_.binding[index] = builder_.new_digit(*last_, index, true);
+      steps_ *= extent_of(*last_, index);
+      root_.binding[index] = new_digit(*last_, index, true);
     }
-    for (KernelDigit& digit : builder_.made().digits) {
+    for (KernelDigit& digit : made_.digits) {
       if (digit.summed) digit.dim = kKernelK;
     }
   }
@@ -197,17 +179,17 @@ class OnlineBuilder {
     if (!read.accesses() || !body.accesses() || body.expr().tensor != read.expr().tensor) {
       refuse_kernel(fmt::format("{} is not of the elements that it normalises", what));
     }
-    const std::vector<TileSubscript> wanted = TermBuilder::bound(read.expr(), read.binding);
+    const std::vector<TileSubscript> wanted = load_of(read.expr(), read.binding).subscripts;
     int64_t steps = 1;
     for (const IndexId index : reduce.over) {
-      steps *= builder_.extent_of(*reduced.statement, index);
+      steps *= extent_of(*reduced.statement, index);
       for (size_t d = 0; d < wanted.size(); ++d) {
         const Subscript& at = body.expr().subscripts[d];
         if (at.is_plain() && at.plain() == index) body.binding[index] = wanted[d];
       }
       if (body.binding.count(index) == 0) refuse_kernel(fmt::format("{} skips elements", what));
     }
-    if (steps != steps_ || !same_place(TermBuilder::bound(body.expr(), body.binding), wanted)) {
+    if (steps != steps_ || load_of(body.expr(), body.binding).subscripts != wanted) {
       refuse_kernel(fmt::format("{} is not over the loop that the second product sums", what));
     }
   }
@@ -235,50 +217,40 @@ class OnlineBuilder {
 
   /// Computed on the core: what nothing else reads; of products the first one met, for all who read
   /// it.
-  const Statement* inner(TensorId tensor) {
-    const Statement* s = statements_.of(tensor);
-    if (s == nullptr || form_.members.count(tensor) != 0) return s;
-    if (!statements_.read_only_by(tensor, form_.members)) return nullptr;
+  const Statement* inside(const KernelTerm& read) override {
+    const Statement* s = statements_.of(read.tensor);
+    if (s == nullptr || form_.members.count(read.tensor) != 0) return s;
+    if (!statements_.read_only_by(read.tensor, form_.members)) return nullptr;
     if (cluster::reduces(*s) && (form_.product >= 0 || !is_score_product(*s))) return nullptr;
-    form_.members.insert(tensor);
+    form_.members.insert(read.tensor);
     return s;
   }
 
   static bool is_score_product(const Statement& s) {
     return std::all_of(s.nodes.begin(), s.nodes.end(), [&](const Expr& node) {
-      if (node.kind != Expr::Kind::reduce) return true;
-      const Expr& body = s.nodes[static_cast<size_t>(node.children[0])];
-      return node.reduction == Reduction::sum && body.kind == Expr::Kind::apply &&
-             body.op == Op::mul &&
-             std::all_of(body.children.begin(), body.children.end(), [&](int32_t child) {
-               return s.nodes[static_cast<size_t>(child)].kind == Expr::Kind::access;
-             });
+      return node.kind != Expr::Kind::reduce || summed_product(s, node);
     });
   }
 
-  int32_t score_product(const Statement& s, const Expr& node, Binding binding) {
+  int32_t reduction(const Statement& s, const Expr& node, Binding binding) override {
     if (form_.product >= 0) refuse_kernel("its scores have two products, expected at most one");
     if (!is_score_product(s))
       refuse_kernel(
           "its scores have a reduction, expected none but a sum of products of two tensors");
     for (const IndexId index : node.over) {
-      const size_t before = builder_.made().digits.size();
-      binding[index] = builder_.new_digit(s, index, true);
-      if (builder_.made().digits.size() > before) builder_.made().digits.back().dim = kKernelL;
+      const size_t before = made_.digits.size();
+      binding[index] = new_digit(s, index, true);
+      if (made_.digits.size() > before) made_.digits.back().dim = kKernelL;
     }
     KernelTerm made;
     made.kind = KernelTerm::Kind::reduce;
-    const Expr& body = s.nodes[static_cast<size_t>(node.children[0])];
-    for (const int32_t child : body.children) {
-      const Expr& access = s.nodes[static_cast<size_t>(child)];
-      KernelTerm load;
-      load.kind = KernelTerm::Kind::load;
-      load.tensor = access.tensor;
-      load.subscripts = TermBuilder::bound(access, binding);
-      builder_.require_dense(load.tensor);
-      made.children.push_back(builder_.add(std::move(load)));
+    const std::array<int32_t, 2> factors = *summed_product(s, node);
+    for (const int32_t child : factors) {
+      KernelTerm load = load_of(s.nodes[static_cast<size_t>(child)], binding);
+      require_dense(load.tensor);
+      made.children.push_back(add(std::move(load)));
     }
-    return form_.product = builder_.add(std::move(made));
+    return form_.product = add(std::move(made));
   }
 
   // --- tensors that are not dense ----------------------------------------------------------
@@ -286,13 +258,11 @@ class OnlineBuilder {
   /// Given data that is stored with absent entries may be stored dense, or copied where something
   /// else reads it (which is known when all members are).
   void find_storable() {
-    std::set<TensorId> given;
-    const std::vector<Tensor>& tensors = statements_.program().tensors;
+    const std::vector<Tensor>& tensors = program_.tensors;
     for (size_t t = 0; t < tensors.size(); ++t) {
       const bool listed = tensors[t].given() && !tensors[t].format.all_dense();
-      if (listed) given.insert(static_cast<TensorId>(t));
+      if (listed) as_dense_.insert(static_cast<TensorId>(t));
     }
-    builder_.allow(std::move(given));
   }
 
   void check_as_dense() {
@@ -301,10 +271,9 @@ class OnlineBuilder {
       if (term.kind == KernelTerm::Kind::load) loaded.push_back(term.tensor);
     }
     for (const TensorId t : loaded) {
-      const Tensor& tensor = statements_.program().tensors[static_cast<size_t>(t)];
-      if (tensor.format.all_dense()) continue;
+      if (tensor(t).format.all_dense()) continue;
       const bool shared = !statements_.read_only_by(t, form_.members);
-      if (shared && tensor.source.kind == Source::Kind::none) {
+      if (shared && tensor(t).source.kind == Source::Kind::none) {
         refuse_kernel(name_of(t) + " is not dense, and others read it, too; expected --dense");
       }
       (shared ? form_.as_copy : form_.as_dense).insert(t);
@@ -380,7 +349,6 @@ class OnlineBuilder {
   }
 
   const StatementTable& statements_;
-  TermBuilder builder_;
   OnlineForm form_;
   const Statement* last_ = nullptr;
   size_t softmax_side_ = 0;
@@ -395,12 +363,7 @@ std::optional<OnlineForm> online_form(const StatementTable& statements, const St
   why.clear();
   OnlineBuilder builder(statements);
   if (!builder.begin(last)) return std::nullopt;
-  try {
-    return builder.build();
-  } catch (const NoKernel& refused) {
-    why = refused.why;
-    return std::nullopt;
-  }
+  return form_or_why(why, [&] { return builder.build(); });
 }
 
 }  // namespace fuseflow::cluster

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "cluster/common/statement_table.h"
-#include "cluster/kernels/terms.h"
+#include "cluster/common/terms.h"
 
 namespace fuseflow::cluster {
 
-class OpenScores;
+struct OpenScores;
 
 /// The terms are those of X, the last of them.
 struct OnlineForm : KernelTerms {
@@ -50,6 +50,7 @@ struct OnlineTiles {
   int64_t steps = 1;
   int cores = 1;
   int parts = 1;
+  int all_cores() const { return cores * parts; }
 };
 Graph online_graph(const OnlineForm& form, const OnlineTiles& tiles);
 

@@ -180,44 +180,19 @@ bool without_nan(const Tensor& tensor) {
 
 }  // namespace
 
-OpenScores::OpenScores(int64_t rows, int64_t columns, std::vector<bool> open, int64_t heads)
-    : rows_(rows), columns_(columns), heads_(heads), open_(std::move(open)) {}
-
 std::optional<std::array<int64_t, 2>> OpenScores::band() const {
-  if (heads_ > 1) return std::nullopt;
-  std::array<int64_t, 2> band{columns_, -rows_};
-  for (int64_t i = 0; i < rows_; ++i) {
-    for (int64_t j = 0; j < columns_; ++j) {
-      if (!open_[static_cast<size_t>(i * columns_ + j)]) continue;
-      band = {std::min(band[0], j - i), std::max(band[1], j - i)};
-    }
-  }
-  const bool all = band[0] <= 1 - rows_ && band[1] >= columns_ - 1;
+  if (heads > 1) return std::nullopt;
+  const auto band = scores.band();
+  const bool all = band[0] <= 1 - scores.rows() && band[1] >= scores.columns() - 1;
   if (all || band[0] > band[1]) return std::nullopt;
   return band;
 }
 
-bool OpenScores::any_open(int64_t row, int64_t row_end, int64_t column, int64_t column_end) const {
-  for (int64_t i = row; i < std::min(row_end, heads_ * rows_); ++i) {
-    for (int64_t j = column; j < std::min(column_end, columns_); ++j) {
-      if (open_[static_cast<size_t>(i % rows_ * columns_ + j)]) return true;
-    }
-  }
-  return false;
-}
-
 std::vector<std::vector<TileRange>> OpenScores::tiles(int64_t block_rows,
                                                       int64_t block_columns) const {
-  std::vector<std::vector<TileRange>> all;
-  for (int64_t i = 0; i < heads_ * rows_; i += block_rows) {
-    std::vector<TileRange> ranges;
-    for (int64_t j = 0, k = 0; j < columns_; j += block_columns, ++k) {
-      if (!any_open(i, i + block_rows, j, j + block_columns)) continue;
-      if (ranges.empty() || ranges.back().end < k) ranges.push_back({k, k});
-      ranges.back().end = k + 1;
-    }
+  std::vector<std::vector<TileRange>> all = scores.tiles(block_rows, block_columns);
+  for (std::vector<TileRange>& ranges : all) {
     if (ranges.empty()) ranges.push_back({0, 1});
-    all.push_back(std::move(ranges));
   }
   return all;
 }
@@ -230,17 +205,20 @@ std::shared_ptr<const OpenScores> open_scores(const Program& program, const Onli
     return nullptr;
   }
   const int64_t rows = scores.rows(), columns = scores.columns();
-  std::vector<bool> open(static_cast<size_t>(rows * columns));
-  bool all = true;
+  std::vector<size_t> first{0};
+  std::vector<PresentElements::Stretch> open;
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
-      const bool seen = !scores.closed(form.scores, i, j);
-      open[static_cast<size_t>(i * columns + j)] = seen;
-      all = all && seen;
+      if (scores.closed(form.scores, i, j)) continue;
+      const bool goes_on = open.size() > first.back() && open.back().end == j;
+      if (!goes_on) open.push_back({j, j});
+      open.back().end = j + 1;
     }
+    first.push_back(open.size());
   }
-  if (all) return nullptr;
-  return std::make_shared<const OpenScores>(rows, columns, std::move(open), scores.heads());
+  PresentElements seen(1, rows, columns, std::move(first), std::move(open), scores.heads());
+  if (seen.values() == rows * columns) return nullptr;
+  return std::make_shared<const OpenScores>(OpenScores{std::move(seen), scores.heads()});
 }
 
 }  // namespace fuseflow::cluster

@@ -8,27 +8,22 @@
 #include <optional>
 #include <vector>
 
+#include "cluster/kernels/present_tiles.h"
 #include "cluster/online/form.h"
 
 namespace fuseflow::cluster {
 
 /// Scores that are not surely -inf, of one element of the batch: all have the same.
-class OpenScores {
- public:
-  /// `open[i * columns + j]`: row i sees column j. The rows stand `heads` times one after another.
-  OpenScores(int64_t rows, int64_t columns, std::vector<bool> open, int64_t heads = 1);
+struct OpenScores {
+  PresentElements scores;  ///< row i sees column j; the rows stand `heads` times one after another
+  int64_t heads = 1;
+
   /// The least and the largest k - m of an open score; nothing where that leaves none out, or for
   /// several heads.
   std::optional<std::array<int64_t, 2>> band() const;
   /// For each block of rows the blocks of columns with an open score; the first one where there is
   /// none.
   std::vector<std::vector<TileRange>> tiles(int64_t block_rows, int64_t block_columns) const;
-
- private:
-  bool any_open(int64_t row, int64_t row_end, int64_t column, int64_t column_end) const;
-
-  int64_t rows_, columns_, heads_;
-  std::vector<bool> open_;
 };
 
 /// Null where no score is surely -inf, where that is not known, or where what is left out could

@@ -20,12 +20,6 @@ constexpr int64_t kMostBlock = 256;
 constexpr size_t kMostSimulated = 12;
 constexpr int64_t kMostSteps = int64_t{1} << 17;  ///< of all tiles
 
-/// The cores of a cluster: those that have tiles of rows, or parts of k.
-struct ClusterCores {
-  int rows = 1, parts = 1;
-  int all() const { return rows * parts; }
-};
-
 int64_t tiles_of(const KernelSizes& size, const KernelSizes& block) {
   return ceil_div(size[kKernelM], block[kKernelM]) * ceil_div(size[kKernelN], block[kKernelN]) *
          size[kKernelG];
@@ -92,21 +86,20 @@ StepWork step_work(const Graph& graph, const std::vector<NodeId>& nodes, const M
 double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& graph,
                const Machine& machine) {
   const KernelRoles roles = kernel_roles(graph);
-  const ClusterCores cluster{tiles.cores, tiles.parts};
   // Tiles that all clusters have at a time.
   const int64_t at_a_time =
-      std::max<int64_t>(machine.concurrent_clusters(cluster.all()), 1) * cluster.rows;
+      std::max<int64_t>(machine.concurrent_clusters(tiles.all_cores()), 1) * tiles.cores;
   const int64_t all = tiles_of(size, tiles.block);
-  const int64_t at_work = std::min(at_a_time, all) * cluster.parts;
+  const int64_t at_work = std::min(at_a_time, all) * tiles.parts;
   double steps = steps_of(graph, ceil_div(size[kKernelK], tiles.block[kKernelK]));
-  if (cluster.parts > 1) steps = std::ceil(steps / cluster.parts);
+  if (tiles.parts > 1) steps = std::ceil(steps / tiles.parts);
   const auto walks = kernel_walks(graph, roles);
   double first = 0, a_tile = join_cycles(graph, machine);
   for (size_t walk = 0; walk < walks.size(); ++walk) {
     const StepWork work = step_work(graph, walks[walk], machine);
     const StepBytes bytes = step_bytes(graph, loads_of_walk(graph, roles, walks, walk));
-    const double path = load_path(bytes, cluster.rows, machine);
-    const double loads = std::max(load_cycles(bytes, cluster.rows, at_work, machine),
+    const double path = load_path(bytes, tiles.cores, machine);
+    const double loads = std::max(load_cycles(bytes, tiles.cores, at_work, machine),
                                   path / static_cast<double>(tiles.copies));
     const double computed =
         tiles.steps > 1 ? std::max(work.matrix, work.lanes) : work.matrix + work.lanes;
@@ -148,20 +141,20 @@ struct Candidates {
   }
 };
 
-/// Adds the candidates for clusters of this size.
-void add_candidates(const OnlineForm& form, const ClusterCores& cluster, const Machine& machine,
+/// Adds the candidates with the cores that `cluster` has.
+void add_candidates(const OnlineForm& form, const OnlineTiles& cluster, const Machine& machine,
                     Candidates& found) {
-  if (!found.pass(Test::clusters, machine.concurrent_clusters(cluster.all()) >= 1)) return;
+  if (!found.pass(Test::clusters, machine.concurrent_clusters(cluster.all_cores()) >= 1)) return;
   const KernelSizes size = sizes_of(form.digits);
   const int64_t most_steps = form.product >= 0 ? kMostStepsTried : 1;
   for (const int64_t m : even_blocks(size[kKernelM], kMostBlock)) {
-    if (!found.pass(Test::tiles, ceil_div(size[kKernelM], m) >= cluster.rows)) continue;
+    if (!found.pass(Test::tiles, ceil_div(size[kKernelM], m) >= cluster.cores)) continue;
     for (const int64_t n : even_blocks(size[kKernelN], 2 * kMostBlock)) {
       for (const int64_t k : even_blocks(size[kKernelK], kMostBlock)) {
         const int64_t along_k = ceil_div(size[kKernelK], k);
         if (!found.pass(Test::tiles, along_k >= cluster.parts)) continue;
         for (int64_t steps = 1; steps <= most_steps; ++steps) {
-          const OnlineTiles tiles{{m, n, k, 1}, 1, steps, cluster.rows, cluster.parts};
+          const OnlineTiles tiles{{m, n, k, 1}, 1, steps, cluster.cores, cluster.parts};
           const int64_t all = tiles_of(size, tiles.block) * along_k;
           const bool parts = cluster.parts > 1;
           if (!found.pass(Test::steps, all <= kMostSteps)) continue;
@@ -213,7 +206,7 @@ SpreadTried tried_keys(const OnlineForm& form, const Candidates& found) {
 Candidates with_parts(const OnlineForm& form, const Machine& machine) {
   Candidates found;
   if (form.rounded) return found;
-  for (const int parts : kSummingClusters) add_candidates(form, {1, parts}, machine, found);
+  for (const int parts : kSummingClusters) add_candidates(form, {.parts = parts}, machine, found);
   return found;
 }
 
@@ -236,7 +229,7 @@ std::optional<OnlinePlan> fastest_linked(const OnlineForm& form, const OnlinePla
   std::optional<OnlinePlan> fastest;
   int64_t simulated = 0;
   for (const int cores : kKernelClusters) {
-    add_candidates(form, {cores, 1}, machine, found);
+    add_candidates(form, {.cores = cores}, machine, found);
     simulated += static_cast<int64_t>(std::min(kMostSimulated, found.all.size()));
     const int64_t most = (fastest ? *fastest : best).measured.cycles;
     auto linked = fastest_of(std::exchange(found.all, {}), kMostSimulated, most, machine);
@@ -264,7 +257,7 @@ std::optional<OnlinePlan> fastest_online(const OnlineForm& form, const Machine& 
 
 OnlineSpread online_spread(const OnlineForm& form, const Machine& machine) {
   Candidates rows;
-  for (const int cores : kKernelClusters) add_candidates(form, {cores, 1}, machine, rows);
+  for (const int cores : kKernelClusters) add_candidates(form, {.cores = cores}, machine, rows);
   return {tried_rows(form, rows), tried_keys(form, with_parts(form, machine))};
 }
 

@@ -24,13 +24,13 @@ std::string plan_cells(const RankedPlan& ranked) {
       "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.1f},{:.1f},{:.1f},{:.1f},{:.1f},"
       "{:.1f},{:.4f},{:.1f},{:.1f}",
       p.schedule.name(), p.shape.m, p.shape.n, p.shape.k, p.shape.l, p.tile[Dim::m], p.tile[Dim::n],
-      p.tile[Dim::k], p.tile[Dim::l], name_of(p.way), ranked.analysis.trips.clusters, c.waves,
+      p.tile[Dim::k], p.tile[Dim::l], name_of(p.way), ranked.analysis.steps.clusters, c.waves,
       v.registers, v.scratchpad_read, v.scratchpad_write, v.link, v.global_read, v.global_write,
       c.registers, c.scratchpad, c.link, c.global, c.memory(), c.compute, c.occupancy, c.bound(),
       c.phased);
 }
 
-std::string placement_text(const Placement& placed) {
+std::string placement_text(const HeldBytes& placed) {
   return fmt::format("registers {}, scratchpad {}, links {}, global {}", placed.registers,
                      placed.scratchpad, placed.links, placed.global);
 }
@@ -124,7 +124,7 @@ std::string search_text(std::string_view what, const MeasuredPlan& best) {
 
 /// Who makes E, and what of the bytes below that takes.
 std::string finish_text(const Analysis& a) {
-  const int64_t sharers = sharers_of(a.trips);
+  const int64_t sharers = a.steps.sharers();
   if (sharers == 1) return "  E: stored by the cores that have its sums\n";
   return fmt::format(
       "  E: {} clusters add to sums in memory; the last to add makes E of them (global read {}, "
@@ -145,11 +145,11 @@ std::string plan_text(const Chain& chain, const Machine& machine, const Choice& 
                   name_of(chain.kind), name_of(chain.activation), chain.size[Dim::m],
                   chain.size[Dim::n], chain.size[Dim::k], chain.size[Dim::l], chain.bytes.work());
   text += fmt::format("machine {}: {} clusters of {} cores, {} wave(s), occupancy {:.3f}\n",
-                      machine.name, a.trips.clusters, p.shape.cores(), c.waves, c.occupancy);
+                      machine.name, a.steps.clusters, p.shape.cores(), c.waves, c.occupancy);
   text += fmt::format("plan {}\n", describe(p));
   text += fmt::format("  shuffle {}, reduce {}, steps of a cluster: M {} N {} K {} L {}\n",
-                      p.shape.shuffle(), p.shape.reduce(), a.trips.temporal[Dim::m],
-                      a.trips.temporal[Dim::n], a.trips.temporal[Dim::k], a.trips.temporal[Dim::l]);
+                      p.shape.shuffle(), p.shape.reduce(), a.steps.temporal[Dim::m],
+                      a.steps.temporal[Dim::n], a.steps.temporal[Dim::k], a.steps.temporal[Dim::l]);
   text += fmt::format("  C of a core (bytes): {}\n", placement_text(a.capacity.c));
   text += fmt::format("  partial E of a core (bytes): {}\n", placement_text(a.capacity.e));
   text += finish_text(a);

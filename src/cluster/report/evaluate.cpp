@@ -71,7 +71,7 @@ ValueCheck check_plan_values(const Chain& chain, const Plan& plan, const Machine
   Program program = chain_program(chain);
   const FoundChain found = find_chains(program).at(0);
   const Analysis analysis = analyze(chain, plan, machine);
-  attach_plan(program, found, {}, lower_plan(found.form, chain, plan, analysis));
+  attach_plan(program, found.statements, {}, lower_plan(found.form, chain, plan, analysis));
   Machine roomy = machine;  // values do not depend on it
   roomy.core.register_bytes = roomy.core.scratchpad_bytes = 0;
   const ProgramRun run = run_program(program, load_tensors(program), roomy, {});

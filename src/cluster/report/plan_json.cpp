@@ -52,7 +52,7 @@ Json loops_json(const RankedPlan& ranked) {
   for (int depth = 0; depth < schedule.loops(); ++depth) {
     const Dim dim = schedule.loop(depth);
     loops.push_back(
-        Json::object({{"dimension", lower(dim)}, {"steps", ranked.analysis.trips.temporal[dim]}}));
+        Json::object({{"dimension", lower(dim)}, {"steps", ranked.analysis.steps.temporal[dim]}}));
   }
   return Json::array(std::move(loops));
 }
@@ -62,7 +62,7 @@ Json spatial_json(const RankedPlan& ranked) {
   for (const Dim dim : kAllDims) {
     if (ranked.plan.schedule.temporal(dim)) continue;
     spatial.push_back(
-        Json::object({{"dimension", lower(dim)}, {"clusters", ranked.analysis.trips.all[dim]}}));
+        Json::object({{"dimension", lower(dim)}, {"clusters", ranked.analysis.steps.steps[dim]}}));
   }
   return Json::array(std::move(spatial));
 }
@@ -98,7 +98,7 @@ Json loads_json(const RankedPlan& ranked) {
 
 Json held_json(const RankedPlan& ranked) {
   const Capacity& c = ranked.analysis.capacity;
-  const auto held = [](const char* tensor, int64_t tiles, const Placement& where) {
+  const auto held = [](const char* tensor, int64_t tiles, const HeldBytes& where) {
     return Json::object({{"tensor", tensor},
                          {"tiles", tiles},
                          {"registers", where.registers},
@@ -114,7 +114,7 @@ Json held_json(const RankedPlan& ranked) {
 }
 
 Json copies_json(const RankedPlan& ranked) {
-  const int64_t cores = ranked.analysis.trips.clusters * ranked.plan.shape.cores();
+  const int64_t cores = ranked.analysis.steps.clusters * ranked.plan.shape.cores();
   std::vector<Json> copies;
   for (const LinkCopy& copy : copies_of(ranked.analysis, ranked.plan)) {
     copies.push_back(Json::object({{"kind", copy.kind},
@@ -148,7 +148,7 @@ Json plan_json(const MeasuredPlan& best) {
   return Json::object({{"loops", loops_json(ranked)},
                        {"spatial", spatial_json(ranked)},
                        {"cluster", cluster_json(ranked.plan)},
-                       {"clusters", a.trips.clusters},
+                       {"clusters", a.steps.clusters},
                        {"waves", ranked.cost.waves},
                        {"tile", by_dim(ranked.plan.tile)},
                        {"way", name_of(ranked.plan.way)},
@@ -156,7 +156,7 @@ Json plan_json(const MeasuredPlan& best) {
                        {"held", held_json(ranked)},
                        {"copies", copies_json(ranked)},
                        {"barriers", barriers_json(ranked)},
-                       {"clusters_that_add_e_in_memory", sharers_of(a.trips)},
+                       {"clusters_that_add_e_in_memory", a.steps.sharers()},
                        {"finish_bytes", a.settled.global()},
                        {"bytes", bytes_json(a.total)},
                        {"cycles", best.measure.measured.cycles},
@@ -183,11 +183,11 @@ Json planned_json(const PlannedChain& planned) {
 }  // namespace
 
 ChainTensors tensors_of(const Program& program, const ChainForm& form) {
-  const auto name = [&](const FormAccess& access) {
+  const auto name = [&](const KernelTerm& access) {
     return program.tensors[static_cast<size_t>(access.tensor)].name;
   };
   ChainTensors tensors{name(form.a), name(form.d), name(form.store), {}};
-  for (const FormAccess& b : form.b) tensors.b.push_back(name(b));
+  for (const KernelTerm& b : form.b) tensors.b.push_back(name(b));
   return tensors;
 }
 

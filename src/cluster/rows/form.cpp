@@ -3,33 +3,36 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-
-#include "cluster/common/not_dense.h"
-#include "cluster/kernels/terms.h"
-#include "ir/names.h"
-#include "tensor/storage.h"
+#include <utility>
 
 namespace fuseflow::cluster {
 namespace {
 
-class Builder {
+class Builder : private TermReader {
  public:
   Builder(const StatementTable& all, const std::vector<const Statement*>& statements)
-      : program_(all.program()), all_(all), statements_(statements), loops_(program_, statements) {
+      : TermReader(all.program()),
+        all_(all),
+        statements_(statements),
+        loops_(program_, statements) {
     form_.loops = loops_.loops();
+    for (const SharedLoop& loop : form_.loops) made_.digits.push_back({loop.name, loop.extent});
   }
 
   RowsForm build() {
     for (const Statement* s : statements_) {
       require_dense(s->result);
-      terms_of_[s->result] = term(*s, static_cast<int32_t>(s->nodes.size()) - 1);
+      statement_ = s;
+      const Binding at = binding_of(*s);
+      const int32_t result = term(*s, at);
+      inside_.push_back({s->result, stored_at(*s, at), result});
       form_.members.insert(s->result);
     }
+    form_.element_bytes = std::move(made_.element_bytes);
     find_results();
     if (form_.results.empty()) refuse_kernel("nothing reads what it computes");
     for (const RowsForm::Result& result : form_.results) {
-      const RowsTerm& from = at(result.term);
+      const RowsTerm& from = row_term(result.term);
       const bool computes = from.kind != RowsTerm::Kind::load &&
                             from.kind != RowsTerm::Kind::constant && from.of_rows;
       if (!computes) refuse_kernel("a result of it is only moved");
@@ -38,77 +41,85 @@ class Builder {
   }
 
  private:
-  const RowsTerm& at(int32_t t) const { return form_.terms[static_cast<size_t>(t)]; }
-  const Tensor& tensor(TensorId t) const { return program_.tensors[static_cast<size_t>(t)]; }
-
-  void require_dense(TensorId t) {
-    const Tensor& of = tensor(t);
-    if (std::string why = why_not_dense(of); !why.empty()) refuse_kernel(std::move(why));
-    form_.element_bytes[t] = fuseflow::element_bytes(of.type);
+  const RowsTerm& row_term(int32_t t) const { return form_.terms[static_cast<size_t>(t)]; }
+  bool has_role(int loop, LoopRole role) const {
+    return form_.loops[static_cast<size_t>(loop)].role == role;
   }
 
-  int32_t add(RowsTerm term) {
+  Binding binding_of(const Statement& s) const {
+    Binding binding;
+    for (IndexId i = 0; i < static_cast<IndexId>(s.indices.size()); ++i) {
+      TileSubscript& at = binding[i];
+      if (const int loop = loops_.loop(s, i); loop >= 0) at.terms.emplace_back(loop, 1);
+    }
+    return binding;
+  }
+
+  static std::vector<TileSubscript> stored_at(const Statement& s, const Binding& binding) {
+    std::vector<TileSubscript> at;
+    for (const IndexId index : s.result_indices) at.push_back(binding.at(index));
+    return at;
+  }
+
+  // --- terms -------------------------------------------------------------------------------
+
+  /// Statements before this one, whose terms are there.
+  const Statement* inside(const KernelTerm& read) override {
+    if (!loops_.computed(read.tensor)) return nullptr;
+    const auto known = std::find_if(statements_.begin(), statements_.end(),
+                                    [&](const Statement* s) { return s->result == read.tensor; });
+    if (form_.members.count(read.tensor) != 0) return *known;
+    refuse_kernel("it reads a result before it is computed");
+  }
+
+  int32_t coordinate(const TileSubscript& /*of*/) override {
+    refuse_kernel("it reads a loop's index as a number, which tiles have not");
+  }
+
+  int32_t add(KernelTerm term) override {
+    RowsTerm made{std::move(term)};
+    if (made.kind == RowsTerm::Kind::map) settle_map(made);
+    return made.kind == RowsTerm::Kind::load ? add_load(std::move(made)) : put(std::move(made));
+  }
+
+  int32_t put(RowsTerm term) {
     form_.terms.push_back(std::move(term));
     return static_cast<int32_t>(form_.terms.size()) - 1;
   }
 
-  int32_t term(const Statement& s, int32_t node) {
-    const Expr& expr = s.nodes[static_cast<size_t>(node)];
-    RowsTerm made;
-    switch (expr.kind) {
-      case Expr::Kind::access:
-        return access(s, expr);
-      case Expr::Kind::constant:
-        made.constant = expr.constant;
-        return add(std::move(made));
-      case Expr::Kind::apply:
-        made.kind = RowsTerm::Kind::map;
-        made.op = expr.op;
-        for (const int32_t child : expr.children) made.children.push_back(term(s, child));
-        return map(std::move(made));
-      case Expr::Kind::reduce:
-        return reduce(s, node);
-      case Expr::Kind::coordinate:
-        break;
-    }
-    refuse_kernel("it reads a loop's index as a number, which tiles have not");
-  }
-
   /// Operands of a map are as wide as its result, or not wide at all.
-  int32_t map(RowsTerm made) {
-    made.of_rows = true;
-    for (const int32_t child : made.children) {
-      const RowsTerm& of = at(child);
+  void settle_map(RowsTerm& map) const {
+    map.of_rows = true;
+    for (const int32_t child : map.children) {
+      const RowsTerm& of = row_term(child);
       if (of.width < 0) continue;
-      if (made.width >= 0 && made.width != of.width) {
+      if (map.width >= 0 && map.width != of.width) {
         refuse_kernel("an elementwise operator takes tiles of two widths");
       }
-      made.width = of.width;
+      map.width = of.width;
     }
-    return add(std::move(made));
   }
 
-  int32_t reduce(const Statement& s, int32_t node) {
-    const Expr& expr = s.nodes[static_cast<size_t>(node)];
-    const RowsProduct* product = loops_.product(s, node);
-    if (product != nullptr) return multiply(s, *product, expr);
+  int32_t reduction(const Statement& s, const Expr& node, Binding binding) override {
+    const RowsProduct* product = loops_.product(s, static_cast<int32_t>(&node - s.nodes.data()));
+    if (product != nullptr) return multiply(*product, node, binding);
     RowsTerm made;
     made.kind = RowsTerm::Kind::reduce;
-    made.reduction = expr.reduction;
+    made.reduction = node.reduction;
     made.of_rows = true;
-    made.children = {term(s, expr.children[0])};
-    const RowsTerm& body = at(made.children[0]);
+    made.children = {term(s, node.children[0], binding)};
+    const RowsTerm& body = row_term(made.children[0]);
     if (!body.of_rows) refuse_kernel("a reduction is not of rows");
-    require_whole(s, expr, body.width);
+    require_whole(node, body.width);
     ++form_.reductions;
-    return add(std::move(made));
+    return put(std::move(made));
   }
 
   /// What is reduced is all of a width.
-  void require_whole(const Statement& s, const Expr& reduce, int width) {
+  void require_whole(const Expr& reduce, int width) {
     std::set<int> summed;
     for (const IndexId index : reduce.over) {
-      if (const int loop = loops_.loop(s, index); loop >= 0) summed.insert(loop);
+      if (const int loop = loops_.loop(*statement_, index); loop >= 0) summed.insert(loop);
     }
     if (width < 0) refuse_kernel("a reduction is of nothing but rows");
     const std::vector<int>& all = form_.widths[static_cast<size_t>(width)];
@@ -117,32 +128,38 @@ class Builder {
     }
   }
 
-  int32_t multiply(const Statement& s, const RowsProduct& product, const Expr& reduce) {
+  int32_t multiply(const RowsProduct& product, const Expr& reduce, const Binding& binding) {
     RowsTerm made;
-    made.kind = RowsTerm::Kind::product;
+    made.kind = RowsTerm::Kind::reduce;
     made.of_rows = true;
-    const int32_t rows = term(s, product.rows);
-    if (!at(rows).of_rows) refuse_kernel("a product is not of rows and weights");
-    require_whole(s, reduce, at(rows).width);
-    const Expr& weights = s.nodes[static_cast<size_t>(product.weights)];
-    std::vector<int> given;
-    for (const IndexId index : s.result_indices) {
-      const int loop = loops_.loop(s, index);
-      if (loop >= 0 && form_.loops[static_cast<size_t>(loop)].role == LoopRole::width) {
-        given.push_back(loop);
-      }
-    }
+    const int32_t rows = term(*statement_, product.rows, binding);
+    if (!row_term(rows).of_rows) refuse_kernel("a product is not of rows and weights");
+    const int summed = row_term(rows).width;
+    require_whole(reduce, summed);
+    const std::vector<int> given = result_widths();
     if (given.empty()) refuse_kernel("a product gives one column");
     made.width = width_of(given);
-    if (made.width == at(rows).width) refuse_kernel("a product gives the loop that it sums");
-    RowsTerm load = load_of(s, weights);
-    if (load.of_rows) refuse_kernel("the weights of a product have rows");
-    check_weights(load, made.width, at(rows).width);
+    if (made.width == summed) refuse_kernel("a product gives the loop that it sums");
+    const Expr& weights = statement_->nodes[static_cast<size_t>(product.weights)];
+    require_dense(weights.tensor);
+    RowsTerm load{load_of(weights, binding)};
+    if (is_of_rows(load)) refuse_kernel("the weights of a product have rows");
+    check_weights(load, made.width, summed);
     load.width = made.width;
-    load.summed = at(rows).width;
-    made.children = {rows, add(std::move(load))};
+    load.summed = summed;
+    made.children = {rows, put(std::move(load))};
     ++form_.products;
-    return add(std::move(made));
+    return put(std::move(made));
+  }
+
+  /// Loops of widths that the result of the statement has.
+  std::vector<int> result_widths() const {
+    std::vector<int> loops;
+    for (const IndexId index : statement_->result_indices) {
+      const int loop = loops_.loop(*statement_, index);
+      if (loop >= 0 && has_role(loop, LoopRole::width)) loops.push_back(loop);
+    }
+    return loops;
   }
 
   /// Weights have the loops of both widths, and perhaps of the batch.
@@ -152,10 +169,8 @@ class Builder {
       const std::vector<int>& loops = form_.widths[static_cast<size_t>(w)];
       wanted.insert(loops.begin(), loops.end());
     }
-    for (const TileSubscript& subscript : load.subscripts) {
-      for (const auto& [loop, factor] : subscript.terms) {
-        if (form_.loops[static_cast<size_t>(loop)].role == LoopRole::width) found.insert(loop);
-      }
+    for (const int loop : digits_of(load)) {
+      if (has_role(loop, LoopRole::width)) found.insert(loop);
     }
     if (found != wanted) refuse_kernel("the weights of a product lack a loop of its columns");
   }
@@ -174,110 +189,63 @@ class Builder {
     return static_cast<int>(form_.widths.size()) - 1;
   }
 
-  int32_t access(const Statement& s, const Expr& expr) {
-    if (const auto known = terms_of_.find(expr.tensor); known != terms_of_.end()) {
-      return known->second;
-    }
-    RowsTerm load = load_of(s, expr);
-    std::vector<int> wide;
-    for (const TileSubscript& subscript : load.subscripts) {
-      for (const auto& [loop, factor] : subscript.terms) {
-        const bool width = form_.loops[static_cast<size_t>(loop)].role == LoopRole::width;
-        if (width && std::count(wide.begin(), wide.end(), loop) == 0) wide.push_back(loop);
-      }
-    }
-    if (!wide.empty()) load.width = width_around(s, wide);
-    return add_load(std::move(load));
-  }
-
-  /// A load may have a part of the loops of a width, as a bias for each head has.
-  int width_around(const Statement& s, const std::vector<int>& part) {
-    for (size_t w = 0; w < form_.widths.size(); ++w) {
-      const std::vector<int>& loops = form_.widths[w];
-      const bool inside = std::all_of(part.begin(), part.end(), [&](int loop) {
-        return std::count(loops.begin(), loops.end(), loop) != 0;
-      });
-      if (inside) return static_cast<int>(w);
-    }
-    std::vector<int> all;  // of the statement's result, else of what it reduces
-    for (const IndexId index : s.result_indices) add_width_loop(s, index, all);
-    const bool of_result = std::all_of(part.begin(), part.end(), [&](int loop) {
-      return std::count(all.begin(), all.end(), loop) != 0;
-    });
-    return width_of(of_result ? all : part);
-  }
-
-  void add_width_loop(const Statement& s, IndexId index, std::vector<int>& loops) const {
-    const int loop = loops_.loop(s, index);
-    if (loop >= 0 && form_.loops[static_cast<size_t>(loop)].role == LoopRole::width) {
-      loops.push_back(loop);
-    }
+  bool is_of_rows(const KernelTerm& load) const {
+    const std::set<int> loops = digits_of(load);
+    return std::any_of(loops.begin(), loops.end(),
+                       [&](int loop) { return has_role(loop, LoopRole::rows); });
   }
 
   /// Equal loads are one.
   int32_t add_load(RowsTerm load) {
-    for (size_t t = 0; t < form_.terms.size(); ++t) {
-      const RowsTerm& other = form_.terms[t];
-      const bool same =
-          other.kind == RowsTerm::Kind::load && other.tensor == load.tensor && other.summed < 0 &&
-          other.width == load.width &&
-          std::equal(other.subscripts.begin(), other.subscripts.end(), load.subscripts.begin(),
-                     load.subscripts.end(), [](const TileSubscript& a, const TileSubscript& b) {
-                       return a.offset == b.offset && a.terms == b.terms;
-                     });
-      if (same) return static_cast<int32_t>(t);
-    }
-    return add(std::move(load));
-  }
-
-  RowsTerm load_of(const Statement& s, const Expr& expr) {
-    require_dense(expr.tensor);
-    if (loops_.computed(expr.tensor)) refuse_kernel("it reads a result before it is computed");
-    RowsTerm load;
-    load.kind = RowsTerm::Kind::load;
-    load.tensor = expr.tensor;
-    for (const Subscript& subscript : expr.subscripts) {
-      load.subscripts.push_back(bound(s, subscript));
-      for (const auto& [loop, factor] : load.subscripts.back().terms) {
-        load.of_rows =
-            load.of_rows || form_.loops[static_cast<size_t>(loop)].role == LoopRole::rows;
+    load.of_rows = is_of_rows(load);
+    std::vector<int> wide;
+    for (const TileSubscript& subscript : load.subscripts) {
+      for (const auto& [loop, factor] : subscript.terms) {
+        const bool is_new = std::count(wide.begin(), wide.end(), loop) == 0;
+        if (is_new && has_role(loop, LoopRole::width)) wide.push_back(loop);
       }
     }
-    return load;
+    if (!wide.empty()) load.width = width_around(wide);
+    for (size_t t = 0; t < form_.terms.size(); ++t) {
+      const RowsTerm& other = form_.terms[t];
+      const bool same = other.kind == RowsTerm::Kind::load && other.tensor == load.tensor &&
+                        other.summed < 0 && other.width == load.width &&
+                        other.subscripts == load.subscripts;
+      if (same) return static_cast<int32_t>(t);
+    }
+    return put(std::move(load));
   }
 
-  TileSubscript bound(const Statement& s, const Subscript& subscript) const {
-    TileSubscript made;
-    made.offset = subscript.offset;
-    for (const auto& [index, factor] : subscript.terms) {
-      const int loop = loops_.loop(s, index);
-      if (loop >= 0 && factor != 0) made.terms.emplace_back(loop, factor);
+  /// A load may have a part of the loops of a width, as a bias for each head has.
+  int width_around(const std::vector<int>& part) {
+    const auto is_in = [&](const std::vector<int>& loops) {
+      return std::all_of(part.begin(), part.end(), [&](int loop) {
+        return std::count(loops.begin(), loops.end(), loop) != 0;
+      });
+    };
+    for (size_t w = 0; w < form_.widths.size(); ++w) {
+      if (is_in(form_.widths[w])) return static_cast<int>(w);
     }
-    return made;
+    // Of the statement's result, else of what it reduces.
+    const std::vector<int> all = result_widths();
+    return width_of(is_in(all) ? all : part);
   }
 
   // --- results -----------------------------------------------------------------------------
 
   void find_results() {
-    for (const Statement* s : statements_) {
-      const bool read = all_.read_beside(s->result, form_.members);
-      if (tensor(s->result).role != Role::result && !read) continue;
-      RowsForm::Result result{s->result, terms_of_.at(s->result), {}};
-      for (const IndexId index : s->result_indices) {
-        Subscript plain;
-        plain.terms.emplace_back(index, 1);
-        result.subscripts.push_back(bound(*s, plain));
-      }
-      form_.results.push_back(std::move(result));
+    for (const InlinedStatement& s : inside_) {
+      const bool read = all_.read_beside(s.tensor, form_.members);
+      if (tensor(s.tensor).role != Role::result && !read) continue;
+      form_.results.push_back({s.tensor, s.term, s.at});
     }
   }
 
-  const Program& program_;
   const StatementTable& all_;
   const std::vector<const Statement*>& statements_;
   const RowsLoops loops_;
+  const Statement* statement_ = nullptr;  ///< that is read
   RowsForm form_;
-  std::map<TensorId, int32_t> terms_of_;
 };
 
 }  // namespace
@@ -303,7 +271,7 @@ int64_t RowsForm::width(int w) const {
 std::optional<RowsForm> rows_form(const StatementTable& program,
                                   const std::vector<const Statement*>& statements,
                                   std::string& why) {
-  try {
+  return form_or_why(why, [&] {
     RowsForm form = Builder(program, statements).build();
     int64_t elements = form.batch();
     const bool large = __builtin_mul_overflow(elements, form.rows(), &elements);
@@ -313,10 +281,7 @@ std::optional<RowsForm> rows_form(const StatementTable& program,
       refuse_kernel("a width of it has too many elements");
     }
     return form;
-  } catch (const NoKernel& refused) {
-    why = refused.why;
-    return std::nullopt;
-  }
+  });
 }
 
 }  // namespace fuseflow::cluster

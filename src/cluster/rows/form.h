@@ -8,26 +8,21 @@
 #include <string>
 #include <vector>
 
-#include "cluster/common/element_bytes.h"
 #include "cluster/common/statement_table.h"
+#include "cluster/common/terms.h"
 #include "cluster/rows/loops.h"
-#include "graph/graph.h"
 #include "ir/program.h"
 
 namespace fuseflow::cluster {
 
-/// A part of the statements' expressions; what it takes stands before it.
-struct RowsTerm {
-  enum class Kind : uint8_t { load, constant, map, product, reduce } kind = Kind::constant;
-  TensorId tensor = -1;                   ///< load
-  std::vector<TileSubscript> subscripts;  ///< ... over positions in RowsForm::loops
-  float constant = 0;
-  Op op = Op::add;
-  Reduction reduction = Reduction::sum;
-  std::vector<int32_t> children;  ///< of a product: rows, weights
-  bool of_rows = false;           ///< it differs from row to row
-  int width = -1;                 ///< beside rows: into RowsForm::widths
-  int summed = -1;                ///< weights: the width that the product sums
+/// A part of the statements' expressions; what it takes stands before it. Subscripts are over
+/// positions in RowsForm::loops. A `reduce` of two is a product of rows and weights.
+struct RowsTerm : KernelTerm {
+  bool of_rows = false;  ///< it differs from row to row
+  int width = -1;        ///< beside rows: into RowsForm::widths
+  int summed = -1;       ///< weights: the width that the product sums
+
+  bool is_product() const { return kind == Kind::reduce && children.size() == 2; }
 };
 
 struct RowsForm {

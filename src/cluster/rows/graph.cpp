@@ -71,24 +71,23 @@ class RowsGraph : private TileGraphBuilder {
         node.op = at.op;
         for (const int32_t child : at.children) node.inputs.push_back(given(child));
         break;
-      case RowsTerm::Kind::product:
-        node.kind = NodeKind::tile_multiply;
-        node.capacity = tiles_.accumulators;
-        node.inputs = {whole(at.children[0]), given(at.children[1])};
-        break;
       case RowsTerm::Kind::reduce:
+        if (at.is_product()) {
+          node.kind = NodeKind::tile_multiply;
+          node.capacity = tiles_.accumulators;
+          node.inputs = {whole(at.children[0]), given(at.children[1])};
+          break;
+        }
         node.kind = NodeKind::reduce;
         node.reduction = at.reduction;
         node.init = identity(at.reduction);
         node.inputs = {given(at.children[0])};
         break;
+      case RowsTerm::Kind::coordinate:
+        break;  // rows have none
     }
-    const bool reduces = at.kind == RowsTerm::Kind::reduce;
-    const TileDims dims = reduces ? TileDims{kRowsM} : dims_of(at);
-    made_[static_cast<size_t>(t)] = add(std::move(node), dims,
-                                        at.kind == RowsTerm::Kind::product ? "c"
-                                        : reduces                          ? "r"
-                                                                           : "v");
+    const char* const name = at.is_product() ? "c" : at.kind == RowsTerm::Kind::reduce ? "r" : "v";
+    made_[static_cast<size_t>(t)] = add(std::move(node), dims_of(at), name);
   }
 
   static TileDims dims_of(const RowsTerm& at) {

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "cluster/common/loop_extent.h"
-#include "cluster/kernels/terms.h"
+#include "cluster/common/terms.h"
 #include "ir/names.h"
 
 namespace fuseflow::cluster {
@@ -73,14 +72,12 @@ bool RowsLoops::weighs(const Statement& s, const Expr& weights, const Expr& rows
 
 void RowsLoops::find_products(const Statement& s) {
   for (size_t n = 0; n < s.nodes.size(); ++n) {
-    const Expr& reduce = s.nodes[n];
-    if (reduce.kind != Expr::Kind::reduce || reduce.reduction != Reduction::sum) continue;
-    const Expr& body = s.nodes[static_cast<size_t>(reduce.children[0])];
-    if (body.kind != Expr::Kind::apply || body.op != Op::mul) continue;
-    const Expr& left = s.nodes[static_cast<size_t>(body.children[0])];
-    const Expr& right = s.nodes[static_cast<size_t>(body.children[1])];
-    const bool accesses = left.kind == Expr::Kind::access && right.kind == Expr::Kind::access;
-    if (!accesses || !(weighs(s, left, right) || weighs(s, right, left))) continue;
+    const auto factors = summed_product(s, s.nodes[n]);
+    if (!factors) continue;
+    RowsProduct product{(*factors)[0], (*factors)[1]};
+    const Expr& left = s.nodes[static_cast<size_t>(product.rows)];
+    const Expr& right = s.nodes[static_cast<size_t>(product.weights)];
+    if (!weighs(s, left, right) && !weighs(s, right, left)) continue;
     if (computed(left.tensor) && computed(right.tensor)) {
       refuse_kernel("both operands of a product are computed in it");
     }
@@ -90,7 +87,6 @@ void RowsLoops::find_products(const Statement& s) {
     };
     const bool first_weighs =
         computed(right.tensor) || (!computed(left.tensor) && constant(left) && !constant(right));
-    RowsProduct product{body.children[0], body.children[1]};
     if (first_weighs) std::swap(product.rows, product.weights);
     products_[{s.result, static_cast<int32_t>(n)}] = product;
   }
@@ -169,9 +165,7 @@ const RowsProduct* RowsLoops::product(const Statement& s, int32_t node) const {
 }
 
 int64_t RowsLoops::extent_of(const Statement& s, IndexId index) const {
-  const std::optional<int64_t> extent = loop_extent(program_, s, index);
-  if (!extent) refuse_kernel("a loop has no known extent");
-  return *extent;
+  return require_extent(program_, s, index);
 }
 
 RowsLoops::Key RowsLoops::root(Key key) {

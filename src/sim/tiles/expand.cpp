@@ -11,15 +11,6 @@
 namespace fuseflow {
 namespace {
 
-/// Bytes of one tensor of one core by level.
-struct BytesByLevel {
-  int64_t registers = 0, scratchpad = 0, links = 0, global = 0;
-};
-
-BytesByLevel placement_of(const std::array<int64_t, 4>& held) {
-  return {held[0], held[1], held[2], held[3]};
-}
-
 struct CoreState {
   LoadBuffer a, b, d;
   /// Receive slots of the ring: consumers of what arrived, so that none is overwritten too early.
@@ -27,8 +18,6 @@ struct CoreState {
   int32_t c_accumulator_free = kNone;  ///< node after which C may be accumulated again
   std::array<int32_t, 2> e_accumulator_free{kNone, kNone};  ///< the one freed next is first
   int32_t e_accumulator = kNone;                            ///< newest partial E in the accumulator
-  int32_t exchanged = kNone;                                ///< last sum of an all-exchange
-  int32_t reduced = kNone;                                  ///< last sum of a reduce-scatter
   std::vector<int32_t> c_held, e_held;
   std::vector<std::vector<int32_t>> c_uses;  ///< readers of each held C tile
 };
@@ -49,12 +38,13 @@ class Builder {
     k_ = geometry_.tile[Dim::k];
     l_ = geometry_.tile[Dim::l];
     sent_ = communicate(shape_, way_, m_ * n_, m_ * l_);
-    c_placed_ = placement_of(source(roles_.hold).tile.held);
-    e_placed_ = placement_of(source(roles_.second).tile.held);
+    c_placed_ = held_bytes(source(roles_.hold));
+    e_placed_ = held_bytes(source(roles_.second));
     for (const NodeId map : roles_.first_maps) c_lanes_ += lane_work(source(map).op);
     for (const NodeId map : roles_.last_maps) e_lanes_ += lane_work(source(map).op);
     graph_.cores = shape_.cores();
     cores_.resize(static_cast<size_t>(graph_.cores));
+    exchanged_ = reduced_ = std::vector<int32_t>(cores_.size(), kNone);
     for (CoreState& core : cores_) {
       core.c_held.assign(static_cast<size_t>(geometry_.c_tiles_held), kNone);
       core.c_uses.resize(core.c_held.size());
@@ -237,16 +227,14 @@ class Builder {
 
   void exchange(const std::vector<std::vector<int32_t>>& partial) {
     std::vector<int32_t> sends, sums, gathers;
-    std::vector<std::vector<int32_t>> own(cores_.size());
     for (int core = 0; core < graph_.cores; ++core) {
-      own[core] = partial[core];
       const auto branches = static_cast<int64_t>(partial[core].size());
       TileOp send = node(TileOpKind::send, roles_.exchange, core, m_ / shape_.k * branches, n_);
       send.late = true;
       link(send, sent_.exchange_partial * kAccumulatorBytes);
-      std::vector<int32_t> free;
-      for_peers(core, [&](int peer) { free.push_back(state(peer).exchanged); });
-      sends.push_back(add(send, own[core], free));
+      std::vector<int32_t> free = of_group(exchange_group(core), exchanged_);
+      free[k_of(core)] = kNone;  // the others'
+      sends.push_back(add(send, partial[core], free));
     }
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp sum = node(TileOpKind::sum, roles_.exchange, core, m_ / shape_.k, n_);
@@ -254,42 +242,39 @@ class Builder {
       const int64_t sums_of_one = way_ == GatedWay::split ? 0 : (shape_.k - 1) * branches;
       sum.lanes = m_ / shape_.k * n_ * (LaneWork{.vector = sums_of_one} += c_lanes_);
       sum.other_flops = m_ / shape_.k * n_ * sums_of_one;
-      std::vector<int32_t> operands = group_nodes(core, sends);
+      std::vector<int32_t> operands = of_group(exchange_group(core), sends);
       append_bias(core, operands);
       sums.push_back(add(sum, operands));
     }
     for (int core = 0; core < graph_.cores; ++core) {
-      state(core).exchanged = sums[core];
       state(core).c_accumulator_free = sums[core];
       TileOp gather = node(TileOpKind::send, roles_.gather, core, m_ / shape_.k, n_);
       link(gather, sent_.exchange_gather * element_);
       gathers.push_back(add(gather, {sums[core]}));
     }
     for (int core = 0; core < graph_.cores; ++core) {
-      finish_c(core, group_nodes(core, gathers), false);
+      finish_c(core, of_group(exchange_group(core), gathers), false);
     }
+    exchanged_ = std::move(sums);
   }
 
-  template <typename Visit>
-  void for_peers(int core, const Visit& visit) {
-    for (int ik = 0; ik < shape_.k; ++ik) {
-      if (ik != k_of(core)) {
-        visit(core_at(m_of(core), n_of(core), ik));
-      }
-    }
+  /// Cores with the same tile of C, by their part of K.
+  std::vector<int> exchange_group(int core) const {
+    std::vector<int> cores;
+    for (int ik = 0; ik < shape_.k; ++ik) cores.push_back(core_at(m_of(core), n_of(core), ik));
+    return cores;
   }
 
-  std::vector<int32_t> group_nodes(int core, const std::vector<int32_t>& nodes) const {
-    std::vector<int32_t> result;
-    result.reserve(static_cast<size_t>(shape_.k));
-    for (int ik = 0; ik < shape_.k; ++ik) {
-      result.push_back(nodes[core_at(m_of(core), n_of(core), ik)]);
-    }
-    return result;
+  /// Those of operations by core that these cores did.
+  static std::vector<int32_t> of_group(const std::vector<int>& cores,
+                                       const std::vector<int32_t>& by_core) {
+    std::vector<int32_t> ops;
+    for (const int core : cores) ops.push_back(by_core[core]);
+    return ops;
   }
 
   /// Bytes of the held tile `slot` of `bytes` bytes that each level keeps.
-  static BytesByLevel part_of(const BytesByLevel& whole, size_t slot, int64_t bytes) {
+  static HeldBytes part_of(const HeldBytes& whole, size_t slot, int64_t bytes) {
     int64_t from = static_cast<int64_t>(slot) * bytes;
     int64_t left = bytes;
     const auto take = [&](int64_t level) {
@@ -298,7 +283,7 @@ class Builder {
       left -= taken;
       return taken;
     };
-    BytesByLevel part;
+    HeldBytes part;
     part.registers = take(whole.registers);
     part.scratchpad = take(whole.scratchpad);
     part.links = take(whole.links);
@@ -306,9 +291,7 @@ class Builder {
     return part;
   }
 
-  BytesByLevel c_part() const {
-    return part_of(c_placed_, slot(Dim::l, Dim::n), m_ * n_ * element_);
-  }
+  HeldBytes c_part() const { return part_of(c_placed_, slot(Dim::l, Dim::n), m_ * n_ * element_); }
 
   int32_t finish_c(int core, const std::vector<int32_t>& operands, bool activates) {
     CoreState& s = state(core);
@@ -316,7 +299,7 @@ class Builder {
     TileOp put = node(TileOpKind::finish, roles_.hold, core, m_, n_);
     put.late = activates;
     if (activates) put.lanes = m_ * n_ * c_lanes_;
-    const BytesByLevel part = c_part();
+    const HeldBytes part = c_part();
     put.bytes.registers = part.registers;
     put.bytes.scratchpad_write = part.scratchpad;
     put.bytes.global_write = part.global;
@@ -331,7 +314,7 @@ class Builder {
   int32_t own_slice(int core) {
     CoreState& s = state(core);
     const size_t at = slot(Dim::l, Dim::n);
-    const BytesByLevel part = c_part();
+    const HeldBytes part = c_part();
     if (part.links == 0 && part.global == 0) {
       return s.c_held[at];
     }
@@ -410,7 +393,7 @@ class Builder {
   // --- partial and finished E --------------------------------------------------------------
 
   TileOp e_moved(TileOpKind kind, int core) const {
-    const BytesByLevel part = part_of(e_placed_, slot(Dim::n, Dim::l), m_ * l_ * kAccumulatorBytes);
+    const HeldBytes part = part_of(e_placed_, slot(Dim::n, Dim::l), m_ * l_ * kAccumulatorBytes);
     TileOp result = node(kind, roles_.second, core, m_, l_);
     result.bytes.registers = part.registers;
     if (kind == TileOpKind::spill) {
@@ -475,36 +458,25 @@ class Builder {
   }
 
   void reduce_scatter(std::vector<int32_t>& finished) {
-    std::vector<int32_t> sends(cores_.size());
+    std::vector<int32_t> sends;
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp send = node(TileOpKind::send, roles_.scatter, core, m_ / shape_.reduce(), l_);
       send.late = true;
       link(send, sent_.reduce_scatter * kAccumulatorBytes);
-      std::vector<int32_t> free;
-      for (const int peer : reduce_group(core)) {
-        free.push_back(state(peer).reduced);
-      }
-      sends[core] = add(send, {finished[core]}, free);
+      sends.push_back(add(send, {finished[core]}, of_group(reduce_group(core), reduced_)));
     }
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp sum = node(TileOpKind::reduce, roles_.scatter, core, m_ / shape_.reduce(), l_);
       sum.lanes.vector = (shape_.reduce() - 1) * (m_ / shape_.reduce()) * l_;
       sum.other_flops = sum.lanes.vector;
-      std::vector<int32_t> operands;
-      for (const int peer : reduce_group(core)) {
-        operands.push_back(sends[peer]);
-      }
-      finished[core] = add(sum, operands);
+      finished[core] = add(sum, of_group(reduce_group(core), sends));
     }
-    for (int core = 0; core < graph_.cores; ++core) {
-      state(core).reduced = finished[core];
-    }
+    reduced_ = finished;
   }
 
   /// Cores with the same (M, L) tile, by group: they hold different partial sums of it.
   std::vector<int> reduce_group(int core) const {
     std::vector<int> cores;
-    cores.reserve(static_cast<size_t>(shape_.reduce()));
     for (int g = 0; g < shape_.reduce(); ++g) {
       cores.push_back(core_at(m_of(core), g * shape_.shuffle() + in_group(core), k_of(core)));
     }
@@ -549,14 +521,15 @@ class Builder {
   const GatedWay way_;
   const int64_t element_;
   const bool epilogue_;
-  BytesByLevel c_placed_, e_placed_;
+  HeldBytes c_placed_, e_placed_;
   LaneWork c_lanes_, e_lanes_;  ///< of an element: the maps between the products, and after them
   int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
   Communication sent_;
   Extents at_{{0, 0, 0, 0}};
   TileOps graph_;
   std::vector<CoreState> cores_;
-  int64_t received_ = 0;  ///< slices that every core has received so far
+  std::vector<int32_t> exchanged_, reduced_;  ///< by core: the last sum of C, of E
+  int64_t received_ = 0;                      ///< slices that every core has received so far
 };
 
 }  // namespace

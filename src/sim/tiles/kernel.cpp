@@ -9,7 +9,7 @@
 
 #include "graph/tile_kernel.h"
 #include "graph/tiles.h"
-#include "sim/tiles/kernel_cluster.h"
+#include "sim/tiles/forwarded_loads.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/load_buffer.h"
 #include "support/ceil_div.h"
@@ -18,6 +18,41 @@
 namespace fuseflow {
 namespace {
 
+/// Where a tile is: tiles along each dimension (KernelDim), k apart.
+struct KernelTile {
+  int64_t m = 0, n = 0, g = 0;
+  int64_t part = 0;  ///< which of the clusters that add to it in memory
+};
+
+/// Tiles of rows that the cores of a cluster have at a time, of all columns and elements of the
+/// batch: numbered like tiles, g outermost and n innermost. Where cores share the columns, the
+/// tiles of all of them; where they share k, one tile.
+int64_t tile_groups(const Graph& graph) {
+  const KernelSizes tiles = kernel_tiles(graph);
+  const int64_t rows = graph.indices[kKernelM].tiling.cluster;
+  return ceil_div(tiles[kKernelM], rows) * tiles[kKernelN] / column_cores(graph) * tiles[kKernelG];
+}
+
+/// Groups of tiles, once for each cluster that adds to them; the first part of k of all tiles
+/// first.
+int64_t all_groups(const Graph& graph) {
+  return tile_groups(graph) * adding_clusters(graph);
+}
+
+/// The tile of a core in a group; none where the rows end before.
+std::optional<KernelTile> tile_of_group(const Graph& graph, int64_t number, int core) {
+  const KernelSizes tiles = kernel_tiles(graph);
+  const int64_t group = number % tile_groups(graph), part = number / tile_groups(graph);
+  if (column_cores(graph) > 1) return {{group % tiles[kKernelM], core, group / tiles[kKernelM]}};
+  const int cores = graph.indices[kKernelM].tiling.cluster;
+  if (cores == 1) core = 0;  // those that share k have the same tile
+  const int64_t rows = ceil_div(tiles[kKernelM], int64_t{cores});
+  const int64_t row = group / tiles[kKernelN];
+  const KernelTile tile{row % rows * cores + core, group % tiles[kKernelN], row / rows, part};
+  if (tile.m >= tiles[kKernelM]) return std::nullopt;
+  return tile;
+}
+
 /// What all cores have in common.
 struct KernelNodes {
   explicit KernelNodes(const Graph& graph)
@@ -25,6 +60,8 @@ struct KernelNodes {
         walks(kernel_walks(graph, roles)),
         tiles(kernel_tiles(graph)),
         packed(gathered_step(graph)),
+        groups(all_groups(graph)),
+        in_parts(depth_parts(graph) > 1),
         work(work_on_lanes(graph)),
         varies(graph.nodes.size()) {
     for (const NodeId n : roles.loads) varies[n] = varies_along(graph, graph.nodes[n]);
@@ -43,107 +80,131 @@ struct KernelNodes {
   std::vector<std::vector<NodeId>> loads;  ///< by walk
   KernelSizes tiles;
   int64_t packed;                         ///< k that a step gathers; 0: it has a tile of k
+  int64_t groups;                         ///< of tiles
+  bool in_parts;                          ///< the steps of a tile are divided
   std::vector<OnLanes> work;              ///< by node
   std::vector<std::vector<bool>> varies;  ///< by node, of loads: along which dimensions they do
   std::set<StreamId> of_steps;            ///< what the steps of k take
 };
 
-/// Emits the operations of one core, tile after tile.
+/// Where a core is: which of the cluster's groups of tiles, from 0, and which step of k; after the
+/// last one kAfterSteps + e, where e exchanges have begun.
+using StepNumber = std::pair<int32_t, int64_t>;
+constexpr int64_t kAfterSteps = INT64_MAX - 1 - static_cast<int64_t>(kMostExchanges);
+
+/// The operations of a cluster while they are made.
+struct ClusterOps {
+  ClusterOps(const Graph& graph, int cores) : sent(graph.nodes.size()), summed(graph.nodes.size()) {
+    ops.cores = cores;
+    for (const NodeId n : kernel_roles(graph).exchanges) {
+      sent[n] = summed[n] = std::vector<int32_t>(static_cast<size_t>(cores), kNone);
+    }
+  }
+  TileOps ops;
+  std::vector<std::vector<int32_t>> sent, summed;  ///< by exchange and core, the last so far
+};
+
+/// Emits the operations of one core, step after step of tile after tile.
 class CoreBuilder {
  public:
-  CoreBuilder(const Graph& graph, const KernelNodes& nodes, int core)
+  /// The core of cluster number `cluster` of `clusters`.
+  CoreBuilder(const Graph& graph, const KernelNodes& nodes, ClusterOps& made, int core,
+              int64_t cluster, int64_t clusters)
       : g_(graph),
         core_(core),
+        clusters_(clusters),
         nodes_(nodes),
         roles_(nodes.roles),
-        tiles_(nodes.tiles),
-        packed_(nodes.packed),
-        work_(nodes.work),
-        of_steps_(nodes.of_steps),
+        cluster_(made),
+        ops_(made.ops),
+        group_(cluster),
         made_(graph.streams.size(), -1),
-        varies_(nodes.varies),
         buffers_(graph.nodes.size()),
         running_(graph.nodes.size()),
         done_steps_(static_cast<size_t>(steps_at_a_time(graph, roles_))) {
     for (const NodeId n : roles_.loads) buffers_[n] = LoadBuffer(node(n).capacity);
+    begin_tile();
   }
 
-  /// `turn`: which of the cluster's groups of tiles it is of, from 0.
-  void tile(const KernelTile& at, int32_t turn) {
-    at_ = {at.m, at.n, 0, at.g};
-    adds_ = at.part > 0;
-    turn_ = turn;
-    for (Running& running : running_) running.op = -1;
-    if (roles_.reductions.empty()) {
-      step(0);
-    } else {
-      const int cores = depth_cores(g_);
-      const std::vector<TileRange> ranges =
-          kernel_walk_of(g_, at.m, at.g, at.part * cores + (cores > 1 ? core_ : 0));
-      for (walk_ = 0; walk_ < nodes_.walks.size(); ++walk_) walk(ranges);
-      walk_ = 0;
-    }
-    after_ = kAfterSteps;
-    begin_step(after_);
-    for (const NodeId n : roles_.last) {
-      if (is_exchange(node(n))) {
-        exchange(n);
-      } else if (!adds_) {
-        compute(n);
-      }
-    }
-    store();
+  bool done() const { return group_ >= nodes_.groups; }
+
+  StepNumber step() const {
+    if (after_ >= 0) return {turn_, kAfterSteps + after_};
+    if (ks_.empty()) return {turn_, 0};
+    // Cores that share k are at their first step together.
+    const int64_t first = nodes_.in_parts ? ks_.front() : 0;
+    return {turn_, ks_[at_k_] - first + static_cast<int64_t>(walk_) * nodes_.tiles[kKernelK]};
   }
 
-  KernelCoreOps take() { return {std::move(ops_), std::move(begins_)}; }
+  /// What the step loads.
+  void load_step() {
+    if (after_ >= 0) return;
+    if (ks_.empty()) return load_without_steps();
+    const size_t end =
+        std::min(at_k_ + static_cast<size_t>(std::max<int64_t>(nodes_.packed, 1)), ks_.size());
+    picked_.assign(ks_.begin() + static_cast<int64_t>(at_k_),
+                   ks_.begin() + static_cast<int64_t>(end));
+    at_[kKernelK] = picked_.front();
+    for (const NodeId n : nodes_.loads[walk_]) {
+      if (is_taken(n)) load(n);
+    }
+  }
+
+  /// What it does beside; then the core is at its next step.
+  void finish_step() {
+    if (after_ >= 0) return after_steps();
+    if (!ks_.empty()) compute_step();
+    at_k_ += picked_.size();
+    if (at_k_ < ks_.size()) return;
+    at_k_ = 0;
+    if (++walk_ < nodes_.walks.size()) return;
+    walk_ = 0;
+    after_ = 0;
+    next_ = roles_.last.begin();
+  }
 
  private:
-  void begin_step(int64_t k) {
-    begins_.push_back({turn_, k, static_cast<int32_t>(ops_.nodes.size())});
-  }
-
-  void walk(const std::vector<TileRange>& ranges) {
-    picked_.clear();
-    // Cores that share k are at their first step together.
-    first_step_ = depth_parts(g_) > 1 && !ranges.empty() ? ranges.front().begin : 0;
-    for (const TileRange& range : ranges) {
-      for (int64_t k = range.begin; k < range.end; ++k) packed_ > 0 ? pick(k) : step(k);
+  /// That of the group, or of the first one after it which has a tile for the core.
+  void begin_tile() {
+    std::optional<KernelTile> tile;
+    for (; !done(); group_ += clusters_, ++turn_) {
+      if (tile = tile_of_group(g_, group_, core_); tile) break;
     }
-    if (!picked_.empty()) picked_step();
-    if (ranges.empty()) nothing_to_sum();
-  }
-
-  void pick(int64_t k) {
-    picked_.push_back(k);
-    if (static_cast<int64_t>(picked_.size()) == packed_) picked_step();
-  }
-
-  void picked_step() {
-    step(picked_.front());
+    if (!tile) return;
+    at_ = {tile->m, tile->n, 0, tile->g};
+    adds_ = tile->part > 0;
+    after_ = -1;
+    for (Running& running : running_) running.op = -1;
     picked_.clear();
+    ks_.clear();
+    if (roles_.reductions.empty()) {
+      ks_.push_back(0);
+      return;
+    }
+    const int cores = depth_cores(g_);
+    const int64_t part = tile->part * cores + (cores > 1 ? core_ : 0);
+    for (const TileRange& range : kernel_walk_of(g_, tile->m, tile->g, part)) {
+      for (int64_t k = range.begin; k < range.end; ++k) ks_.push_back(k);
+    }
   }
 
   /// What is reduced is what it starts from, without an operation. What follows still loads what it
   /// takes.
-  void nothing_to_sum() {
-    begin_step(0);
+  void load_without_steps() {
     for (const NodeId n : roles_.reductions) {
       for (const StreamId given : node(n).outputs) made(given) = -1;
     }
     for (const NodeId n : roles_.loads) {
-      if (of_steps_.count(node(n).outputs[0]) == 0 && is_taken(n)) load(n);
+      if (nodes_.of_steps.count(node(n).outputs[0]) == 0 && is_taken(n)) load(n);
     }
   }
 
   /// What only the cluster that finishes a tile takes, those that add to it do not load.
-  bool is_taken(NodeId load) const { return !adds_ || of_steps_.count(node(load).outputs[0]) != 0; }
+  bool is_taken(NodeId load) const {
+    return !adds_ || nodes_.of_steps.count(node(load).outputs[0]) != 0;
+  }
 
-  void step(int64_t k) {
-    begin_step(k - first_step_ + static_cast<int64_t>(walk_) * tiles_[kKernelK]);
-    at_[kKernelK] = k;
-    for (const NodeId n : nodes_.loads[walk_]) {
-      if (is_taken(n)) load(n);
-    }
+  void compute_step() {
     for (const NodeId n : nodes_.walks[walk_]) {
       if (node(n).kind == NodeKind::tile_hold) {
         made(node(n).outputs[0]) = made(node(n).inputs[0].stream);
@@ -154,6 +215,29 @@ class CoreBuilder {
     end_step();
   }
 
+  /// What follows the steps, up to the next exchange or to the store. What the others send is there
+  /// when all of them have sent it.
+  void after_steps() {
+    if (after_ > 0) sum(*(next_ - 1));
+    for (; next_ != roles_.last.end(); ++next_) {
+      if (is_exchange(node(*next_))) {
+        send(*next_++);
+        ++after_;
+        return;
+      }
+      if (!adds_) compute(*next_);
+    }
+    store();
+    group_ += clusters_;
+    ++turn_;
+    begin_tile();
+  }
+
+  int32_t add(TileOp op, const std::vector<int32_t>& operands, const std::vector<int32_t>& order) {
+    op.core = static_cast<uint8_t>(core_);
+    return ops_.add(op, operands, order);
+  }
+
   const Node& node(NodeId n) const { return g_.nodes[n]; }
   int32_t& made(StreamId s) { return made_[s]; }
 
@@ -162,7 +246,7 @@ class CoreBuilder {
     int64_t number = 0;
     for (const size_t d :
          {size_t{kKernelG}, size_t{kKernelM}, size_t{kKernelN}, size_t{kKernelK}}) {
-      if (varies[d]) number = number * tiles_[d] + at_[d];
+      if (varies[d]) number = number * nodes_.tiles[d] + at_[d];
     }
     return number;
   }
@@ -174,12 +258,12 @@ class CoreBuilder {
   }
 
   /// Does a step gather the tiles of this load one by one?
-  bool gathered(NodeId load) const { return packed_ > 0 && varies_[load][kKernelK]; }
+  bool gathered(NodeId load) const { return nodes_.packed > 0 && nodes_.varies[load][kKernelK]; }
 
   /// What tells the tile that a load has from others. Those gathered depend on the tile of rows,
   /// whose list they follow.
   int64_t resident(NodeId load) const {
-    std::vector<bool> varies = varies_[load];
+    std::vector<bool> varies = nodes_.varies[load];
     if (gathered(load)) varies[kKernelM] = varies[kKernelG] = true;
     return number(varies);
   }
@@ -189,7 +273,7 @@ class CoreBuilder {
     op.pieces = static_cast<int32_t>(picked_.size());
     for (const int64_t k : picked_) {
       at_[kKernelK] = k;
-      ops_.pieces.push_back(static_cast<int32_t>(number(varies_[load])));
+      ops_.pieces.push_back(static_cast<int32_t>(number(nodes_.varies[load])));
     }
     at_[kKernelK] = picked_.front();
   }
@@ -200,11 +284,11 @@ class CoreBuilder {
       TileOp op = op_of(TileOpKind::load, n);
       // A tile that is loaded in both walks is not the same load.
       op.turn = turn_ * static_cast<int32_t>(nodes_.walks.size()) + static_cast<int32_t>(walk_);
-      op.row = static_cast<int32_t>(number(varies_[n], given));
+      op.row = static_cast<int32_t>(number(nodes_.varies[n], given));
       if (gathered(n)) add_pieces(n, op);
       op.bytes.global_read = op.bytes.scratchpad_write =
           std::max(op.pieces, 1) * core_elements(g_, given) * moved_bytes(g_, node(n));
-      return ops_.add(op, {}, room);
+      return add(op, {}, room);
     });
   }
 
@@ -215,7 +299,8 @@ class CoreBuilder {
     for (const Input& input : at.inputs) {
       if (input.is_immediate() || &input == without || made(input.stream) < 0) continue;
       const bool loaded = producer(input.stream).kind == NodeKind::tile_load;
-      const int64_t tiles = loaded && gathered(g_.streams[input.stream].producer) ? packed_ : 1;
+      const int64_t tiles =
+          loaded && gathered(g_.streams[input.stream].producer) ? nodes_.packed : 1;
       const int64_t elements = tiles * core_elements(g_, input.stream);
       (loaded ? op.bytes.scratchpad_read : op.bytes.registers) +=
           elements * (loaded ? moved_bytes(g_, producer(input.stream)) : kAccumulatorBytes);
@@ -272,41 +357,51 @@ class CoreBuilder {
     } else {
       on_lanes(n, op);
     }
-    const int32_t made_here = ops_.add(op, taken, room_for(at));
+    const int32_t made_here = add(op, taken, room_for(at));
     made(at.outputs[0]) = made_here;
     took(at, made_here);
   }
 
-  /// What the core has to the others, to each its share or all of it; then what they send
-  /// (kernel_cluster.h adds it to the operands) is summed with its own.
-  void exchange(NodeId n) {
+  /// What the core has to the others, to each its share or all of it, when they have summed what
+  /// they got before.
+  void send(NodeId n) {
     const Node& at = node(n);
-    const int32_t own = made(at.inputs[0].stream);
-    const int64_t given = core_elements(g_, at.outputs[0]);
-    TileOp send = op_of(TileOpKind::send, n);
-    send.turn = turn_;
+    const StreamId own = at.inputs[0].stream;
+    TileOp op = op_of(TileOpKind::send, n);
+    op.turn = turn_;
     // The product is in the pipeline, if there is one.
-    send.late = own >= 0 && producer(at.inputs[0].stream).kind == NodeKind::tile_multiply;
-    send.rows = static_cast<int32_t>(given);
-    send.cols = 1;
-    const int64_t received = exchanged_bytes(g_, at);  // as much as it sends
-    send.bytes.link = send.bytes.scratchpad_read = send.bytes.scratchpad_write = received;
-    std::vector<int32_t> part;  // nothing where it walked no step
-    if (own >= 0) part.push_back(own);
-    const int32_t sent = ops_.add(send, part, {});
-    begin_step(++after_);
-    TileOp sum = op_of(TileOpKind::map, n);
-    on_lanes(n, sum);
-    sum.bytes.scratchpad_read = received;
-    sum.bytes.registers = 2 * given * kAccumulatorBytes;
-    made(at.outputs[0]) = ops_.add(sum, part, {sent});
+    op.late = made(own) >= 0 && producer(own).kind == NodeKind::tile_multiply;
+    op.rows = static_cast<int32_t>(core_elements(g_, at.outputs[0]));
+    op.cols = 1;
+    op.bytes.link = op.bytes.scratchpad_read = op.bytes.scratchpad_write = exchanged_bytes(g_, at);
+    const int32_t sent = add(op, {made(own)}, of_others(cluster_.summed[n]));
     took(at, sent);
-    took(at, made(at.outputs[0]));
+    cluster_.sent[n][core_] = sent;
+  }
+
+  /// What the others send is summed with the core's own; it has nothing where it walked no step.
+  void sum(NodeId n) {
+    const Node& at = node(n);
+    TileOp op = op_of(TileOpKind::map, n);
+    on_lanes(n, op);
+    op.bytes.scratchpad_read = exchanged_bytes(g_, at);  // as much as it sends
+    op.bytes.registers = 2 * core_elements(g_, at.outputs[0]) * kAccumulatorBytes;
+    std::vector<int32_t> parts = of_others(cluster_.sent[n]);
+    parts.insert(parts.begin(), made(at.inputs[0].stream));
+    const int32_t summed = add(op, parts, {cluster_.sent[n][core_]});
+    made(at.outputs[0]) = cluster_.summed[n][core_] = summed;
+    took(at, summed);
+  }
+
+  /// What the other cores did last.
+  std::vector<int32_t> of_others(std::vector<int32_t> by_core) const {
+    by_core[static_cast<size_t>(core_)] = kNone;
+    return by_core;
   }
 
   void on_lanes(NodeId n, TileOp& op) const {
-    op.lanes = work_[n].lanes;
-    op.other_flops = work_[n].flops;
+    op.lanes = nodes_.work[n].lanes;
+    op.other_flops = nodes_.work[n].flops;
   }
 
   void count_product(const Node& at, TileOp& op) const {
@@ -359,7 +454,7 @@ class CoreBuilder {
     if (running.op >= 0) taken.push_back(running.op);
     const std::vector<int32_t> readers = std::move(running.readers);
     running.readers.clear();
-    running.op = ops_.add(op, taken, readers);
+    running.op = add(op, taken, readers);
     for (const StreamId given : at.outputs) made(given) = running.op;
     took(at, running.op);
   }
@@ -373,7 +468,7 @@ class CoreBuilder {
     op.late = true;  // the product that it rescales is in the pipeline
     op.lanes.vector = op.other_flops = elements;
     op.bytes.registers = (2 * elements + tile_elements(g_, factor)) * kAccumulatorBytes;
-    running.op = ops_.add(op, {running.op, made(factor)}, {});
+    running.op = add(op, {running.op, made(factor)}, {});
   }
 
   void store() {
@@ -388,32 +483,31 @@ class CoreBuilder {
     op.bytes.global_write = core_elements(g_, stored) * stored_bytes(g_, at);
     op.bytes.scratchpad_write += op.bytes.global_write;
     op.bytes.scratchpad_read += op.bytes.global_write;
-    int32_t last = ops_.add(op, taken, {});
+    int32_t last = add(op, taken, {});
     if (op.adders > 1) {
       const int64_t result = core_elements(g_, stored) * moved_bytes(g_, at);
-      last = ops_.add(settle_after(op, result), {last}, {});
+      last = add(settle_after(op, result), {last}, {});
     }
     took(at, last);
   }
 
   const Graph& g_;
   const int core_;  ///< of its cluster
+  const int64_t clusters_;
   const KernelNodes& nodes_;
   const KernelRoles& roles_;
-  const KernelSizes& tiles_;
-  const int64_t packed_;
-  const std::vector<OnLanes>& work_;
-  const std::set<StreamId>& of_steps_;
-  std::vector<int64_t> picked_;  ///< those of the step under way
-  KernelSizes at_{};
+  ClusterOps& cluster_;
+  TileOps& ops_;
+  int64_t group_;  ///< of tiles
   int32_t turn_ = 0;
-  size_t walk_ = 0;              ///< of k
-  int64_t first_step_ = 0;       ///< of k, from which steps are numbered
-  int64_t after_ = kAfterSteps;  ///< which part of what follows them it is at
-  bool adds_ = false;            ///< to what another cluster finishes
-  std::vector<StepBegin> begins_;
-  std::vector<int32_t> made_;  ///< by stream: the operation that gave its tile
-  const std::vector<std::vector<bool>>& varies_;
+  KernelSizes at_{};
+  bool adds_ = false;                         ///< to what another cluster finishes
+  std::vector<int64_t> ks_;                   ///< tiles of k that the core walks
+  size_t walk_ = 0, at_k_ = 0;                ///< of k, and into `ks_`
+  std::vector<int64_t> picked_;               ///< those of the step under way
+  int64_t after_ = -1;                        ///< exchanges that have begun after the steps
+  std::vector<NodeId>::const_iterator next_;  ///< of what follows them
+  std::vector<int32_t> made_;                 ///< by stream: the operation that gave its tile
   std::vector<LoadBuffer> buffers_;
   /// What a reduction holds: the operation that gave it, and what has read it since.
   struct Running {
@@ -423,7 +517,6 @@ class CoreBuilder {
   std::vector<Running> running_;                  ///< by node
   std::vector<std::vector<int32_t>> done_steps_;  ///< reductions of the last steps, in a ring
   int64_t step_ = 0;
-  TileOps ops_;
 };
 
 /// Operations of a step and of the end of a tile: a rescaled product, an exchange and a store to
@@ -467,49 +560,34 @@ int64_t operations_of(const Graph& graph) {
   return operations;
 }
 
-/// Tiles of rows that the cores of a cluster have at a time, of all columns and elements of the
-/// batch: numbered like tiles, g outermost and n innermost. Where cores share the columns, the
-/// tiles of all of them; where they share k, one tile.
-int64_t tile_groups(const Graph& graph) {
-  const KernelSizes tiles = kernel_tiles(graph);
-  const int64_t rows = graph.indices[kKernelM].tiling.cluster;
-  return ceil_div(tiles[kKernelM], rows) * tiles[kKernelN] / column_cores(graph) * tiles[kKernelG];
-}
-
-/// Groups of tiles, once for each cluster that adds to them; the first part of k of all tiles
-/// first.
-int64_t all_groups(const Graph& graph) {
-  return tile_groups(graph) * adding_clusters(graph);
-}
-
-/// The tile of a core in a group; none where the rows end before.
-std::optional<KernelTile> tile_of_group(const Graph& graph, int64_t number, int core) {
-  const KernelSizes tiles = kernel_tiles(graph);
-  const int64_t group = number % tile_groups(graph), part = number / tile_groups(graph);
-  if (column_cores(graph) > 1) return {{group % tiles[kKernelM], core, group / tiles[kKernelM]}};
-  const int cores = graph.indices[kKernelM].tiling.cluster;
-  if (cores == 1) core = 0;  // those that share k have the same tile
-  const int64_t rows = ceil_div(tiles[kKernelM], int64_t{cores});
-  const int64_t row = group / tiles[kKernelN];
-  const KernelTile tile{row % rows * cores + core, group % tiles[kKernelN], row / rows, part};
-  if (tile.m >= tiles[kKernelM]) return std::nullopt;
-  return tile;
-}
-
-/// The operations of the cores of a cluster.
+/// The operations of the cores of a cluster. Of a step the loads of all of them come first, so that
+/// the order stays topological when cores send each other what they loaded; the core that begins
+/// changes from step to step, so that it is not always the same one that loads for all.
 TileOps expand_cluster(const Graph& graph, const KernelNodes& nodes, int64_t cluster,
                        int64_t clusters, bool over_links) {
-  std::vector<KernelCoreOps> cores;
-  for (int core = 0; core < kernel_cluster(graph); ++core) {
-    CoreBuilder builder(graph, nodes, core);
-    int32_t turn = 0;
-    for (int64_t group = cluster; group < all_groups(graph); group += clusters, ++turn) {
-      const auto tile = tile_of_group(graph, group, core);
-      if (tile) builder.tile(*tile, turn);
-    }
-    cores.push_back(builder.take());
+  const int count = kernel_cluster(graph);
+  ClusterOps made(graph, count);
+  std::vector<CoreBuilder> cores;
+  for (int core = 0; core < count; ++core) {
+    cores.emplace_back(graph, nodes, made, core, cluster, clusters);
   }
-  return join_cores(graph, std::move(cores), over_links);
+  std::vector<CoreBuilder*> here;
+  for (;;) {
+    std::optional<StepNumber> next;
+    for (const CoreBuilder& core : cores) {
+      if (!core.done() && (!next || core.step() < *next)) next = core.step();
+    }
+    if (!next) break;
+    here.clear();
+    const int64_t first = count - (next->first + next->second % count) % count;
+    for (int64_t core = first; core < first + count; ++core) {
+      CoreBuilder& at = cores[static_cast<size_t>(core % count)];
+      if (!at.done() && at.step() == *next) here.push_back(&at);
+    }
+    for (CoreBuilder* core : here) core->load_step();
+    for (CoreBuilder* core : here) core->finish_step();
+  }
+  return over_links && count > 1 ? forward_loads(graph, made.ops) : std::move(made.ops);
 }
 
 }  // namespace

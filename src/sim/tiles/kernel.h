@@ -9,19 +9,13 @@
 
 namespace fuseflow {
 
-/// Where a tile is: tiles along each dimension (KernelDim), k apart.
-struct KernelTile {
-  int64_t m = 0, n = 0, g = 0;
-  int64_t part = 0;  ///< which of the clusters that add to it in memory
-};
-
 /// Tiles of rows and columns: those of the result, or, where the cores of a cluster share the
 /// columns, the parts of one that each of them has.
 int64_t kernel_tile_count(const Graph& graph);
 
 /// One list of operations for each cluster at work. Tiles are dealt in groups of as many rows as a
 /// cluster has cores: cluster c of P has the groups c, c + P, c + 2 P... `over_links`: what several
-/// of its cores load together one of them loads and sends to the others (kernel_cluster.h).
+/// of its cores load together one of them loads and sends to the others (forwarded_loads.h).
 /// Throws Error(unfinished) above 2^22 operations of all cores.
 std::vector<TileOps> expand_kernel(const Graph& graph, int64_t clusters, bool over_links);
 

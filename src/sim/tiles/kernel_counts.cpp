@@ -203,6 +203,9 @@ LaneWork kernel_lanes(const Graph& graph, const Node& node) {
   return elements * lane_work(node.op);
 }
 
+namespace {
+
+/// FLOPs of one operation of a node, but for rescaling.
 int64_t kernel_flops(const Graph& graph, const Node& node) {
   switch (node.kind) {
     case NodeKind::tile_multiply: {
@@ -220,6 +223,8 @@ int64_t kernel_flops(const Graph& graph, const Node& node) {
       return 0;
   }
 }
+
+}  // namespace
 
 std::vector<OnLanes> work_on_lanes(const Graph& graph) {
   std::vector<OnLanes> work(graph.nodes.size());

@@ -45,10 +45,7 @@ ProductExtents product_extents(const Graph& graph, const Node& product);
 /// What one operation of a map, a reduction or an exchange takes of the lanes, but for rescaling.
 LaneWork kernel_lanes(const Graph& graph, const Node& node);
 
-/// FLOPs of one operation of a node, but for rescaling.
-int64_t kernel_flops(const Graph& graph, const Node& node);
-
-/// Both, by node, of those that work on lanes.
+/// That and FLOPs, by node, of those that work on lanes.
 struct OnLanes {
   LaneWork lanes;
   int64_t flops = 0;

@@ -29,20 +29,14 @@ KernelNeed chain_need(const Graph& graph) {
   const TileRoles roles = tile_roles(graph);
   const TileGeometry g = tile_geometry(graph);
   const auto node = [&](NodeId n) -> const Node& { return graph.nodes[n]; };
-  const int64_t m = g.tile[Dim::m], n = g.tile[Dim::n], k = g.tile[Dim::k], l = g.tile[Dim::l];
-  const int64_t element = graph.tiles->element_bytes;
+  const auto [m, n, k, l] = g.tile.value;
   const int64_t products = graph.tiles->way == GatedWay::sequential ? 2 : 1;
-  const auto& c = node(roles.hold).tile.held;
-  const auto& e = node(roles.second).tile.held;
-  int64_t slot = 0;
-  if (roles.exchange >= 0) slot = std::max(slot, m * n / g.shape.k * kAccumulatorBytes);
-  if (roles.shuffle >= 0) slot = std::max(slot, m * n * element);
-  if (roles.scatter >= 0) slot = std::max(slot, m * l / g.shape.reduce() * kAccumulatorBytes);
+  const HeldBytes c = held_bytes(node(roles.hold)), e = held_bytes(node(roles.second));
   // What linked scratchpads keep of C is spread evenly over the other cores of the group.
   const int64_t peers = std::max(g.shape.k - 1, 1);
   KernelNeed need;
-  need.registers =
-      kAccumulatorBytes * m * (n * products + l * node(roles.second).capacity) + c[0] + e[0];
+  need.registers = kAccumulatorBytes * m * (n * products + l * node(roles.second).capacity) +
+                   c.registers + e.registers;
   int64_t b_bytes = 0;  // the branches take turns in one buffer
   for (int branch = 0; branch < roles.branches; ++branch) {
     b_bytes = std::max(b_bytes, moved_bytes(graph, node(roles.b[branch])));
@@ -50,7 +44,9 @@ KernelNeed chain_need(const Graph& graph) {
   const int64_t copy = m * k * moved_bytes(graph, node(roles.a)) + k * n * b_bytes +
                        n * l * moved_bytes(graph, node(roles.d));
   need.scratchpad =
-      node(roles.a).capacity * copy + kReceiveSlots * slot + c[1] + e[1] + ceil_div(c[2], peers);
+      node(roles.a).capacity * copy +
+      kReceiveSlots * received_bytes(g.shape, m * n, m * l, graph.tiles->element_bytes) +
+      c.scratchpad + e.scratchpad + ceil_div(c.links, peers);
   return need;
 }
 

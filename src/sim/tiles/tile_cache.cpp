@@ -13,45 +13,20 @@ size_t TileCache::Hash::operator()(const TileKey& key) const {
 HeldTile* TileCache::find(const TileKey& key) {
   const auto found = where_.find(key);
   if (found == where_.end()) return nullptr;
-  unlink(found->second);
-  link_first(found->second);
-  return &slots_[found->second].tile;
+  tiles_.splice(tiles_.begin(), tiles_, found->second);
+  return &tiles_.front();
 }
 
 void TileCache::put(const HeldTile& tile) {
   if (tile.bytes > capacity_) return;
-  while (bytes_ + tile.bytes > capacity_) drop_last();
-  if (free_.empty()) {
-    free_.push_back(slots_.size());
-    slots_.emplace_back();
+  while (bytes_ + tile.bytes > capacity_) {
+    bytes_ -= tiles_.back().bytes;
+    where_.erase(tiles_.back().key);
+    tiles_.pop_back();
   }
-  const size_t slot = free_.back();
-  free_.pop_back();
-  slots_[slot].tile = tile;
+  tiles_.push_front(tile);
+  where_.emplace(tile.key, tiles_.begin());
   bytes_ += tile.bytes;
-  where_.emplace(tile.key, slot);
-  link_first(slot);
-}
-
-void TileCache::unlink(size_t slot) {
-  const Slot& at = slots_[slot];
-  (at.before == kNone ? first_ : slots_[at.before].after) = at.after;
-  (at.after == kNone ? last_ : slots_[at.after].before) = at.before;
-}
-
-void TileCache::link_first(size_t slot) {
-  slots_[slot].before = kNone;
-  slots_[slot].after = first_;
-  (first_ == kNone ? last_ : slots_[first_].before) = slot;
-  first_ = slot;
-}
-
-void TileCache::drop_last() {
-  const size_t slot = last_;
-  unlink(slot);
-  bytes_ -= slots_[slot].tile.bytes;
-  where_.erase(slots_[slot].tile.key);
-  free_.push_back(slot);
 }
 
 }  // namespace fuseflow

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <unordered_map>
-#include <vector>
 
 namespace fuseflow {
 
@@ -27,6 +27,8 @@ struct HeldTile {
 class TileCache {
  public:
   explicit TileCache(int64_t capacity_bytes) : capacity_(capacity_bytes) {}
+  TileCache(const TileCache&) = delete;  ///< it knows where in its list a tile is
+  TileCache& operator=(const TileCache&) = delete;
 
   /// The tile, which is then the most recently used one; null where it is not held. Valid until
   /// the next call.
@@ -39,26 +41,14 @@ class TileCache {
   int64_t bytes() const { return bytes_; }
 
  private:
-  static constexpr size_t kNone = static_cast<size_t>(-1);
   struct Hash {
     size_t operator()(const TileKey& key) const;
   };
-  /// Doubly linked, the most recently used one first.
-  struct Slot {
-    HeldTile tile;
-    size_t before = kNone, after = kNone;
-  };
-
-  void unlink(size_t slot);
-  void link_first(size_t slot);
-  void drop_last();
 
   int64_t capacity_;
   int64_t bytes_ = 0;
-  std::unordered_map<TileKey, size_t, Hash> where_;
-  std::vector<Slot> slots_;
-  std::vector<size_t> free_;
-  size_t first_ = kNone, last_ = kNone;
+  std::list<HeldTile> tiles_;  ///< the most recently used one first
+  std::unordered_map<TileKey, std::list<HeldTile>::iterator, Hash> where_;
 };
 
 }  // namespace fuseflow

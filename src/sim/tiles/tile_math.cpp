@@ -1,15 +1,19 @@
 #include "sim/tiles/tile_math.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 
-#include "support/error.h"
-
 namespace fuseflow {
 
+namespace {
+
+/// Rows, what is summed, and columns of a product of tiles.
+struct ProductSizes {
+  size_t rows, depth, columns;
+  size_t inner;  ///< elements of a row of the left tile, of which `depth` exist
+};
+
+/// out[rows x columns] += left[rows x depth] * right[depth x columns], in the order of the depth.
 void add_product(const float* __restrict left, const float* __restrict right, float* __restrict out,
                  const ProductSizes& sizes) {
   const auto [rows, depth, columns, inner] = sizes;
@@ -21,6 +25,7 @@ void add_product(const float* __restrict left, const float* __restrict right, fl
   }
 }
 
+/// Elements of a stream's tile from one to the next along a dimension; 0: it has none of it.
 int stride_along(const Graph& graph, StreamId stream, int dim) {
   const std::vector<int>& dims = graph.streams[stream].block;
   int64_t stride = 1;
@@ -31,16 +36,11 @@ int stride_along(const Graph& graph, StreamId stream, int dim) {
   return 0;
 }
 
+}  // namespace
+
 float element_at(const Storage& storage, int64_t position) {
   if (position >= 0) return storage.values[position];
   return position == kOutsidePosition ? storage.fill : 0.0F;
-}
-
-void load_tile(const Graph& graph, const Node& load, const Storage& storage, int batch,
-               std::span<const int64_t> at, Tile& out) {
-  const std::vector<int>& dims = graph.streams[load.outputs[0]].block;
-  TileAccess access(graph, load, dims, batch, storage.format, storage.shape);
-  access.for_each(at, [&](int64_t position) { out.push_back(element_at(storage, position)); });
 }
 
 size_t TileNodes::present(int dim) const {
@@ -99,29 +99,6 @@ void TileNodes::reduce_rows(const Node& at, int summed, Tile& out) {
 void TileNodes::finish(const Node& at, int summed) {
   if (at.kind != NodeKind::reduce || at.reduction != Reduction::mean) return;
   for (float& sum : value(at.outputs[0])) sum /= static_cast<float>(index(summed).elements());
-}
-
-TileResult::TileResult(const Program& program, TensorId tensor, const std::vector<int64_t>& sizes)
-    : tensor_(program.tensors[tensor]), shape_(known_shape(tensor_)) {
-  int64_t elements = 1;
-  bool large = false;
-  for (const int64_t size : sizes) {
-    large = large || __builtin_mul_overflow(elements, size, &elements);
-  }
-  if (large || elements > kMaxStored || elements != element_count(shape_)) {
-    throw Error(ExitCode::rejected, tensor_.where,
-                fmt::format("%{} does not have the {} elements that the tiles give", tensor_.name,
-                            fmt::join(sizes, " x ")));
-  }
-  written_.tensor = tensor;
-  written_.pos.resize(shape_.size());
-  written_.crd.resize(shape_.size());
-  written_.values.assign(static_cast<size_t>(elements), 0.0F);
-}
-
-void TileResult::refuse_outside() const {
-  throw Error(ExitCode::rejected, tensor_.where,
-              fmt::format("tile_store writes outside of %{}", tensor_.name));
 }
 
 }  // namespace fuseflow

@@ -1,6 +1,7 @@
 #include "sim/tiles/values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -9,6 +10,7 @@
 #include "graph/tile_loop.h"
 #include "graph/tile_rows.h"
 #include "graph/tiles.h"
+#include "sim/common/written_tensors.h"
 #include "sim/tiles/absent_tiles.h"
 #include "sim/tiles/sums.h"
 #include "sim/tiles/tile_math.h"
@@ -116,7 +118,9 @@ class TileValues : private TileNodes {
     if (held.number == number) return held.tile;
     held.number = number;
     held.tile.clear();
-    load_tile(g_, from, *data_.find(from.tensor), batch_, at_, held.tile);
+    const Storage& storage = *data_.find(from.tensor);
+    const TileAccess access(g_, from, dims_of(s), batch_, storage.format, storage.shape);
+    access.for_each(at_, [&](int64_t at) { held.tile.push_back(element_at(storage, at)); });
     return held.tile;
   }
 
@@ -264,29 +268,66 @@ class TileValues : private TileNodes {
   std::vector<std::vector<int>> varies_;  ///< by stream, of loads: those along which they differ
 };
 
-/// What a store gives, step after step of the outer loops.
+/// The tensor of a store as it is filled, step after step of the outer loops.
 class StoredResult {
  public:
   StoredResult(const Program& program, const Graph& graph, const TileLoops& loops,
                const Node& store)
-      : from_(store.inputs[0].stream),
+      : tensor_(program.tensors[store.tensor]),
+        from_(store.inputs[0].stream),
         dim_(inner_dim(graph, loops)),
         tiles_(dim_ < 0 ? 1 : graph.indices[dim_].extent),
         adds_(tile_form(graph) == TileForm::chain),
-        result_(program, store.tensor, sizes(graph, loops)),
-        to_(graph, store, graph.streams[from_].block, batch_dim(graph), result_.tensor().format,
-            result_.shape()) {}
+        shape_(shape_of(sizes(graph, loops))),
+        to_(graph, store, graph.streams[from_].block, batch_dim(graph), tensor_.format, shape_) {
+    written_.tensor = store.tensor;
+    written_.pos.resize(shape_.size());
+    written_.crd.resize(shape_.size());
+    written_.values.assign(static_cast<size_t>(element_count(shape_)), 0.0F);
+  }
 
   void take(TileValues& values, StreamId summed) {
     for (int64_t t = 0; t < tiles_; ++t) {
       const Tile& tile = values.stored(summed < 0 ? from_ : summed, dim_, t);  // moves on `at`
-      result_.put(to_, values.at(), tile, adds_);
+      put(values.at(), tile);
     }
   }
 
-  TileResult& result() { return result_; }
+  std::pair<TensorId, std::shared_ptr<const Storage>> done(const Program& program) {
+    const TensorId id = written_.tensor;
+    return {id, assemble_result(program, std::move(written_))};
+  }
 
  private:
+  /// Padding is dropped.
+  void put(std::span<const int64_t> at, const Tile& tile) {
+    const float* next = tile.data();
+    to_.for_each(at, [&](int64_t position) {
+      if (position == kOutsidePosition) {
+        throw Error(ExitCode::rejected, tensor_.where,
+                    fmt::format("tile_store writes outside of %{}", tensor_.name));
+      }
+      const float value = *next++;
+      if (position < 0) return;
+      float& element = written_.values[static_cast<size_t>(position)];
+      element = adds_ ? element + value : value;
+    });
+  }
+
+  /// That of the tensor, which has as many elements as all that the tiles give.
+  std::vector<int64_t> shape_of(const std::vector<int64_t>& sizes) const {
+    std::vector<int64_t> shape = known_shape(tensor_);
+    int64_t elements = 1;
+    bool large = false;
+    for (const int64_t size : sizes) {
+      large = large || __builtin_mul_overflow(elements, size, &elements);
+    }
+    if (!large && elements <= kMaxStored && elements == element_count(shape)) return shape;
+    throw Error(ExitCode::rejected, tensor_.where,
+                fmt::format("%{} does not have the {} elements that the tiles give", tensor_.name,
+                            fmt::join(sizes, " x ")));
+  }
+
   /// The dimension of its tiles that inner loops walk; -1: there is none.
   int inner_dim(const Graph& graph, const TileLoops& loops) const {
     for (const int dim : graph.streams[from_].block) {
@@ -304,12 +345,14 @@ class StoredResult {
     return sizes;
   }
 
+  const Tensor& tensor_;
   const StreamId from_;
   const int dim_;
   const int64_t tiles_;
   const bool adds_;  ///< clusters add to it
-  TileResult result_;
-  TileAccess to_;
+  const std::vector<int64_t> shape_;
+  const TileAccess to_;
+  WrittenTensor written_;
 };
 
 std::vector<StoredResult> stores_of(const Program& program, const Graph& graph,
@@ -346,9 +389,7 @@ std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> tile_values(
     });
   }
   std::vector<std::pair<TensorId, std::shared_ptr<const Storage>>> results;
-  for (StoredResult& store : stores) {
-    results.emplace_back(store.result().id(), store.result().done(program));
-  }
+  for (StoredResult& store : stores) results.push_back(store.done(program));
   std::sort(results.begin(), results.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   return results;

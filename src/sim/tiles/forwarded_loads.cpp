@@ -1,11 +1,9 @@
-#include "sim/tiles/kernel_cluster.h"
+#include "sim/tiles/forwarded_loads.h"
 
-#include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
+#include <vector>
 
-#include "graph/tile_kernel.h"
 #include "graph/tiles.h"
 #include "sim/tiles/multicast.h"
 #include "support/error.h"
@@ -32,105 +30,6 @@ std::vector<int32_t> edges_of(const TileOps& ops, int32_t first, int32_t count,
   }
   return edges;
 }
-
-/// The operations of a core in one step.
-struct Segment {
-  int32_t turn = 0;
-  int64_t step = 0;
-  size_t core = 0;
-  int32_t first = 0, end = 0;
-};
-
-/// All cores' steps, one step after the other; the core that begins changes from step to step, so
-/// that it is not always the same one that loads for all.
-std::vector<Segment> segments_of(const std::vector<KernelCoreOps>& cores) {
-  std::vector<Segment> all;
-  for (size_t c = 0; c < cores.size(); ++c) {
-    const std::vector<StepBegin>& steps = cores[c].steps;
-    for (size_t s = 0; s < steps.size(); ++s) {
-      const auto last = static_cast<int32_t>(cores[c].ops.nodes.size());
-      const int32_t end = s + 1 < steps.size() ? steps[s + 1].first_op : last;
-      all.push_back({steps[s].turn, steps[s].step, c, steps[s].first_op, end});
-    }
-  }
-  const auto rotated = [&](const Segment& s) {
-    const auto by = static_cast<size_t>(s.turn + s.step % static_cast<int64_t>(cores.size()));
-    return (s.core + by) % cores.size();
-  };
-  std::sort(all.begin(), all.end(), [&](const Segment& a, const Segment& b) {
-    return std::tuple(a.turn, a.step, rotated(a)) < std::tuple(b.turn, b.step, rotated(b));
-  });
-  return all;
-}
-
-/// The operations of all cores. Of a step the loads of all of them come first, so that the order
-/// stays topological when cores send each other what they loaded.
-class ClusterOperations {
- public:
-  ClusterOperations(const Graph& graph, const std::vector<KernelCoreOps>& cores)
-      : cores_(cores), exchanged_(graph.nodes.size()) {
-    if (is_tile_kernel(graph)) {
-      for (const NodeId n : kernel_roles(graph).exchanges) {
-        exchanged_[n] = {Last(cores.size(), -1), Last(cores.size(), -1)};
-      }
-    }
-    list_.cores = static_cast<int>(cores.size());
-    for (const KernelCoreOps& core : cores) renumbered_.emplace_back(core.ops.nodes.size(), -1);
-  }
-
-  TileOps build() {
-    const std::vector<Segment> segments = segments_of(cores_);
-    for (size_t first = 0, end = 0; first < segments.size(); first = end) {
-      while (end < segments.size() && segments[end].turn == segments[first].turn &&
-             segments[end].step == segments[first].step) {
-        ++end;
-      }
-      for (const bool loads : {true, false}) {
-        for (size_t s = first; s < end; ++s) add_all(segments[s], loads);
-      }
-    }
-    return std::move(list_);
-  }
-
- private:
-  void add_all(const Segment& segment, bool loads) {
-    const TileOps& from = cores_[segment.core].ops;
-    std::vector<int32_t>& renumbered = renumbered_[segment.core];
-    for (int32_t i = segment.first; i < segment.end; ++i) {
-      TileOp op = from.nodes[i];
-      if ((op.kind == TileOpKind::load) != loads) continue;
-      std::vector<int32_t> operands = edges_of(from, op.first_operand, op.operands, renumbered);
-      std::vector<int32_t> orders = edges_of(from, op.first_order, op.orders, renumbered);
-      const bool sends = op.kind == TileOpKind::send;
-      auto& [sent, summed] = exchanged_[static_cast<size_t>(op.node)];
-      sends ? add_others(segment.core, summed, orders) : add_others(segment.core, sent, operands);
-      if (op.pieces > 0) op.first_piece = add_pieces(list_, from, op);
-      op.core = static_cast<uint8_t>(segment.core);
-      const int32_t id = list_.add(op, operands, orders);
-      renumbered[i] = id;
-      Last& last = sends ? sent : summed;
-      if (!last.empty()) last[segment.core] = id;
-    }
-  }
-
-  /// By core the operation that it did last; -1: none yet.
-  using Last = std::vector<int32_t>;
-
-  /// What the other cores did last.
-  static void add_others(size_t core, const Last& by_core, std::vector<int32_t>& edges) {
-    for (size_t other = 0; other < by_core.size(); ++other) {
-      if (other != core && by_core[other] >= 0) edges.push_back(by_core[other]);
-    }
-  }
-
-  const std::vector<KernelCoreOps>& cores_;
-  TileOps list_;
-  std::vector<std::vector<int32_t>> renumbered_;  ///< by core and its operation
-  struct ExchangeOps {
-    Last sent, summed;  ///< empty: the node is no exchange
-  };
-  std::vector<ExchangeOps> exchanged_;  ///< by node
-};
 
 /// Loads that several cores of a cluster make together, on a machine without multicast: the first
 /// stays, a send follows it, and the other cores take what it sends.
@@ -233,10 +132,8 @@ class ForwardedLoads {
 
 }  // namespace
 
-TileOps join_cores(const Graph& graph, std::vector<KernelCoreOps> cores, bool over_links) {
-  if (cores.size() == 1) return std::move(cores.front().ops);
-  TileOps joined = ClusterOperations(graph, cores).build();
-  return over_links ? ForwardedLoads(graph, joined).build() : joined;
+TileOps forward_loads(const Graph& graph, const TileOps& ops) {
+  return ForwardedLoads(graph, ops).build();
 }
 
 }  // namespace fuseflow
