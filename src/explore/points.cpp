@@ -6,7 +6,6 @@
 #include <set>
 
 #include "explore/orders.h"
-#include "explore/stream_kernels.h"
 #include "graph/fingerprint.h"
 #include "ir/copies.h"
 #include "ir/names.h"
@@ -358,6 +357,31 @@ size_t longest_run(size_t kernels, const SearchSpace& space) {
     ++longest;
   }
   return longest;
+}
+
+StreamKernels stream_kernels(const Program& kernels, const Machine& machine,
+                             const std::vector<Seed>& seeds) {
+  std::vector<Interval> planned;
+  for (const Seed& seed : seeds) {
+    for (const Seed::Part& part : seed.parts) {
+      if (part.planned) planned.push_back(part.kernels());
+    }
+  }
+  return left_to_streams(kernels, machine, planned);
+}
+
+void refuse_streams(std::vector<Point>& points, const Program& kernels, const Machine& machine,
+                    const StreamKernels& may) {
+  if (points.empty()) return;
+  size_t kernel = points[0].first;
+  while (kernel <= points[0].last && may[kernel]) ++kernel;
+  if (kernel > points[0].last) return;
+  for (Point& point : points) {
+    const bool tiles = point.planned || (point.as_given && has_tiles(kernels.regions[point.first]));
+    if (tiles || !point.refused.empty()) continue;
+    point.refused = fmt::format("machine {} has no units for streams, and @{} has tiles",
+                                machine.name, quote_if_needed(kernels.regions[kernel].name));
+  }
 }
 
 std::vector<Point> enumerate_points(const Program& kernels, const Machine& machine,

@@ -7,6 +7,9 @@
 
 namespace fuseflow {
 
+/// Nodes that a statement becomes, about.
+inline constexpr double kNodesOfStatement = 13;
+
 /// Placements and orders of one region: some eighty sets of placements of a long one, whose
 /// statements take about 13 nodes each. What is near the limit of the region is tried first
 /// (near_limit.h), so that what matters is mostly among these. Of a short one the orders take most.
@@ -16,6 +19,10 @@ inline double store_effort(size_t statements) {
 
 /// The same for all regions together that are searched beside the first suggested partition.
 inline constexpr double kOtherStoresEffort = 120'000;
+
+/// Of the effort of a region: parallel copies of its loops, where the machine has a number of
+/// units.
+inline constexpr double kCopiesShare = 0.25;
 
 /// Runs of kernels as regions with default placements, beyond the kernels themselves and what was
 /// suggested.

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <set>
 
 #include "ir/names.h"
@@ -24,7 +26,9 @@
 #include "passes/reused_inputs.h"
 #include "passes/runs_alone.h"
 #include "passes/storage_choice.h"
+#include "passes/transposed.h"
 #include "resources/resources.h"
+#include "search/stream_kernels.h"
 #include "support/suggest.h"
 
 namespace fuseflow {
@@ -161,11 +165,12 @@ void describe_regions(const Program& before, const Program& after, bool verbose,
   }
 }
 
-/// What becomes of the graphs is for run_pass to say.
-Program without_graphs(const Program& program) {
+/// What becomes of the graphs is for run_pass to say. `keep_tiles`: what is planned for cores
+/// stays.
+Program without_graphs(const Program& program, bool keep_tiles) {
   Program result = program;
   for (Region& region : result.regions) {
-    if (!region.graph) continue;
+    if (!region.graph || (keep_tiles && has_tiles(region))) continue;
     if (region.statements.empty()) {
       throw Error(
           ExitCode::rejected, region.where,
@@ -179,6 +184,8 @@ Program without_graphs(const Program& program) {
 
 struct FuseRequest {
   std::string strategy;
+  TilePlanner tiles;
+  int64_t max_copies = 1;
   Machine machine;
   PlacementOptions placement;
 };
@@ -198,6 +205,16 @@ void refuse_value(std::string_view option, const std::string& value,
                   did_you_mean(value, known, {}, ", did you mean '"), fmt::join(known, ", ")));
 }
 
+int64_t parse_copies(const std::string& text) {
+  int64_t most = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), most);
+  if (code == std::errc() && end == text.data() + text.size() && most >= 1 && most <= 65536) {
+    return most;
+  }
+  throw Error(ExitCode::usage,
+              fmt::format("--max-copies '{}': expected a number from 1 to 65536", text));
+}
+
 FuseRequest parse_arguments(const PassArguments& arguments) {
   FuseRequest request;
   request.strategy = arguments.get("strategy", arguments.has("region") ? "none" : "auto");
@@ -214,6 +231,8 @@ FuseRequest parse_arguments(const PassArguments& arguments) {
   request.machine = arguments.machine ? *arguments.machine
                                       : load_machine(arguments.get("machine", "ideal"),
                                                      arguments.all("machine-set"));
+  if (request.machine.has_cores && !arguments.has("no-tiles")) request.tiles = arguments.tiles;
+  request.max_copies = parse_copies(arguments.get("max-copies", "64"));
   complete(request);
   return request;
 }
@@ -313,31 +332,73 @@ std::vector<Group> auto_groups(const Program& program, const FuseRequest& reques
   return groups;
 }
 
-/// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
-/// regions as fit the machine, and one region a layer. Then what stays in the scratchpad.
-Program best_regions(const Program& given, const FuseRequest& request, CostModel& costs,
-                     PassLog& log) {
-  Program program = given;
-  drop_residents(program);  // other regions pass on other tensors
+bool any_tiles(const Program& program) {
+  return std::any_of(program.regions.begin(), program.regions.end(), has_tiles);
+}
+
+/// Partitions of a program that its best one is compared with; the first is searched.
+std::vector<std::vector<Part>> suggested_partitions(const Program& program,
+                                                    const FuseRequest& request) {
+  if (any_tiles(program)) return {parts_of(program, present_groups(program))};
   PassLog unused;
-  const std::vector<Part> few = parts_of(program, auto_groups(program, request, unused));
-  std::vector<std::vector<Part>> partitions{few};
+  std::vector<std::vector<Part>> partitions{
+      parts_of(program, auto_groups(program, request, unused))};
   if (program.regions.size() > 1) partitions.push_back(parts_of(program, layer_groups(program)));
   if (is_limited(request.machine)) {  // as given, but for phases that take turns
     partitions.push_back(parts_of(program, present_groups(program)));
   }
-  std::vector<Candidate> candidates{{given, {}}};
+  return partitions;
+}
+
+/// What cores can run of a program: runs of kernels, and plans with tensors of their own as they
+/// are.
+struct Tiles {
+  std::vector<PlannedPart> runs;
+  std::vector<Candidate> wholes;
+};
+
+Tiles tiles_of(const Program& program, const FuseRequest& request) {
+  Tiles tiles;
+  if (!request.tiles) return tiles;
+  for (PlannedProgram& plan : request.tiles(program, request.machine)) {
+    std::vector<PlannedPart> runs = planned_parts(program, std::move(plan.program));
+    tiles.runs.insert(tiles.runs.end(), runs.begin(), runs.end());
+    if (!plan.whole) continue;
+    tiles.wholes.push_back({std::move(*plan.whole), {}});
+    tiles.wholes.back().log.note("statements are planned for cores, some of them in parts");
+  }
+  return tiles;
+}
+
+/// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
+/// regions as fit the machine, and one region a layer. Then what stays in the scratchpad. Where the
+/// machine has no units for streams, they would be free: only what cores cannot run is streams.
+Program best_regions(const Program& given, const FuseRequest& request, CostModel& costs,
+                     PassLog& log) {
+  Program program = given;
+  drop_residents(program);  // other regions pass on other tensors
+  const std::vector<std::vector<Part>> partitions = suggested_partitions(program, request);
+  Tiles tiles = tiles_of(program, request);
+  const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
+  std::vector<Candidate> candidates;
   PlacedRuns placed(program, request.machine, costs);
-  for (const std::vector<Part>& parts : partitions) {
-    candidates.push_back(assemble(program, parts, request.machine, placed));
+  if (!free_streams) {
+    candidates.push_back({given, {}});
+    for (const std::vector<Part>& parts : partitions) {
+      candidates.push_back(assemble(program, parts, request.machine, placed));
+    }
   }
   if (costs.learn(program)) {
-    for (Candidate& mixture : best_mixtures(program, partitions, request.machine, costs, placed)) {
+    for (Candidate& mixture : best_mixtures(program, partitions, {tiles.runs, request.max_copies},
+                                            request.machine, costs, placed)) {
       candidates.push_back(std::move(mixture));
     }
   }
+  std::move(tiles.wholes.begin(), tiles.wholes.end(), std::back_inserter(candidates));
+  if (candidates.empty()) candidates.push_back({given, {}});
   constexpr size_t kFew = 1;  // as few regions as fit: where nothing does, what comes closest
-  Program best = choose(std::move(candidates), kFew, "regions", costs, log);
+  const size_t otherwise = std::min(kFew, candidates.size() - 1);
+  Program best = choose(std::move(candidates), otherwise, "regions", costs, log);
   best = keep_reused_inputs(std::move(best), request.machine, costs, log);
   return pass_on_and_reuse(std::move(best), request.machine, costs, log);
 }
@@ -371,8 +432,8 @@ Candidate fused_by_cost(Candidate given, const FuseRequest& request, CostModel& 
   return best;
 }
 
-/// The strategy `auto`: for the formats as given and, if others pay for the kernels alone, for
-/// these.
+/// The strategy `auto`: for the formats as given and, if others pay for the kernels alone or for as
+/// few regions as fit, for these.
 Program best_by_cost(const Program& program, const FuseRequest& request, CostModel& costs,
                      bool verbose, PassLog& log) {
   Candidate best = fused_by_cost({program, {}}, request, costs, verbose);
@@ -381,6 +442,14 @@ Program best_by_cost(const Program& program, const FuseRequest& request, CostMod
           choose_storage(program, StorageOf::given, costs, false, stored_log)) {
     Candidate given{std::move(*stored), std::move(stored_log)};
     replace(best, fused_by_cost(std::move(given), request, costs, verbose), costs);
+  }
+  Candidate turned{program, {}};
+  drop_residents(turned.program);
+  if (std::optional<Program> other =
+          transposed_for(turned.program, suggested_partitions(turned.program, request).front(),
+                         request.machine, costs, turned.log)) {
+    turned.program = std::move(*other);
+    replace(best, fused_by_cost(std::move(turned), request, costs, verbose), costs);
   }
   log.note_all(best.log);
   return std::move(best.program);
@@ -406,15 +475,17 @@ void check_size(const Program& program, FuseRequest& request, PassLog& log) {
 
 Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
   FuseRequest request = parse_arguments(arguments);
-  Program program = without_graphs(given);
+  const bool searches = request.strategy == "auto" && arguments.costs;
+  Program program = without_graphs(given, searches && request.machine.has_cores);
   check_size(program, request, log);
   std::vector<Group> groups;
   PassLog notes;
   Program result;
-  if (request.strategy == "auto" && arguments.costs) {
+  if (searches) {
     const std::unique_ptr<CostModel> costs = arguments.costs(request.machine);
     result = best_by_cost(program, request, *costs, arguments.has("verbose"), notes);
-    result = not_slower(std::move(result), program, *costs, notes);
+    const bool fair = request.machine.has_streams || !any_tiles(result);
+    if (fair) result = not_slower(std::move(result), program, *costs, notes);
   } else {
     drop_residents(program);
     if (arguments.has("region")) {
@@ -463,6 +534,10 @@ Pass fuse_pass() {
       {{"strategy", "none|layer|full|auto", "Which regions to make (default: auto)"},
        {"region", "NAME:VALUE,...", "Make a region of these values or regions; repeatable", true},
        {"recompute", "bounded|always", "Recompute what cannot stream: up to a bound, or always"},
+       {"no-tiles", "", "auto: no kernels for the machine's cores"},
+       {"max-copies", "N",
+        "auto: most parallel copies of a loop, for machines whose units have a "
+        "number (default: 64; 1: none)"},
        {"machine", "NAME|FILE",
         "Machine that the regions must fit: preset or TOML file (default: ideal)"},
        {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},

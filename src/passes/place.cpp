@@ -195,12 +195,23 @@ class Placer {
     std::optional<Cost> cost;
   };
 
+  /// The region as given, with its order or without: a search of placements keeps an order, for
+  /// which they may have been chosen as it may have been for them.
+  PlacedProgram as_given(size_t r, bool ordered) const {
+    PlacedProgram placed{p_, {}, {}};
+    if (!ordered) {
+      placed.program.regions[r].schedule.order.clear();
+      placed.program.regions[r].graph.reset();
+    }
+    return placed;
+  }
+
   /// The region with the placements that a fused one gets, whatever it had.
-  PlacedProgram placed_anew(size_t r) const {
+  PlacedProgram placed_anew(size_t r, bool ordered = true) const {
     PlacementOptions options;
     options.max_recompute = kAutoRecompute;
     options.scratchpad_bytes = machine_.scratchpad.bytes;
-    PlacedProgram placed{p_, {}, {}};
+    PlacedProgram placed = as_given(r, ordered);
     Region& region = placed.program.regions[r];
     region.graph.reset();
     std::erase_if(region.schedule.placements,
@@ -240,8 +251,11 @@ class Placer {
         if (error.code() == ExitCode::internal) throw;  // else it cannot be placed that way
       }
     };
-    if (runs) offer([&] { return improved({p_, {}, {}}, r, &costs); });
-    offer([&] { return improved(placed_anew(r), r, &costs); });
+    for (const bool ordered : {true, false}) {
+      if (!ordered && p_.regions[r].schedule.order.empty()) continue;
+      if (runs) offer([&] { return improved(as_given(r, ordered), r, &costs); });
+      offer([&] { return improved(placed_anew(r, ordered), r, &costs); });
+    }
     offer([&] { return improved(placed_anew(r), r, nullptr); });
     const bool fits = best.cost && std::isfinite(best.cost->cycles);
     return runs || fits ? best : improved(placed_anew(r), r, nullptr);
