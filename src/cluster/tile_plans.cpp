@@ -17,9 +17,22 @@ namespace {
 
 /// Of each search for a plan: one of many that a program needs.
 constexpr int64_t kOperations = int64_t{1} << 22;
+/// Elements for each entry of a sparse tensor, up to which cores may be faster on all of them than
+/// units for streams on the entries.
+constexpr double kFullEnough = 16;
+
+/// Whether some tensor that arrives sparse is too sparse to be worth storing dense.
+bool is_very_sparse(const Program& program) {
+  return std::any_of(program.tensors.begin(), program.tensors.end(), [](const Tensor& tensor) {
+    if (!tensor.given() || tensor.format.all_dense() || !tensor.source.nnz) return false;
+    double elements = 1;
+    for (const Extent& extent : tensor.shape) elements *= static_cast<double>(extent.value);
+    return elements > kFullEnough * static_cast<double>(*tensor.source.nnz);
+  });
+}
 
 PlannedProgram plan_of(const Program& kernels, std::string name, Program planned,
-                  const GivenFormats& given) {
+                       const GivenFormats& given) {
   PlannedProgram plan{std::move(name), std::move(planned)};
   if (plan.program.tensors.size() == kernels.tensors.size()) return plan;
   plan.whole = plan.program;
@@ -30,8 +43,8 @@ PlannedProgram plan_of(const Program& kernels, std::string name, Program planned
 }  // namespace
 
 std::vector<PlannedProgram> tile_plans(const Program& kernels, const Machine& whole,
-                                  const TilePlansOptions& wanted, const PlanKeeper& kept,
-                                  std::vector<std::string>& notes) {
+                                       const TilePlansOptions& wanted, const PlanKeeper& kept,
+                                       std::vector<std::string>& notes) {
   const Machine machine = machine_to_plan(whole);
   PlanOptions options{.given = given_formats(kernels),
                       .effort = {.operations = kOperations},
@@ -54,7 +67,8 @@ std::vector<PlannedProgram> tile_plans(const Program& kernels, const Machine& wh
   };
   add(kernels, PlanStrategy::none, "tiles apart");
   add(kernels, PlanStrategy::tiles, "tiles");
-  if (!wanted.dense_again && print_program(dense) == print_program(kernels)) return plans;
+  if (!wanted.all && machine.has_streams && is_very_sparse(kernels)) return plans;
+  if (!wanted.all && print_program(dense) == print_program(kernels)) return plans;
   add(dense, PlanStrategy::none, "dense tiles apart");
   add(dense, PlanStrategy::tiles, "dense tiles");
   return plans;
@@ -71,7 +85,7 @@ TilePlanner tile_planner() {
       return plan();
     };
     std::vector<std::string> unused;
-    return tile_plans(kernels, machine, {.threads = 1, .dense_again = false}, plan_now, unused);
+    return tile_plans(kernels, machine, {.threads = 1, .all = false}, plan_now, unused);
   };
 }
 

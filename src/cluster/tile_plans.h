@@ -17,17 +17,17 @@ using PlanKeeper = std::function<Program(const std::string& name, const Program&
 
 struct TilePlansOptions {
   int threads = 1;
-  /// Whether a program whose tensors are all dense is planned twice: the names of plans are then
-  /// the same for all programs.
-  bool dense_again = true;
+  /// Also what promises little: very sparse tensors stored dense, and a second time a program whose
+  /// tensors all are.
+  bool all = true;
 };
 
 /// Every statement a kernel of tiles, and chains, attentions and rows where they are faster; of the
 /// program as given and with all tensors stored dense. What does not fit the cores is left out, and
 /// `notes` say why.
 std::vector<PlannedProgram> tile_plans(const Program& kernels, const Machine& machine,
-                                  const TilePlansOptions& wanted, const PlanKeeper& kept,
-                                  std::vector<std::string>& notes);
+                                       const TilePlansOptions& wanted, const PlanKeeper& kept,
+                                       std::vector<std::string>& notes);
 
 /// The same for passes. On machines without cores that can be planned for,
 /// nothing.

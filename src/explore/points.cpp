@@ -6,12 +6,12 @@
 #include <set>
 
 #include "explore/orders.h"
-#include "graph/fingerprint.h"
 #include "ir/copies.h"
 #include "ir/names.h"
 #include "lower/region_indices.h"
 #include "passes/regroup.h"
 #include "passes/storage_forms.h"
+#include "search/whole_kernels.h"
 #include "support/error.h"
 #include "support/parallel_for.h"
 
@@ -284,12 +284,9 @@ std::vector<Interval> intervals_of(size_t kernels, size_t longest, const std::ve
 
 /// The point of a region that a seed has planned for cores; once, if seeds agree.
 void add_planned(std::vector<Point>& points, const Seed& seed, const Seed::Part& part) {
-  const auto same = [](const PlannedRegion& a, const PlannedRegion& b) {
-    return fingerprint(a.graph) == fingerprint(b.graph);
-  };
+  const PlannedPart own{part.kernels(), part.planned};
   for (Point& point : points) {
-    if (point.planned && std::equal(point.planned->begin(), point.planned->end(),
-                                    part.planned->begin(), part.planned->end(), same)) {
+    if (point.planned && own.same_as({point.kernels(), point.planned})) {
       return name_seed(point, seed.name);
     }
   }

@@ -17,8 +17,8 @@ constexpr double kChoiceGain = 0.999;
 constexpr double kByteGain = 0.95;
 /// Where an estimate may be off, programs that take at most so many times the least by it are
 /// simulated, but no more than these.
-constexpr double kUnsure = 1.3;
-constexpr size_t kMostSimulated = 4;
+constexpr double kUnsure = 2;
+constexpr size_t kMostSimulated = 8;
 constexpr double kMostTokens = 1e7;  ///< of all of them
 
 double cycles_of(const std::optional<Cost>& cost) {

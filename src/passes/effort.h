@@ -28,6 +28,11 @@ inline constexpr double kCopiesShare = 0.25;
 /// suggested.
 inline constexpr double kMixtureEffort = 30'000;
 
+/// Orders of the dimensions of sparse tensors, for a whole program each, after `before` was spent.
+inline double transpose_effort(double before) {
+  return std::max(30'000.0, 0.15 * before);
+}
+
 /// Formats of stored tensors, after `before` was spent on the program.
 inline double storage_effort(double before) {
   return std::max(10'000.0, 0.1 * before);

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <set>
 
 #include "ir/names.h"
+#include "ir/print.h"
 #include "ir/residency.h"
 #include "lower/density_notes.h"
 #include "lower/lower.h"
@@ -357,12 +357,16 @@ struct Tiles {
   std::vector<Candidate> wholes;
 };
 
-Tiles tiles_of(const Program& program, const FuseRequest& request) {
+Tiles tiles_of(Program program, const FuseRequest& request) {
   Tiles tiles;
   if (!request.tiles) return tiles;
+  drop_residents(program);
   for (PlannedProgram& plan : request.tiles(program, request.machine)) {
-    std::vector<PlannedPart> runs = planned_parts(program, std::move(plan.program));
-    tiles.runs.insert(tiles.runs.end(), runs.begin(), runs.end());
+    for (PlannedPart& part : planned_parts(program, std::move(plan.program))) {
+      const bool known = std::any_of(tiles.runs.begin(), tiles.runs.end(),
+                                     [&](const PlannedPart& other) { return part.same_as(other); });
+      if (!known) tiles.runs.push_back(std::move(part));
+    }
     if (!plan.whole) continue;
     tiles.wholes.push_back({std::move(*plan.whole), {}});
     tiles.wholes.back().log.note("statements are planned for cores, some of them in parts");
@@ -370,15 +374,20 @@ Tiles tiles_of(const Program& program, const FuseRequest& request) {
   return tiles;
 }
 
+/// A program of fewer tokens takes no time, and is searched again as on a machine whose scratchpad
+/// is so many times smaller: a larger one lets more sets of placements be tried, of which an
+/// estimate may take the wrong one.
+constexpr double kTokensOfSmall = 1e6;
+constexpr int64_t kSmaller = 4;
+
 /// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer. Then what stays in the scratchpad. Where the
 /// machine has no units for streams, they would be free: only what cores cannot run is streams.
-Program best_regions(const Program& given, const FuseRequest& request, CostModel& costs,
-                     PassLog& log) {
+Program best_regions(const Program& given, const FuseRequest& request, const Tiles& tiles,
+                     CostModel& costs, PassLog& log) {
   Program program = given;
   drop_residents(program);  // other regions pass on other tensors
   const std::vector<std::vector<Part>> partitions = suggested_partitions(program, request);
-  Tiles tiles = tiles_of(program, request);
   const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
   std::vector<Candidate> candidates;
   PlacedRuns placed(program, request.machine, costs);
@@ -388,19 +397,32 @@ Program best_regions(const Program& given, const FuseRequest& request, CostModel
       candidates.push_back(assemble(program, parts, request.machine, placed));
     }
   }
-  if (costs.learn(program)) {
-    for (Candidate& mixture : best_mixtures(program, partitions, {tiles.runs, request.max_copies},
-                                            request.machine, costs, placed)) {
+  const auto add_mixtures = [&](const MixtureSpace& space, const Machine& machine) {
+    PlacedRuns there(program, machine, costs);
+    for (Candidate& mixture : best_mixtures(program, partitions, space, machine, costs, there)) {
       candidates.push_back(std::move(mixture));
     }
+  };
+  if (const std::optional<Cost> known = costs.learn(program)) {
+    add_mixtures({tiles.runs, request.max_copies}, request.machine);
+    Machine smaller = request.machine;
+    smaller.scratchpad.bytes /= kSmaller;
+    const bool again = known->tokens < kTokensOfSmall && smaller.scratchpad.bytes > 0;
+    if (again && !free_streams) add_mixtures({{}, request.max_copies}, smaller);
   }
-  std::move(tiles.wholes.begin(), tiles.wholes.end(), std::back_inserter(candidates));
+  candidates.insert(candidates.end(), tiles.wholes.begin(), tiles.wholes.end());
   if (candidates.empty()) candidates.push_back({given, {}});
   constexpr size_t kFew = 1;  // as few regions as fit: where nothing does, what comes closest
   const size_t otherwise = std::min(kFew, candidates.size() - 1);
   Program best = choose(std::move(candidates), otherwise, "regions", costs, log);
-  best = keep_reused_inputs(std::move(best), request.machine, costs, log);
-  return pass_on_and_reuse(std::move(best), request.machine, costs, log);
+  PassLog kept;
+  Program on_chip = keep_reused_inputs(best, request.machine, costs, kept);
+  on_chip = pass_on_and_reuse(std::move(on_chip), request.machine, costs, kept);
+  PassLog unused;
+  const std::string wanted = print_program(on_chip);
+  on_chip = not_slower(std::move(on_chip), best, costs, unused);
+  if (print_program(on_chip) == wanted) log.note_all(kept);
+  return on_chip;
 }
 
 /// Whether `a` is surely expected to take less than `b`.
@@ -417,10 +439,10 @@ void replace(Candidate& best, Candidate other, CostModel& costs) {
 
 /// The best regions for a program's formats; then other formats for them, where that pays once
 /// joins are chosen.
-Candidate fused_by_cost(Candidate given, const FuseRequest& request, CostModel& costs,
-                        bool verbose) {
+Candidate fused_by_cost(Candidate given, const FuseRequest& request, const Tiles& tiles,
+                        CostModel& costs, bool verbose) {
   PassLog& log = given.log;
-  const Program fused = best_regions(given.program, request, costs, log);
+  const Program fused = best_regions(given.program, request, tiles, costs, log);
   PassLog stored_log = log;
   std::optional<Program> stored = choose_storage(fused, StorageOf::all, costs, verbose, stored_log);
   Program joined = choose_joins(fused, costs, verbose, log);
@@ -433,15 +455,21 @@ Candidate fused_by_cost(Candidate given, const FuseRequest& request, CostModel& 
 }
 
 /// The strategy `auto`: for the formats as given and, if others pay for the kernels alone or for as
-/// few regions as fit, for these.
+/// few regions as fit, for these. Cores read what they want to: for them no other formats are
+/// tried.
 Program best_by_cost(const Program& program, const FuseRequest& request, CostModel& costs,
                      bool verbose, PassLog& log) {
-  Candidate best = fused_by_cost({program, {}}, request, costs, verbose);
+  const Tiles tiles = tiles_of(program, request);
+  Candidate best = fused_by_cost({program, {}}, request, tiles, costs, verbose);
+  if (!request.machine.has_streams) {
+    log.note_all(best.log);
+    return std::move(best.program);
+  }
   PassLog stored_log;
   if (std::optional<Program> stored =
           choose_storage(program, StorageOf::given, costs, false, stored_log)) {
     Candidate given{std::move(*stored), std::move(stored_log)};
-    replace(best, fused_by_cost(std::move(given), request, costs, verbose), costs);
+    replace(best, fused_by_cost(std::move(given), request, {}, costs, verbose), costs);
   }
   Candidate turned{program, {}};
   drop_residents(turned.program);
@@ -449,7 +477,7 @@ Program best_by_cost(const Program& program, const FuseRequest& request, CostMod
           transposed_for(turned.program, suggested_partitions(turned.program, request).front(),
                          request.machine, costs, turned.log)) {
     turned.program = std::move(*other);
-    replace(best, fused_by_cost(std::move(turned), request, costs, verbose), costs);
+    replace(best, fused_by_cost(std::move(turned), request, {}, costs, verbose), costs);
   }
   log.note_all(best.log);
   return std::move(best.program);
@@ -475,9 +503,10 @@ void check_size(const Program& program, FuseRequest& request, PassLog& log) {
 
 Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
   FuseRequest request = parse_arguments(arguments);
-  const bool searches = request.strategy == "auto" && arguments.costs;
-  Program program = without_graphs(given, searches && request.machine.has_cores);
+  const bool keeps_tiles = request.strategy == "auto" && request.machine.has_cores;
+  Program program = without_graphs(given, keeps_tiles && arguments.costs);
   check_size(program, request, log);
+  const bool searches = request.strategy == "auto" && arguments.costs;
   std::vector<Group> groups;
   PassLog notes;
   Program result;

@@ -127,7 +127,7 @@ class PartSearch {
     found.push_back(made_of(best));
     const std::vector<Part>& first = suggested.front();
     const bool hopeless = has_tiles(best) && total_of(first) > kOutOfReach * total_of(best);
-    if (!hopeless) search_streams();
+    if (!hopeless && !tiles_.empty() && machine_.has_streams) found.push_back(of_streams());
     search_all(hopeless ? best : first);
     if (!hopeless && machine_.has_streams) found.push_back(made_of(first));
     found.push_back(made_of(partition()));
@@ -297,15 +297,16 @@ class PartSearch {
     return any;
   }
 
-  /// What cores run is judged as it will be, streams only once they are searched: so that the best
-  /// of streams alone is.
-  void search_streams() {
-    if (tiles_.empty() || !machine_.has_streams) return;
+  /// The best of streams alone, searched: what cores run is judged as it will be, streams only
+  /// then.
+  Candidate of_streams() {
     std::map<Interval, JudgedTiles> tiles;
     std::swap(tiles, tiles_);
     most_effort_ = costs_.effort() + kOtherStoresEffort;
     search(partition());
+    Candidate made = made_of(partition());
     std::swap(tiles, tiles_);
+    return made;
   }
 
   /// Searches one partition that takes hardly more than the best one after another.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "ir/copies.h"
 #include "ir/names.h"
 #include "ir/residency.h"
 #include "lower/completed_region.h"
@@ -411,6 +412,39 @@ class Placer {
   Dependences d_;
 };
 
+Candidate with_chosen_placements(const Program& given, const Machine& machine, CostModel* costs) {
+  Candidate placed{given, {}};
+  Placer placer(given, machine, placed.log);
+  placer.place_all(costs);
+  placed.program = placer.take();
+  return placed;
+}
+
+/// The regions read tensors as they are declared, where they read copies: like an order, a format
+/// may have been chosen for placements that are chosen anew. Nothing where none does.
+std::optional<Program> without_copies_read(const Program& given) {
+  Program program = given;
+  bool any = false;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    Region& region = program.regions[r];
+    if (region.graph || region.statements.empty()) continue;
+    bool changed = false;
+    for (Statement& statement : region.statements) {
+      for (Expr& node : statement.nodes) {
+        if (node.kind != Expr::Kind::access) continue;
+        const TensorId original = original_of(program, node.tensor);
+        changed = changed || original != node.tensor;
+        node.tensor = original;
+      }
+    }
+    if (!changed) continue;
+    any = true;
+    region.schedule.order.clear();
+    follow_copies(program, r);
+  }
+  return any ? std::optional(std::move(program)) : std::nullopt;
+}
+
 Program run_place(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Machine machine =
       load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
@@ -418,15 +452,17 @@ Program run_place(const Program& given, const PassArguments& arguments, PassLog&
   if (arguments.has("auto")) {
     const std::unique_ptr<CostModel> costs =
         arguments.costs ? arguments.costs(machine) : std::unique_ptr<CostModel>();
-    Candidate placed{given, {}};
-    Placer placer(given, machine, placed.log);
     if (costs != nullptr) costs->learn(given);
-    placer.place_all(costs.get());
-    placed.program = placer.take();
-    start = costs == nullptr
-                ? std::move(placed.program)
-                : choose({{given, {}}, std::move(placed)}, 1, "placements", *costs, log);
-    if (costs != nullptr) {
+    Candidate placed = with_chosen_placements(given, machine, costs.get());
+    if (costs == nullptr) {
+      start = std::move(placed.program);
+    } else {
+      std::vector<Candidate> candidates{{given, {}}, std::move(placed)};
+      if (const std::optional<Program> originals = without_copies_read(given)) {
+        candidates.push_back(with_chosen_placements(*originals, machine, costs.get()));
+        candidates.back().log.note("copies of tensors in other formats are not read");
+      }
+      start = choose(std::move(candidates), 1, "placements", *costs, log);
       start = pass_on_and_reuse(std::move(start), machine, *costs, log);
       start = not_slower(std::move(start), given, *costs, log);
     }

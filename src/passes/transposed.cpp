@@ -45,7 +45,7 @@ class TransposeSearch {
         machine_(machine),
         costs_(costs),
         log_(log),
-        most_effort_(costs.effort() + storage_effort(costs.effort())) {}
+        most_effort_(costs.effort() + transpose_effort(costs.effort())) {}
 
   std::optional<Program> run() {
     least_ = cost_of(best_);

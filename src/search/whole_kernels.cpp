@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/fingerprint.h"
 #include "search/stream_kernels.h"
 #include "support/error.h"
 
@@ -67,6 +68,14 @@ std::vector<WholeKernels> wholes_of(const Program& kernels, const Program& progr
   std::sort(wholes.begin(), wholes.end(),
             [](const WholeKernels& a, const WholeKernels& b) { return a.regions < b.regions; });
   return wholes;
+}
+
+bool PlannedPart::same_as(const PlannedPart& other) const {
+  const auto same = [](const PlannedRegion& a, const PlannedRegion& b) {
+    return fingerprint(a.graph) == fingerprint(b.graph);
+  };
+  return kernels == other.kernels && std::equal(planned->begin(), planned->end(),
+                                                other.planned->begin(), other.planned->end(), same);
 }
 
 std::vector<PlannedPart> planned_parts(const Program& kernels, Program program) {

@@ -33,6 +33,8 @@ std::vector<WholeKernels> wholes_of(const Program& kernels, const Program& progr
 struct PlannedPart {
   Interval kernels;
   std::shared_ptr<const PlannedRun> planned;
+  /// Whether it runs the same kernels by the same graphs.
+  bool same_as(const PlannedPart& other) const;
 };
 
 /// The regions of `program` that are planned for cores and are runs of whole kernels; what else it
