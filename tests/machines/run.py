@@ -16,7 +16,7 @@ import tempfile
 MOST = 1.02
 HEAD = 'fuseflow 1\nprogram "p"\n'
 PROGRAMS = {
-    "gat": HEAD + """input %a: f32[90, 90] dense,compressed = uniform(density=0.05,values=ones,seed=1)
+    "gat": HEAD + """input %a: f32[90, 90] dense,compressed = uniform(density=0.1,values=ones,seed=1)
 input %x: f32[90, 60] dense,compressed = uniform(density=0.2,values=ones,seed=2)
 const %w: f32[60, 8] dense,dense = uniform(density=1,seed=3)
 const %u: f32[8] dense = uniform(density=1,seed=4)
