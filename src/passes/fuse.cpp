@@ -432,8 +432,17 @@ bool surely_better(const Program& a, const Program& b, CostModel& costs) {
   return better(first, second) && first->cycles <= (1 - costs.margin()) * second->cycles;
 }
 
-/// Takes a second candidate that is surely expected to take less than the best so far.
+/// Takes a second candidate that is surely expected to take less than the best so far. Where an
+/// estimate may be off, and simulating both takes little, one that does take less.
 void replace(Candidate& best, Candidate other, CostModel& costs) {
+  if (costs.margin() > 0) {
+    const std::optional<double> now = costs.simulated(best.program);
+    const std::optional<double> then = now ? costs.simulated(other.program) : std::nullopt;
+    if (then) {
+      if (*then < *now) best = std::move(other);
+      return;
+    }
+  }
   if (surely_better(other.program, best.program, costs)) best = std::move(other);
 }
 

@@ -279,9 +279,30 @@ class PartSearch {
                PassLog& log, double effort) const {
     if (!improve_stores(program, region, machine_, &costs, log, effort)) log.note_all(placed);
     if (is_limited(machine_)) make_fit(program, region, machine_, log);
-    if (max_copies_ > 1) {
-      copy_loops(program, region, {max_copies_, kCopiesShare * effort}, costs, log);
-    }
+    if (max_copies_ > 1) copy(program, region, costs, log, kCopiesShare * effort);
+  }
+
+  /// Copies loops; what the region reads is also tried from memory, since the buffers of copies
+  /// need room, and their ports take turns in the scratchpad.
+  void copy(Program& program, size_t region, CostModel& costs, PassLog& log, double effort) const {
+    const CopyLimits limits{max_copies_, effort};
+    Program other = program;
+    copy_loops(program, region, limits, costs, log);
+    if (!drop_kept_inputs(other.regions[region])) return;
+    PassLog notes;
+    copy_loops(other, region, limits, costs, notes);
+    if (!better(costs.of_region(other, region), costs.of_region(program, region))) return;
+    program = std::move(other);
+    log.note_all(notes);
+  }
+
+  /// Whether a region kept any.
+  static bool drop_kept_inputs(Region& region) {
+    return std::erase_if(region.schedule.placements, [&](const UsePlacement& use) {
+             return use.placement == Placement::scratchpad &&
+                    std::none_of(region.statements.begin(), region.statements.end(),
+                                 [&](const Statement& s) { return s.result == use.tensor; });
+           }) > 0;
   }
 
   /// Searches what is not yet of a partition; gives whether there was anything.
