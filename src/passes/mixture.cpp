@@ -29,7 +29,7 @@ constexpr double kRecomputeGain = 0.9;
 constexpr double kMixtureNearlyAsGood = 1.05;
 /// How many times the best one's a partition may take where cores run parts of the best, and still
 /// be searched: placements, orders and copies hardly make up for more.
-constexpr double kOutOfReach = 30;
+constexpr double kOutOfReach = 12;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::vector<Part> alone(size_t kernels) {
@@ -323,7 +323,7 @@ class PartSearch {
   Candidate of_streams() {
     std::map<Interval, JudgedTiles> tiles;
     std::swap(tiles, tiles_);
-    most_effort_ = costs_.effort() + kOtherStoresEffort;
+    most_effort_ = costs_.effort() + kStreamsEffort;
     search(partition());
     Candidate made = made_of(partition());
     std::swap(tiles, tiles_);
