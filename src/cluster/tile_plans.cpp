@@ -20,13 +20,15 @@ constexpr int64_t kOperations = int64_t{1} << 22;
 /// Elements for each entry of a sparse tensor, up to which cores may be faster on all of them than
 /// units for streams on the entries.
 constexpr double kFullEnough = 16;
+constexpr double kManyElements = 1 << 20;  ///< of a tensor whose entries nobody has counted
 
 /// Whether some tensor that arrives sparse is too sparse to be worth storing dense.
 bool is_very_sparse(const Program& program) {
   return std::any_of(program.tensors.begin(), program.tensors.end(), [](const Tensor& tensor) {
-    if (!tensor.given() || tensor.format.all_dense() || !tensor.source.nnz) return false;
+    if (!tensor.given() || tensor.format.all_dense()) return false;
     double elements = 1;
     for (const Extent& extent : tensor.shape) elements *= static_cast<double>(extent.value);
+    if (!tensor.source.nnz) return elements > kManyElements;
     return elements > kFullEnough * static_cast<double>(*tensor.source.nnz);
   });
 }
