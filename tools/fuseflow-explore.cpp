@@ -222,7 +222,8 @@ PlannedSeeds seeds_of_tiles(const Program& kernels, const Machine& machine, int 
                             const KeptProgram& kept) {
   PlannedSeeds seeds;
   std::vector<std::string> notes;
-  for (PlannedProgram& plan : cluster::tile_plans(kernels, machine, {.threads = threads}, kept, notes)) {
+  for (PlannedProgram& plan :
+       cluster::tile_plans(kernels, machine, {.threads = threads}, kept, notes)) {
     Seed runs = planned_seed(kernels, std::move(plan.program), plan.name);
     if (!runs.parts.empty()) seeds.runs.push_back(std::move(runs));
     if (plan.whole) seeds.wholes.push_back({plan.name, std::move(*plan.whole)});

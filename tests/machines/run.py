@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A machine with more of something is never slower: fuse chooses on a machine and on larger ones.
 
-`run.py --tools DIR [--jobs N] [--verbose] [--all] [PROGRAM.ff...]` (without programs: those below). Each program is fused on
+`run.py --tools DIR [--jobs N] [--verbose] [--all] [PROGRAM.ff...]` (without programs: those below). Each is fused on
 each base machine, and on machines that differ from it in one constant, which is better there: more memory on chip, more
 units, longer FIFOs, more bandwidth. Simulated, what fuse chooses for a larger machine may take at most 2% more cycles
 than what it chooses for the base.
