@@ -93,7 +93,8 @@ std::string chosen_function(const LinalgModule& module, const MlirArguments& o) 
 }
 
 /// `%adj`, `adj` and the argument's position name the same.
-std::string argument_name(const std::string& given, const std::vector<LinalgArgument>& arguments) {
+std::string argument_name(const std::string& option, const std::string& given,
+                          const std::vector<LinalgArgument>& arguments) {
   const std::string name = given.starts_with('%') ? given.substr(1) : given;
   const bool named = std::any_of(arguments.begin(), arguments.end(),
                                  [&](const LinalgArgument& a) { return a.name == name; });
@@ -104,7 +105,26 @@ std::string argument_name(const std::string& given, const std::vector<LinalgArgu
   const auto at = static_cast<size_t>(std::stoul(name));
   if (at < arguments.size()) return arguments[at].name;
   throw Error(ExitCode::usage,
-              fmt::format("--bind {}: the function has {} arguments", given, arguments.size()));
+              fmt::format("{} {}: the function has {} arguments, expected a number less than that",
+                          option, given, arguments.size()));
+}
+
+/// What an option says of arguments, by their names in the file.
+template <typename Value>
+std::map<std::string, Value> by_name(const std::string& option,
+                                     const std::map<std::string, Value>& given,
+                                     const std::vector<LinalgArgument>& arguments) {
+  std::map<std::string, Value> named;
+  std::map<std::string, std::string> said_as;
+  for (const auto& [name, value] : given) {
+    const std::string argument = argument_name(option, name, arguments);
+    if (!named.emplace(argument, value).second)
+      throw Error(ExitCode::usage,
+                  fmt::format("{0} {1} and {0} {2} name one argument, expected one of them", option,
+                              said_as[argument], name));
+    said_as[argument] = name;
+  }
+  return named;
 }
 
 /// Data from a fixed seed: one entry in ten where a format leaves entries out.
@@ -271,8 +291,10 @@ Program read_mlir(const SourceText& source, const MlirArguments& o) {
   const std::vector<LinalgArgument> arguments = module.arguments(name);
   std::map<std::string, Source> bindings;
   collect(o.binds, "--bind", bindings, [](const std::string& v) { return parse_binding(v); });
-  for (auto& [given, data] : bindings) options.bindings[argument_name(given, arguments)] = data;
-  collect(o.formats, "--format", options.formats, [](const std::string& v) { return v; });
+  options.bindings = by_name("--bind", bindings, arguments);
+  std::map<std::string, std::string> formats;
+  collect(o.formats, "--format", formats, [](const std::string& v) { return v; });
+  options.formats = by_name("--format", formats, arguments);
   LinalgFunction f = module.function(name, shapes_of(arguments, options));
   if (o.regions == "function") {
     for (LinalgOp& op : f.ops) op.region = f.name;

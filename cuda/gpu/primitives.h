@@ -230,6 +230,12 @@ __device__ inline float get_own(const Core& core, int at) {
   return get_one(core, at);
 }
 template <class Core>
+__device__ inline float get_element(const Core& core, int at) {
+  unsigned short bits;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(bits) : "r"(core.scratchpad + at) : "memory");
+  return __half2float(__ushort_as_half(bits));
+}
+template <class Core>
 __device__ inline void put_element(const Core& core, int at, float x) {
   const unsigned short bits = __half_as_ushort(__float2half_rn(x));
   asm volatile("st.shared.u16 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");

@@ -1,5 +1,5 @@
-// Checks and times kernels on the GPU (run.cu). Implemented in the one file that includes
-// run_all.h.
+// Checks and times kernels on the GPU (run.cu), and regions that have none by their statements.
+// Implemented in the one file that includes run_all.h.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,22 +12,57 @@
 
 namespace ff {
 
-/// Tensors of a reference: those of the kernel, then intermediates, in f32.
-struct ReferenceTensors {
-  float* at[32] = {};
-  void make(int number, long elements) {
-    cudaMalloc(&at[number], static_cast<size_t>(elements) * 4);
+/// Tensors of statements: those of a kernel, then intermediates, each in its type.
+struct StatementTensors {
+  static constexpr int kMost = 96;
+  void* at[kMost] = {};
+  bool half[kMost] = {};
+
+  /// Room for an intermediate, once.
+  void make(int number, long elements, bool is_half) {
+    half[number] = is_half;
+    if (at[number] == nullptr)
+      cudaMalloc(&at[number], static_cast<size_t>(elements) * (is_half ? 2 : 4));
+  }
+  __device__ float read(int number, long i) const {
+    return half[number] ? __half2float(static_cast<const __half*>(at[number])[i])
+                        : static_cast<const float*>(at[number])[i];
+  }
+  __device__ void store(int number, long i, float x) const {
+    if (half[number]) {
+      static_cast<__half*>(at[number])[i] = __float2half_rn(x);
+    } else {
+      static_cast<float*>(at[number])[i] = x;
+    }
   }
 };
-__device__ inline float rounded(float x) {
-  return __half2float(__float2half_rn(x));
-}
+
+/// A matrix of a tensor in row-major order, or transposed: elements from one row (or column) to the
+/// next, and from one of the batch to the next.
+struct LibraryMatrix {
+  int number;
+  bool transposed;
+  long pitch, batch;
+};
+
+/// c = a b, of m x k and k x n elements, for each of a batch.
+struct LibraryProduct {
+  long batches, m, n, k;
+  LibraryMatrix a, b, c;
+};
+
+/// Who computes products in the place of plain statements.
+struct Products {
+  virtual ~Products() = default;
+  virtual void product(const StatementTensors& tensors, const LibraryProduct& product) = 0;
+};
 
 /// A product that a library would be asked for.
 struct Rival {
   long batches, m, n, k;
 };
 
+/// A region. `function`: its kernel; null: it has none.
 struct GpuKernel {
   const char* name;
   Launch launch;
@@ -37,7 +72,8 @@ struct GpuKernel {
   size_t view_count;
   const void* function;
   int threads;
-  void (*reference)(ReferenceTensors&);
+  /// The region's statements one after the other, products by a library where there is one.
+  void (*statements)(StatementTensors&, Products*, cudaStream_t);
   std::vector<Rival> rivals;
   long gate;  ///< elements that a kernel between the rivals gates; 0: none
 };

@@ -1,6 +1,7 @@
-// run_all of run.h: each kernel ten times beside its reference; then cold and warm in captured
-// graphs, beside cuBLASLt. One CSV row a kernel; and one for all of them as a program, in one
-// graph, where each reads what those before gave.
+// run_all of run.h: each kernel ten times beside its statements; then cold and warm in captured
+// graphs, beside cuBLASLt. One CSV row a kernel; and one for all regions as a program, in one
+// graph, where each reads what those before gave: by its kernel where that is there and faster,
+// else by its statements, whose products cuBLASLt computes.
 #pragma once
 
 #include <cublasLt.h>
@@ -62,14 +63,18 @@ struct Operands {
   size_t bytes = 0;
 };
 
-/// ... of a program: by number in it, and what each kernel has.
+/// ... of a program: by number in it, and what each region has.
 struct ProgramOperands {
   std::map<int, void*> tensors;
   std::vector<Operands> kernels;
+  std::vector<StatementTensors> statements;
   size_t bytes = 0;
 };
 
-class Bench {
+/// How a region of a program is run.
+enum class Way { kernel, library };
+
+class Bench : public Products {
  public:
   Bench() {
     FF_CHECK(cudaFree(nullptr));
@@ -104,13 +109,13 @@ class Bench {
     for (const Operands& set : sets) release(k, set);
   }
 
-  /// All kernels, one after the other. Every result is compared with what the references give one
-  /// after the other.
+  /// All regions, one after the other. Every result is compared with what their statements give,
+  /// evaluated plainly. Then each region takes the faster way.
   void run_program(const std::vector<GpuKernel>& kernels) {
-    std::map<int, std::vector<float>> values;  // of what no kernel before gives
+    std::map<int, std::vector<float>> values;  // of what no region before gives
     std::map<int, const Tensor*> given;
     for (const GpuKernel& k : kernels) {
-      allow(k);
+      if (k.function != nullptr) allow(k);
       const std::vector<std::vector<float>> random = make_values(k);
       for (size_t t = 0; t < k.tensor_count; ++t) {
         const Tensor& tensor = k.tensors[t];
@@ -118,36 +123,68 @@ class Bench {
         if (!tensor.result && given.count(tensor.number) == 0) values[tensor.number] = random[t];
       }
     }
-    const std::map<int, std::vector<float>> expected = reference_of(kernels, values);
+    const std::map<int, std::vector<float>> expected = reference_of(kernels, values, given);
     std::vector<ProgramOperands> sets{make_program(kernels, values)};
-    const auto all = [&](const ProgramOperands& set) {
-      for (size_t i = 0; i < kernels.size(); ++i) launch(kernels[i], set.kernels[i]);
-    };
-    double worst = 0;
-    for (int turn = 0; turn < kChecks; ++turn) {
-      for (const auto& [number, tensor] : given) clear(*tensor, sets[0].tensors.at(number));
-      all(sets[0]);
-      FF_CHECK(cudaStreamSynchronize(stream_));
-      for (const auto& [number, tensor] : given)
-        worst = std::max(
-            worst, difference(read(*tensor, sets[0].tensors.at(number)), expected.at(number)));
+    std::vector<Way> ways(kernels.size(), Way::kernel);
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      if (kernels[i].function == nullptr) ways[i] = Way::library;
     }
-    const double bound = 1e-2;  // rounding of several kernels one after the other
-    double warm = -1, cold = -1;
+    const std::vector<Way> all_library(kernels.size(), Way::library);
+    const auto all = [&](ProgramOperands& set, const std::vector<Way>& by) {
+      for (size_t i = 0; i < kernels.size(); ++i) run_region(kernels[i], set, i, by[i]);
+    };
+    const double bound = 1e-2;  // rounding of several regions one after the other
+    double worst = 0;
+    for (const std::vector<Way>& by : {ways, all_library})
+      worst = std::max(worst, worst_of(sets[0], given, expected, [&] { all(sets[0], by); }));
+    double warm = -1, cold = -1, library_warm = -1, library_cold = -1;
     if (worst < bound) {
       const size_t count =
           std::clamp<size_t>(kColdBytes / std::max<size_t>(sets[0].bytes, 1), 2, 100);
-      while (sets.size() < count) sets.push_back(make_program(kernels, values));
-      warm = time([&](size_t) { all(sets[0]); }, 8);
-      cold = time([&](size_t i) { all(sets[i]); }, sets.size());
+      while (sets.size() < count) {
+        sets.push_back(make_program(kernels, values));
+        all(sets.back(), all_library);  // room for intermediates, before anything is captured
+      }
+      for (size_t i = 0; i < kernels.size(); ++i) choose(kernels[i], sets, i, ways[i]);
+      worst = std::max(worst, worst_of(sets[0], given, expected, [&] { all(sets[0], ways); }));
+      warm = time([&](size_t) { all(sets[0], ways); }, 8);
+      cold = time([&](size_t i) { all(sets[i], ways); }, sets.size());
+      library_warm = time([&](size_t) { all(sets[0], all_library); }, 8);
+      library_cold = time([&](size_t i) { all(sets[i], all_library); }, sets.size());
     }
-    std::printf("program,%.3g,%s,%.3f,%.3f,-1,-1\n", worst, worst < bound ? "right" : "WRONG", cold,
-                warm);
+    std::printf("program,%.3g,%s,%.3f,%.3f,%.3f,%.3f\n", worst, worst < bound ? "right" : "WRONG",
+                cold, warm, library_cold, library_warm);
     for (const ProgramOperands& set : sets) {
       for (const auto& [number, at] : set.tensors) cudaFree(at);
       for (const Operands& one : set.kernels) cudaFree(one.params.sums);
       for (const Operands& one : set.kernels) cudaFree(one.params.counters);
+      for (size_t i = 0; i < kernels.size(); ++i)
+        release_intermediates(kernels[i], set.statements[i]);
     }
+  }
+
+  /// A product of statements; its algorithm is chosen at the first call.
+  void product(const StatementTensors& tensors, const LibraryProduct& p) override {
+    void* const a = tensors.at[p.a.number];
+    void* const b = tensors.at[p.b.number];
+    void* const c = tensors.at[p.c.number];
+    const std::vector<long> key{p.batches,
+                                p.m,
+                                p.n,
+                                p.k,
+                                p.a.transposed,
+                                p.a.pitch,
+                                p.a.batch,
+                                p.b.transposed,
+                                p.b.pitch,
+                                p.b.batch,
+                                p.c.pitch,
+                                p.c.batch,
+                                tensors.half[p.c.number]};
+    auto known = products_.find(key);
+    if (known == products_.end())
+      known = products_.emplace(key, best(p, tensors.half[p.c.number], a, b, c)).first;
+    call(known->second, a, b, c);
   }
 
  private:
@@ -160,36 +197,61 @@ class Bench {
       FF_CHECK(cudaFuncSetAttribute(k.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   }
 
-  /// What every kernel gives, by the plain text of its statements.
-  static std::map<int, std::vector<float>> reference_of(
-      const std::vector<GpuKernel>& kernels, const std::map<int, std::vector<float>>& values) {
-    std::map<int, float*> at;
+  /// What every region gives, by the plain text of its statements.
+  std::map<int, std::vector<float>> reference_of(const std::vector<GpuKernel>& kernels,
+                                                 const std::map<int, std::vector<float>>& values,
+                                                 const std::map<int, const Tensor*>& given) {
+    ProgramOperands set = make_program(kernels, values);
+    for (size_t i = 0; i < kernels.size(); ++i)
+      kernels[i].statements(set.statements[i], nullptr, stream_);
+    FF_CHECK(cudaStreamSynchronize(stream_));
     std::map<int, std::vector<float>> results;
-    for (const GpuKernel& k : kernels) {
-      ReferenceTensors reference;
-      for (size_t t = 0; t < k.tensor_count; ++t) {
-        const int number = k.tensors[t].number;
-        if (at.count(number) == 0) {
-          const size_t bytes = static_cast<size_t>(k.tensors[t].elements) * 4;
-          FF_CHECK(cudaMalloc(&at[number], bytes));
-          if (const auto value = values.find(number); value != values.end())
-            FF_CHECK(cudaMemcpy(at[number], value->second.data(), bytes, cudaMemcpyHostToDevice));
-        }
-        reference.at[t] = at[number];
-      }
-      k.reference(reference);
-      FF_CHECK(cudaDeviceSynchronize());
-      for (size_t t = k.tensor_count; t < std::size(reference.at); ++t) cudaFree(reference.at[t]);
-      for (size_t t = 0; t < k.tensor_count; ++t) {
-        if (!k.tensors[t].result) continue;
-        std::vector<float>& result = results[k.tensors[t].number];
-        result.resize(static_cast<size_t>(k.tensors[t].elements));
-        FF_CHECK(
-            cudaMemcpy(result.data(), reference.at[t], result.size() * 4, cudaMemcpyDeviceToHost));
-      }
-    }
-    for (const auto& [number, floats] : at) cudaFree(floats);
+    for (const auto& [number, tensor] : given)
+      results[number] = read(*tensor, set.tensors.at(number));
+    for (const auto& [number, at] : set.tensors) cudaFree(at);
+    for (const Operands& one : set.kernels) cudaFree(one.params.sums);
+    for (const Operands& one : set.kernels) cudaFree(one.params.counters);
+    for (size_t i = 0; i < kernels.size(); ++i)
+      release_intermediates(kernels[i], set.statements[i]);
     return results;
+  }
+  static void release_intermediates(const GpuKernel& k, const StatementTensors& tensors) {
+    for (size_t t = k.tensor_count; t < StatementTensors::kMost; ++t) cudaFree(tensors.at[t]);
+  }
+
+  void run_region(const GpuKernel& k, ProgramOperands& set, size_t region, Way way) {
+    if (way == Way::kernel) return launch(k, set.kernels[region]);
+    k.statements(set.statements[region], this, stream_);
+  }
+  /// The faster way, cold; said on standard error.
+  void choose(const GpuKernel& k, std::vector<ProgramOperands>& sets, size_t region, Way& way) {
+    if (k.function == nullptr) {
+      std::fprintf(stderr, "%s: by its statements, it has no kernel\n", k.name);
+      return;
+    }
+    double taken[2];
+    for (const Way tried : {Way::kernel, Way::library}) {
+      taken[static_cast<int>(tried)] =
+          time([&](size_t i) { run_region(k, sets[i], region, tried); }, sets.size());
+    }
+    way = taken[0] <= taken[1] ? Way::kernel : Way::library;
+    std::fprintf(stderr, "%s: %s (kernel %.3f us, library %.3f us)\n", k.name,
+                 way == Way::kernel ? "by its kernel" : "by its statements", taken[0], taken[1]);
+  }
+  /// The largest relative error of ten runs of all regions.
+  template <class Run>
+  double worst_of(const ProgramOperands& set, const std::map<int, const Tensor*>& given,
+                  const std::map<int, std::vector<float>>& expected, Run run) {
+    double worst = 0;
+    for (int turn = 0; turn < kChecks; ++turn) {
+      for (const auto& [number, tensor] : given) clear(*tensor, set.tensors.at(number));
+      run();
+      FF_CHECK(cudaStreamSynchronize(stream_));
+      for (const auto& [number, tensor] : given)
+        worst =
+            std::max(worst, difference(read(*tensor, set.tensors.at(number)), expected.at(number)));
+    }
+    return worst;
   }
 
   ProgramOperands make_program(const std::vector<GpuKernel>& kernels,
@@ -197,6 +259,7 @@ class Bench {
     ProgramOperands set;
     for (const GpuKernel& k : kernels) {
       Operands& one = set.kernels.emplace_back();
+      StatementTensors& statements = set.statements.emplace_back();
       for (size_t t = 0; t < k.tensor_count; ++t) {
         const Tensor& tensor = k.tensors[t];
         void*& at = set.tensors[tensor.number];
@@ -206,6 +269,9 @@ class Bench {
                    ? make_tensor(tensor, value->second, set.bytes)
                    : make_tensor(tensor, std::vector<float>(tensor.elements), set.bytes);
         }
+        statements.at[t] = at;
+        statements.half[t] = tensor.type == Type::f16;
+        if (k.function == nullptr) continue;
         one.params.tensors[t] = at;
         if (tensor.type == Type::f16) one.params.halves |= 1 << t;
       }
@@ -319,28 +385,26 @@ class Bench {
   /// The largest relative error of ten launches; the reference has the same values.
   double check(const GpuKernel& k, const Operands& set,
                const std::vector<std::vector<float>>& values) {
-    ReferenceTensors reference;
-    size_t result = 0;
+    StatementTensors reference;
+    size_t bytes = 0;
     for (size_t t = 0; t < k.tensor_count; ++t) {
-      reference.make(static_cast<int>(t), k.tensors[t].elements);
-      FF_CHECK(cudaMemcpy(reference.at[t], values[t].data(), values[t].size() * 4,
-                          cudaMemcpyHostToDevice));
-      if (k.tensors[t].result) result = t;
+      reference.at[t] = make_tensor(k.tensors[t], values[t], bytes);
+      reference.half[t] = k.tensors[t].type == Type::f16;
     }
-    k.reference(reference);
-    FF_CHECK(cudaDeviceSynchronize());
-    const size_t elements = values[result].size();
-    std::vector<float> expected(elements);
-    FF_CHECK(
-        cudaMemcpy(expected.data(), reference.at[result], elements * 4, cudaMemcpyDeviceToHost));
-    for (float* at : reference.at) cudaFree(at);
+    k.statements(reference, nullptr, stream_);
+    FF_CHECK(cudaStreamSynchronize(stream_));
+    std::map<size_t, std::vector<float>> expected;  // by tensor
+    for (size_t t = 0; t < k.tensor_count; ++t) {
+      if (k.tensors[t].result) expected[t] = read(k.tensors[t], reference.at[t]);
+    }
+    for (void* at : reference.at) cudaFree(at);
     double worst = 0;
     for (int turn = 0; turn < kChecks; ++turn) {
-      clear(k.tensors[result], set.params.tensors[result]);
+      for (const auto& [t, ignored] : expected) clear(k.tensors[t], set.params.tensors[t]);
       launch(k, set);
       FF_CHECK(cudaStreamSynchronize(stream_));
-      worst = std::max(worst,
-                       difference(read(k.tensors[result], set.params.tensors[result]), expected));
+      for (const auto& [t, values_of] : expected)
+        worst = std::max(worst, difference(read(k.tensors[t], set.params.tensors[t]), values_of));
     }
     return worst;
   }
@@ -379,22 +443,29 @@ class Bench {
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t algorithm;
   };
-  /// A row-major product; of the library's proposals the fastest one.
-  Product best(const Rival& r, const void* a, const void* b, void* c) {
+  /// Of the library's proposals the fastest one. The library's matrices are column-major: it is
+  /// asked for the transposed result, of the right factor and then the left one.
+  Product best(const LibraryProduct& r, bool half_result, const void* a, const void* b, void* c) {
     Product p{};
     FF_CHECK(cublasLtMatmulDescCreate(&p.description, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    FF_CHECK(
-        cublasLtMatrixLayoutCreate(&p.a, CUDA_R_16F, r.n, r.k, r.n));  // column-major: B, then A
-    FF_CHECK(cublasLtMatrixLayoutCreate(&p.b, CUDA_R_16F, r.k, r.m, r.k));
-    FF_CHECK(cublasLtMatrixLayoutCreate(&p.c, CUDA_R_16F, r.n, r.m, r.n));
-    const int batches = static_cast<int>(r.batches);
-    const long strides[3] = {r.n * r.k, r.k * r.m, r.n * r.m};
-    int i = 0;
-    for (cublasLtMatrixLayout_t layout : {p.a, p.b, p.c}) {
-      FF_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
-                                                &batches, sizeof batches));
-      FF_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                                &strides[i++], sizeof(long)));
+    const auto layout = [&](cublasLtMatrixLayout_t& made, const LibraryMatrix& of, long rows,
+                            long columns, cudaDataType type) {
+      FF_CHECK(cublasLtMatrixLayoutCreate(&made, type, of.transposed ? rows : columns,
+                                          of.transposed ? columns : rows, of.pitch));
+      const int batches = static_cast<int>(r.batches);
+      FF_CHECK(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batches,
+                                                sizeof batches));
+      FF_CHECK(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                                &of.batch, sizeof(long)));
+    };
+    layout(p.a, r.b, r.k, r.n, CUDA_R_16F);
+    layout(p.b, r.a, r.m, r.k, CUDA_R_16F);
+    layout(p.c, r.c, r.m, r.n, half_result ? CUDA_R_16F : CUDA_R_32F);
+    for (const auto& [attribute, of] : {std::pair{CUBLASLT_MATMUL_DESC_TRANSA, &r.b},
+                                        std::pair{CUBLASLT_MATMUL_DESC_TRANSB, &r.a}}) {
+      const cublasOperation_t operation = of->transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+      FF_CHECK(
+          cublasLtMatmulDescSetAttribute(p.description, attribute, &operation, sizeof operation));
     }
     cublasLtMatmulPreference_t preference;
     FF_CHECK(cublasLtMatmulPreferenceCreate(&preference));
@@ -404,6 +475,10 @@ class Bench {
     int count = 0;
     FF_CHECK(cublasLtMatmulAlgoGetHeuristic(library_, p.description, p.a, p.b, p.c, p.c, preference,
                                             16, found, &count));
+    if (count == 0) {
+      std::fprintf(stderr, "cuBLASLt has no algorithm for %ld x %ld x %ld\n", r.m, r.n, r.k);
+      std::exit(1);
+    }
     double least = 1e30;
     for (int f = 0; f < count; ++f) {
       Product tried = p;
@@ -429,6 +504,13 @@ class Bench {
     size_t bytes = 0;
     for (const Rival& r : k.rivals)
       bytes += static_cast<size_t>(r.batches * (r.m * r.k + r.k * r.n + r.m * r.n)) * 2;
+    // A product takes what the one before gave where that has as many elements.
+    const auto takes_last = [&](size_t i) {
+      const auto elements = [](const Rival& r, long columns) { return r.batches * r.m * columns; };
+      if (i == 0 || k.gate > 0) return i > 0;
+      const Rival& before = k.rivals[i - 1];
+      return elements(before, before.n) == elements(k.rivals[i], k.rivals[i].k);
+    };
     const size_t count = std::clamp<size_t>(kColdBytes / std::max<size_t>(bytes, 1), 8, 400);
     std::vector<char*> sets(count);
     for (char*& set : sets) {
@@ -437,20 +519,28 @@ class Bench {
     }
     std::vector<Product> products;
     const auto all = [&](char* set, bool choose) {
-      char* a = set;
-      char* at = set + k.rivals[0].batches * k.rivals[0].m * k.rivals[0].k * 2;
+      char* last = nullptr;
+      char* at = set;
       for (size_t i = 0; i < k.rivals.size(); ++i) {
         const Rival& r = k.rivals[i];
-        char* b = at;
+        char* a = takes_last(i) ? last : at;
+        char* b = takes_last(i) ? at : at + r.batches * r.m * r.k * 2;
         char* c = b + r.batches * r.k * r.n * 2;
         at = c + r.batches * r.m * r.n * 2;
         if (choose) {
-          products.push_back(best(r, a, b, c));
+          const LibraryProduct product{r.batches,
+                                       r.m,
+                                       r.n,
+                                       r.k,
+                                       {0, false, r.k, r.m * r.k},
+                                       {1, false, r.n, r.k * r.n},
+                                       {2, false, r.n, r.m * r.n}};
+          products.push_back(best(product, true, a, b, c));
         } else {
           call(products[i], a, b, c);
           if (i == 0 && k.gate > 0) gate(c, k.gate);
         }
-        a = c;
+        last = c;
       }
     };
     all(sets[0], true);
@@ -464,6 +554,7 @@ class Bench {
   cudaStream_t stream_ = nullptr;
   cublasLtHandle_t library_ = nullptr;
   void* workspace_ = nullptr;
+  std::map<std::vector<long>, Product> products_;  ///< of statements, by what is multiplied
 };
 
 /// silu(gate) * up, in place.
@@ -478,19 +569,25 @@ inline void Bench::gate(char* c, long elements) {
       reinterpret_cast<half2*>(c), elements / 2);
 }
 
-/// `without`: regions of the program that have no kernel.
+/// All regions in order; `without`: those that cannot be run. Arguments: names of kernels, and
+/// `program` for all regions in one graph; none: everything.
 inline int run_all(int argc, char** argv, const std::vector<GpuKernel>& kernels,
                    const std::vector<std::string>& without) {
   Bench bench;
+  const auto asked = [&](const std::string& name) {
+    return argc < 2 || std::find(argv + 1, argv + argc, name) != argv + argc;
+  };
   std::printf("kernel,relative_error,check,cold_us,warm_us,library_cold_us,library_warm_us\n");
   for (const GpuKernel& k : kernels) {
-    bool asked = argc < 2;
-    for (int i = 1; i < argc; ++i) asked = asked || std::string(argv[i]) == k.name;
-    if (asked) bench.run(k);
+    if (k.function != nullptr && asked(k.name)) bench.run(k);
   }
+  if (!asked("program") || kernels.size() < 2) return 0;
   for (const std::string& region : without)
-    std::fprintf(stderr, "%s has no kernel: the program is not run as a whole\n", region.c_str());
-  if (argc < 2 && without.empty() && kernels.size() > 1) bench.run_program(kernels);
+    std::fprintf(stderr,
+                 "%s has no kernel, and tensors that its statements do not run on: the program is "
+                 "not run as a whole\n",
+                 region.c_str());
+  if (without.empty()) bench.run_program(kernels);
   return 0;
 }
 

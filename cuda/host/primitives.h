@@ -392,6 +392,13 @@ float get_own(const Core& core, int at) {
   return x;
 }
 template <class Core>
+float get_element(const Core& core, int at) {
+  uint16_t bits;
+  read_begins(core, at, 2);
+  std::memcpy(&bits, &core.state().scratchpad[static_cast<size_t>(at)], 2);
+  return from_bits(bits);
+}
+template <class Core>
 void put_element(const Core& core, int at, float x) {
   write_begins(core, at, 2);
   put_bits(core.state(), at, to_bits(x));

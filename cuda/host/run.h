@@ -31,15 +31,13 @@ class Runs {
            size_t tensor_count, const View* views, Kernel kernel) {
     if (!only_.empty() && only_ != name) return;
     std::vector<std::vector<float>> values(tensor_count);
-    size_t result = 0;
     for (size_t t = 0; t < tensor_count; ++t) {
       values[t] = read(data_ + "/" + name + "." + std::to_string(t) + ".f32", tensors[t].elements);
       if (tensors[t].type == Type::f16) {
         for (float& x : values[t]) x = from_bits(to_bits(x));
       }
-      if (tensors[t].result) result = t;
     }
-    const std::vector<float> expected = values[result];
+    const std::vector<std::vector<float>> expected = values;
     for (size_t t = 0; t < tensor_count; ++t) {
       if (const auto at = given_.find(tensors[t].number); at != given_.end())
         values[t] = at->second;
@@ -49,17 +47,15 @@ class Runs {
     const Params params{views, &values, tensors, &sums, &counters};
     const int turns = program_ ? 1 : 2;  // what a launch leaves is where the next one begins
     for (int turn = 0; turn < turns; ++turn) {
-      values[result].assign(expected.size(), std::nanf(""));
+      for (size_t t = 0; t < tensor_count; ++t) {
+        if (tensors[t].result) values[t].assign(expected[t].size(), std::nanf(""));
+      }
       const Counts counts =
           ff::launch<kGroups>(launch, params, seed_ + static_cast<unsigned>(turn) * 1000, kernel);
-      double worst = 0, square = 0, error = 0;
-      for (size_t i = 0; i < expected.size(); ++i) {
-        const double difference = std::fabs(static_cast<double>(values[result][i]) - expected[i]);
-        worst = difference > worst || difference != difference ? difference : worst;
-        error += difference * difference;
-        square += static_cast<double>(expected[i]) * expected[i];
+      double worst = 0, relative = 0;
+      for (size_t t = 0; t < tensor_count; ++t) {
+        if (tensors[t].result) compare(values[t], expected[t], worst, relative);
       }
-      const double relative = square > 0 ? std::sqrt(error / square) : std::sqrt(error);
       const bool right = relative <= tolerance_;
       wrong_ = wrong_ || !right;
       std::printf(
@@ -68,7 +64,9 @@ class Runs {
           name.c_str(), right ? "right" : "WRONG", worst, relative, counts.loaded, counts.added,
           counts.taken, counts.stored, counts.sent);
     }
-    if (program_) given_[tensors[result].number] = values[result];
+    for (size_t t = 0; t < tensor_count && program_; ++t) {
+      if (tensors[t].result) given_[tensors[t].number] = values[t];
+    }
     for (const float x : sums) {
       if (x != 0) fail(name + " leaves sums that are not 0");
     }
@@ -76,6 +74,21 @@ class Runs {
   int status() const { return wrong_ ? 1 : 0; }
 
  private:
+  /// Raises the largest difference and the largest relative error (in the square mean) to those of
+  /// one result; NaN, which nothing is less than, stays.
+  static void compare(const std::vector<float>& got, const std::vector<float>& expected,
+                      double& worst, double& relative) {
+    double square = 0, error = 0;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const double difference = std::fabs(static_cast<double>(got[i]) - expected[i]);
+      worst = difference <= worst ? worst : difference;
+      error += difference * difference;
+      square += static_cast<double>(expected[i]) * expected[i];
+    }
+    const double here = square > 0 ? std::sqrt(error / square) : std::sqrt(error);
+    relative = here <= relative ? relative : here;
+  }
+
   static std::vector<float> read(const std::string& path, long elements) {
     std::vector<float> all(static_cast<size_t>(elements));
     std::ifstream file(path, std::ios::binary);

@@ -211,6 +211,29 @@ struct Gather {
   }
 };
 
+/// Tiles of which each of kCores cores makes some, once, and all get those of the others, at the
+/// same places. kBytes: of those of the others.
+template <int kCores, int kBytes>
+struct Broadcast {
+  int got;
+  Peers peers;
+
+  template <class Core>
+  FF_FN void begin(const Core& core) const {
+    barrier_begin(core, got, 1);
+  }
+  /// What the core has made, fenced and seen by all threads.
+  template <class Core>
+  FF_FN void send(const Core& core, int at, int bytes) const {
+    for (int q = 1; q < kCores; ++q) ff::send(core, peers.at(peers.mine + q), at, at, bytes, got);
+  }
+  template <class Core>
+  FF_FN void wait(const Core& core) const {
+    barrier_expect(core, got, kBytes);
+    barrier_wait(core, got, 0);
+  }
+};
+
 /// Tiles of kBytes, one of each of kCores cores, that all of them read one after the other: at
 /// distance d a core reads that of core mine + d. A pass is one round; kSlots tiles of others have
 /// room. Barriers: kSlots of tiles that are there, kCores - 1 of room at the one that reads, one of

@@ -2,6 +2,7 @@
 
 Only the export lives here; the models themselves live in one file a family.
 """
+import inspect
 import os
 from dataclasses import dataclass, field
 
@@ -39,16 +40,28 @@ class Case:
     lost_before_16: str = ""
 
 
+def tracing_exporter():
+    """Options that ask for the exporter by tracing, which was the only one before PyTorch 2.5 and the
+    default before 2.9."""
+    return {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
+
+
 def to_onnx(case, path, o):
     """Exports the model; its bytes depend on the case and the options alone."""
-    if o.dynamo:
-        torch.onnx.export(case.model, tuple(case.inputs.values()), path, dynamo=True,
-                          input_names=list(case.inputs), output_names=case.outputs,
-                          external_data=False)
-        return
     axes = case.axes if (o.dynamic or case.trace) else None
-    extra = {}
+    if o.dynamo:
+        given = case.trace or case.inputs
+        torch.onnx.export(case.model, tuple(given.values()), path, dynamo=True,
+                          input_names=list(case.inputs), output_names=case.outputs,
+                          dynamic_shapes=symbols(given, axes) if axes else None,
+                          external_data=False)
+        if case.trace and not o.dynamic:
+            fix_extents(path, case)
+        return
+    extra = tracing_exporter()
     if o.functions:
+        if "export_modules_as_functions" not in inspect.signature(torch.onnx.export).parameters:
+            raise SystemExit("--functions: this version of PyTorch does not export modules as functions")
         parts = {type(m) for name, m in case.model.named_modules() if name}
         extra["export_modules_as_functions"] = parts - {nn.ModuleList}
     torch.onnx.export(
@@ -60,6 +73,14 @@ def to_onnx(case, path, o):
         name_outputs(path, case)
     if case.trace and not o.dynamic:
         fix_extents(path, case)
+
+
+def symbols(given, axes):
+    """The symbolic axes of each input, as the newer exporter takes them."""
+    dims = {symbol: torch.export.Dim(symbol)
+            for of in axes.values() for symbol in of.values()}
+    return tuple({axis: dims[symbol] for axis, symbol in axes.get(name, {}).items()}
+                 for name in given)
 
 
 def name_outputs(path, case):

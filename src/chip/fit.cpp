@@ -13,7 +13,6 @@ namespace {
 constexpr int64_t kGroup = 128, kWarpsOfGroup = 4, kProducer = 32;
 constexpr int64_t kOthers = 64;    ///< registers of a thread beside its sums
 constexpr int64_t kWideRows = 64;  ///< of a product of a group
-constexpr int64_t kFlag = 16;      ///< bytes before the barriers
 constexpr int64_t kBarrier = 8;    ///< bytes
 constexpr int64_t kRegister = 4;   ///< bytes
 
@@ -36,10 +35,6 @@ int64_t registers_of(const SumsSize& sums, int groups) {
   return sums.rows / kUnit * blocks * 8;
 }
 
-int64_t aligned(int64_t bytes) {
-  return ceil_div(bytes, kAlignment) * kAlignment;
-}
-
 bool has(const MatrixShape& shape, int64_t rows) {
   return shape.rows == rows && shape.columns == 8 && shape.depth == 16;
 }
@@ -55,19 +50,21 @@ std::optional<Chip> chip_of(const Machine& machine) {
   return chip;
 }
 
-std::optional<Groups> groups_for(const std::vector<SumsSize>& sums, bool together,
-                                 const Chip& chip) {
+std::optional<Groups> groups_for(const SumsAlive& sums, const Chip& chip) {
   for (int groups = 1; groups <= chip.most_groups; ++groups) {
-    if (!std::all_of(sums.begin(), sums.end(),
-                     [&](const SumsSize& s) { return divides(s, groups); }))
-      continue;
-    int64_t made = 0;  // C, or the two branches
-    for (size_t i = 0; i + 1 < sums.size(); ++i) made += registers_of(sums[i], groups);
-    const int64_t last = registers_of(sums.back(), groups);
-    const int64_t needed = together ? made + last : std::max(made, last);
+    bool divided = true;
+    int64_t most = 0;
+    for (const std::vector<SumsSize>& alive : sums) {
+      int64_t registers = 0;
+      for (const SumsSize& one : alive) {
+        divided = divided && divides(one, groups);
+        if (divided) registers += registers_of(one, groups);
+      }
+      most = std::max(most, registers);
+    }
     const int64_t threads = kGroup * groups + kProducer;
     const int64_t there = std::min(chip.most_registers, chip.registers / threads / 8 * 8);
-    if (needed + kOthers <= there) return Groups{groups, needed};
+    if (divided && most + kOthers <= there) return Groups{groups, most};
   }
   return std::nullopt;
 }
@@ -95,6 +92,10 @@ void add_round(Needs& needs, int64_t bytes, int64_t cores) {
   needs.barriers += round_slots(cores) + cores;
 }
 
+int64_t aligned(int64_t bytes) {
+  return ceil_div(bytes, kAlignment) * kAlignment;
+}
+
 int64_t barriers_of(const Needs& needs) {
   int64_t all = needs.barriers;
   for (const Ring& ring : needs.rings) all += 2 * ring.copies;
@@ -109,8 +110,10 @@ int64_t scratchpad_of(const Needs& needs) {
 }
 
 std::string why_not(const Needs& needs, const Chip& chip) {
-  if (!needs.sums.empty() && !groups_for(needs.sums, needs.together, chip)) {
-    return fmt::format("sums of {} tiles do not fit the registers of {} threads", needs.sums.size(),
+  if (!groups_for(needs.sums, chip)) {
+    size_t tiles = 0;
+    for (const auto& alive : needs.sums) tiles += alive.size();
+    return fmt::format("sums of {} tiles do not fit the registers of {} threads", tiles,
                        chip.most_groups * kGroup);
   }
   const int64_t barriers = barriers_of(needs), bytes = scratchpad_of(needs);
@@ -127,11 +130,12 @@ std::string fit_copies(Needs& needs, const Chip& chip) {
   while (scratchpad_of(needs) > chip.scratchpad) {
     Ring* largest = nullptr;
     for (Ring& ring : needs.rings) {
-      if (ring.copies > 1 && (largest == nullptr || all(ring) > all(*largest))) largest = &ring;
+      if (ring.copies > ring.least && (largest == nullptr || all(ring) > all(*largest)))
+        largest = &ring;
     }
     if (largest == nullptr) {
       return fmt::format(
-          "{} bytes of a core's scratchpad with one copy of each operand, which has {}",
+          "{} bytes of a core's scratchpad with the fewest copies of each operand, which has {}",
           scratchpad_of(needs), chip.scratchpad);
     }
     --largest->copies;

@@ -1,8 +1,8 @@
 // What the chip that kernels are generated for (compute capability 9.0) asks of a kernel, in
 // numbers alone: threads and registers for its sums, room and alignment in the scratchpad,
-// barriers. Kernels are fitted by these rules (cuda/fit.h), and planners leave out what does not
-// fit (cluster/common/on_chip.h), so that what is planned can be built. ir-spec/cuda.md, "What is
-// fitted".
+// barriers. What a kernel of tiles needs: needs.h. Kernels are fitted by these rules (cuda/fit.h),
+// and planners leave out what does not fit, so that what is planned can be built. ir-spec/cuda.md,
+// "What is fitted".
 #pragma once
 
 #include <cstdint>
@@ -43,22 +43,21 @@ struct Groups {
   int groups = 1;
   int64_t registers = 0;
 };
-/// The fewest groups that have room; nothing where no number has. Of several sums the last ones are
-/// alive while others are made only where they are alive `together`.
-std::optional<Groups> groups_for(const std::vector<SumsSize>& sums, bool together,
-                                 const Chip& chip);
+/// Sums that are alive at a time: all of each of these lists, none of two.
+using SumsAlive = std::vector<std::vector<SumsSize>>;
+/// The fewest groups that have room; nothing where no number has.
+std::optional<Groups> groups_for(const SumsAlive& sums, const Chip& chip);
 /// The columns of a product that one group has.
 int64_t columns_of_group(const SumsSize& sums, int groups);
 
-/// A matrix that arrives: so many copies of so many bytes.
+/// A matrix that arrives: so many copies of so many bytes, and how many it takes at least.
 struct Ring {
-  int64_t copies = 1, bytes = 0;
+  int64_t copies = 1, bytes = 0, least = 1;
 };
 
-/// What a kernel needs of a core.
+/// What a kernel needs of a core. Rings lie in the scratchpad first, in this order.
 struct Needs {
-  std::vector<SumsSize> sums;
-  bool together = false;
+  SumsAlive sums;
   std::vector<Ring> rings;
   std::vector<int64_t> rooms;  ///< bytes of everything else in the scratchpad
   int64_t barriers = 0;        ///< beside two for each copy of a ring
@@ -72,7 +71,10 @@ int64_t scatter_slot(const SumsSize& sums, int64_t cores);
 void add_round(Needs& needs, int64_t bytes, int64_t cores);
 int64_t round_slots(int64_t cores);
 
+/// Bytes from the beginning of one thing in the scratchpad to the next.
+int64_t aligned(int64_t bytes);
 int64_t barriers_of(const Needs& needs);
+inline constexpr int64_t kFlag = 16;  ///< bytes before the barriers
 /// With alignment, and with the barriers and a flag after everything.
 int64_t scratchpad_of(const Needs& needs);
 

@@ -136,7 +136,7 @@ class ChainBuilder {
     load.name = name;
     load.node = node;
     load.matrix = {g_.tile[rows], g_.tile[columns], true, 8};
-    load.stages = std::max<int64_t>(graph_.nodes[static_cast<size_t>(node)].capacity, 1);
+    load.ring = static_cast<int>(kernel_.loads.size());
     load.peers = std::move(peers);
     load.row = begin(rows, row_core);
     load.column = begin(columns, column_core);
@@ -222,8 +222,8 @@ class ChainBuilder {
   }
 
   void make_finish() {
+    kernel_.results = {result_element(program_, graph_, roles_.store, e_dims())};
     Finish& finish = kernel_.finish;
-    finish.element = result_element(program_, graph_, roles_.store, e_dims());
     finish.adders = g_.sharers();
     const int64_t l_tiles = g_.padded[Dim::l] / g_.tile[Dim::l],
                   m_tiles = g_.padded[Dim::m] / g_.tile[Dim::m];

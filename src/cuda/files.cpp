@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include "cuda/headers.h"
@@ -32,24 +35,85 @@ std::string kernel_file(const Program& program, const Generated& g) {
       "{0}_schedule::kTensors, std::size({0}_schedule::kTensors),\n"
       "          {0}_schedule::kViews, std::size({0}_schedule::kViews), reinterpret_cast<const "
       "void*>({0}),\n"
-      "          ff::CoreOf<{0}_schedule::kGroups>::kBlock, {0}_reference, {2}}};\n}}\n",
-      g.name, reference_text(program, g), rivals_text(program, g));
+      "          ff::CoreOf<{0}_schedule::kGroups>::kBlock, {0}_statements, {2}}};\n}}\n",
+      g.name, statements_text(program, program.regions[g.region], g.name, tensors_of(g.kernel)),
+      rivals_text(program, g));
 }
 
-/// Names of regions that are not run: those of tiles without a kernel, and those without tiles.
-std::vector<std::string> regions_without(const Program& program,
-                                         const std::vector<const Generated*>& kernels) {
-  std::vector<std::string> all;
+/// A region that has no kernel, where its statements can be run on the GPU plainly.
+struct PlainRegion {
+  size_t region = 0;
+  std::string name;
+  std::vector<TensorId> read, results;
+};
+
+bool is_plain(const Program& program, TensorId id) {
+  const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
+  std::vector<int> order(tensor.format.mode_order.size());
+  std::iota(order.begin(), order.end(), 0);
+  return (tensor.type == ElementType::f16 || tensor.type == ElementType::f32) &&
+         tensor.format.all_dense() && tensor.format.mode_order == order;
+}
+
+std::optional<PlainRegion> plain_region(const Program& program, size_t number) {
+  const Region& region = program.regions[number];
+  PlainRegion plain;
+  plain.region = number;
+  plain.name = fmt::format("r{}_", number);
+  for (const char c : region.name)
+    plain.name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  const auto has = [](const std::vector<TensorId>& all, TensorId id) {
+    return std::find(all.begin(), all.end(), id) != all.end();
+  };
+  for (const Statement& s : region.statements) {
+    for (const Expr& node : s.nodes) {
+      if (node.kind != Expr::Kind::access) continue;
+      if (!has(plain.results, node.tensor) && !has(plain.read, node.tensor))
+        plain.read.push_back(node.tensor);
+    }
+    plain.results.push_back(s.result);
+  }
+  for (const std::vector<TensorId>* all : {&plain.read, &plain.results}) {
+    for (const TensorId id : *all) {
+      if (!is_plain(program, id)) return std::nullopt;
+    }
+  }
+  return plain;
+}
+
+std::string plain_file(const Program& program, const PlainRegion& plain) {
+  std::string tensors;
+  std::vector<TensorId> all = plain.read;
+  all.insert(all.end(), plain.results.begin(), plain.results.end());
+  for (size_t i = 0; i < all.size(); ++i)
+    tensors += tensor_text(program, all[i], i >= plain.read.size());
+  return fmt::format(
+      "// Region {0}, which has no kernel: its statements, for the program as a whole.\n"
+      "#include \"run.h\"\n\nstatic constexpr ff::Tensor {0}_tensors[] = {{\n{1}}};\n{2}\n"
+      "ff::GpuKernel {0}_gpu() {{\n  return {{\"{0}\", {{}}, {0}_tensors, {3}, nullptr, 0, "
+      "nullptr, "
+      "0, {0}_statements, {{}}, 0}};\n}}\n",
+      plain.name, tensors, statements_text(program, program.regions[plain.region], plain.name, all),
+      all.size());
+}
+
+/// Numbers of the regions without a kernel: of tiles or not.
+std::vector<size_t> regions_without(const Program& program,
+                                    const std::vector<const Generated*>& kernels) {
+  std::vector<size_t> all;
   for (size_t r = 0; r < program.regions.size(); ++r) {
     const bool there = std::any_of(kernels.begin(), kernels.end(),
                                    [&](const Generated* g) { return g->region == r; });
-    if (there) continue;
-    std::string name = "@";
-    for (const char c : program.regions[r].name)
-      name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-    all.push_back("\"" + name + "\"");
+    if (!there) all.push_back(r);
   }
   return all;
+}
+
+std::string quoted_name(const Region& region) {
+  std::string name = "@";
+  for (const char c : region.name)
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return "\"" + name + "\"";
 }
 
 std::string host_file(const Program& program, const std::vector<const Generated*>& kernels) {
@@ -57,29 +121,34 @@ std::string host_file(const Program& program, const std::vector<const Generated*
       "// Runs the kernels on the CPU, on the data of the folder data, and compares.\n";
   for (const Generated* g : kernels) text += fmt::format("#include \"{}.gen.h\"\n", g->name);
   text += "#include \"run.h\"\n\nint main(int argc, char** argv) {\n  ff::Runs runs(argc, argv);\n";
-  for (const std::string& name : regions_without(program, kernels))
-    text += fmt::format("  runs.without({});\n", name);
+  for (const size_t region : regions_without(program, kernels))
+    text += fmt::format("  runs.without({});\n", quoted_name(program.regions[region]));
   for (const Generated* g : kernels) {
     text += fmt::format("  FF_RUN(runs, {});\n", g->name);
   }
   return text + "  return runs.status();\n}\n";
 }
 
-std::string gpu_file(const Program& program, const std::vector<const Generated*>& kernels) {
+/// run.cu: `names` are the regions in the order of the program, `without` those that cannot be run.
+std::string gpu_file(const std::vector<std::string>& names,
+                     const std::vector<std::string>& without) {
   std::string text =
       "// Checks the kernels on the GPU, then times them and what a library does in their "
       "place.\n#include \"run_all.h\"\n\n";
-  for (const Generated* g : kernels) text += fmt::format("ff::GpuKernel {}_gpu();\n", g->name);
-  text += "\nint main(int argc, char** argv) {\n  return ff::run_all(argc, argv, {";
   std::vector<std::string> calls;
-  for (const Generated* g : kernels) calls.push_back(g->name + "_gpu()");
-  return text + fmt::format("{}}}, {{{}}});\n}}\n", fmt::join(calls, ", "),
-                            fmt::join(regions_without(program, kernels), ", "));
+  for (const std::string& name : names) {
+    text += fmt::format("ff::GpuKernel {}_gpu();\n", name);
+    calls.push_back(name + "_gpu()");
+  }
+  return text + fmt::format(
+                    "\nint main(int argc, char** argv) {{\n  return ff::run_all(argc, argv, "
+                    "{{{}}}, {{{}}});\n}}\n",
+                    fmt::join(calls, ", "), fmt::join(without, ", "));
 }
 
-std::string make_file(const std::vector<const Generated*>& kernels) {
+std::string make_file(const std::vector<std::string>& names) {
   std::string objects;
-  for (const Generated* g : kernels) objects += " " + g->name + ".o";
+  for (const std::string& name : names) objects += " " + name + ".o";
   return fmt::format(
       "# make host: the kernels on the CPU. make gpu: for compute capability 9.0 (nvcc 12.3 or "
       "newer).\n"
@@ -107,9 +176,20 @@ std::vector<TextFile> files_of(const Program& program, const std::vector<Generat
     for (const ProductForm& form : product_forms(g->kernel)) forms.insert(form);
   }
   files.push_back({"instructions.h", instructions_text({forms.begin(), forms.end()})});
-  files.push_back({"run.cu", gpu_file(program, all)});
+  std::map<size_t, std::string> names;  // by region
+  for (const Generated* g : all) names[g->region] = g->name;
+  std::vector<std::string> without;
+  for (const size_t region : regions_without(program, all)) {
+    const auto plain = plain_region(program, region);
+    if (plain) files.push_back({plain->name + ".cu", plain_file(program, *plain)});
+    if (plain) names[region] = plain->name;
+    if (!plain) without.push_back(quoted_name(program.regions[region]));
+  }
+  std::vector<std::string> in_order;
+  for (const auto& [region, name] : names) in_order.push_back(name);
+  files.push_back({"run.cu", gpu_file(in_order, without)});
   files.push_back({"run_host.cpp", host_file(program, all)});
-  files.push_back({"Makefile", make_file(all)});
+  files.push_back({"Makefile", make_file(in_order)});
   for (const HeaderText& header : kHeaders) files.push_back({header.path, header.text});
   return files;
 }

@@ -47,7 +47,7 @@ std::vector<Step> finish_steps(const Program&, Kernel& kernel, const FinishPlan&
       steps.push_back(work);
     }
   }
-  shared(step_of(kernel.finish.adders > 1 ? StepKind::add : StepKind::store, plan.sums));
+  shared(step_of(kernel.finish.adders > 1 ? StepKind::add : StepKind::store, plan.sums, 0));
   if (plan.scatter >= 0) steps.push_back(count_of(plan.turn));
   return steps;
 }

@@ -22,7 +22,7 @@ struct FinishPlan {
 /// The steps; adds the work to the kernel. Throws Refused for what is not generated.
 std::vector<Step> finish_steps(const Program& program, Kernel& kernel, const FinishPlan& plan);
 
-/// Kernel::finish.element for a store.
+/// One of Kernel::results for a store.
 ElementAt result_element(const Program& program, const Graph& graph, NodeId store,
                          std::vector<DimensionAt> dims);
 

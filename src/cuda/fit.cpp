@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
+#include "chip/needs.h"
 #include "cuda/coordinates.h"
 #include "cuda/refuse.h"
 #include "support/error.h"
@@ -13,28 +15,14 @@ namespace fuseflow::cuda {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 30;
-constexpr int64_t kFlag = 16;  ///< bytes before the barriers
 
 chip::SumsSize size_of(const SumsForm& sums) {
   return {sums.rows, sums.columns};
 }
 
-/// Whether sums are alive while others are made: those of a chain's result that are summed over
-/// steps of N.
-bool accumulates_over_others(const std::vector<Step>& steps) {
-  for (size_t i = 0; i + 1 < steps.size(); ++i) {
-    if (steps[i].what == StepKind::clear && steps[i + 1].what == StepKind::loop &&
-        steps[i + 1].variable == "n")
-      return true;
-  }
-  return std::any_of(steps.begin(), steps.end(),
-                     [](const Step& step) { return accumulates_over_others(step.body); });
-}
-
 void choose_groups(Kernel& kernel, const chip::Chip& chip) {
-  const chip::Needs needs = needs_of(kernel);
-  const auto groups = chip::groups_for(needs.sums, needs.together, chip);
-  if (!groups) throw Refused{chip::why_not(needs, chip)};
+  const auto groups = chip::groups_for(kernel.needs.sums, chip);
+  if (!groups) throw Refused{chip::why_not(kernel.needs, chip)};
   kernel.groups = groups->groups;
   kernel.registers = groups->registers;
 }
@@ -61,7 +49,9 @@ void choose_panels(Kernel& kernel) {
     Load& load = kernel.loads[i];
     if (!load.view) {
       load.matrix.panel = 8;
-      load.peers = {};  // each core gathers for itself
+      for (Load& other : kernel.loads) {
+        if (other.ring == load.ring) other.peers = {};  // each core gathers for itself
+      }
       kernel.repairs.push_back(
           fmt::format("{}: {}; the producer's threads gather it", load.name, load.why_gathered));
       continue;
@@ -82,78 +72,90 @@ void choose_panels(Kernel& kernel) {
   }
 }
 
-/// Bytes that a core needs; sets where everything is.
-int64_t lay_out(Kernel& kernel) {
-  int64_t at = 0;
-  const auto take = [&](int64_t bytes) {
-    const int64_t here = at;
-    at = rounded_up(at + bytes, chip::kAlignment);
-    return here;
-  };
-  kernel.load_at.clear();
-  kernel.held_at.clear();
-  kernel.staged_at.clear();
-  kernel.slots_at.clear();
-  kernel.round_at.clear();
-  for (const Load& load : kernel.loads)
-    kernel.load_at.push_back(take(load.stages * load.matrix.bytes()));
-  for (const ScratchpadMatrix& held : kernel.held)
-    kernel.held_at.push_back(take(held.tiles * held.matrix.bytes()));
-  kernel.room_at.clear();
-  for (const SharedBuffer& room : kernel.rooms) kernel.room_at.push_back(take(room.bytes));
-  for (const Scatter& s : kernel.scatters) {
-    kernel.staged_at.push_back(take(s.rows * s.columns * chip::kSumBytes));
-    kernel.slots_at.push_back(
-        take((s.peers.count - 1) * chip::scatter_slot({s.rows, s.columns}, s.peers.count)));
+/// Places and barriers, one after the other as the kernel's needs have them. What does not agree
+/// with these is a mistake in here.
+class Layout {
+ public:
+  explicit Layout(const chip::Needs& needs) : needs_(needs) {}
+
+  int64_t ring() {
+    const chip::Ring& ring = needs_.rings[ring_++];
+    return take(ring.copies * ring.bytes);
   }
+  int64_t room(int64_t bytes) {
+    if (room_ == needs_.rooms.size() || needs_.rooms[room_] != bytes) disagree();
+    ++room_;
+    return take(bytes);
+  }
+  int barriers(int64_t count) {
+    const int first = barrier_;
+    barrier_ += static_cast<int>(count);
+    return first;
+  }
+  /// Where the barriers are.
+  int64_t end() {
+    if (room_ != needs_.rooms.size() || barrier_ != chip::barriers_of(needs_)) disagree();
+    return at_ + chip::kFlag;
+  }
+
+ private:
+  int64_t take(int64_t bytes) { return std::exchange(at_, at_ + chip::aligned(bytes)); }
+  [[noreturn]] static void disagree() {
+    throw Error(ExitCode::internal, "the objects of a kernel are not what it was said to need");
+  }
+
+  const chip::Needs& needs_;
+  size_t ring_ = 0, room_ = 0;
+  int64_t at_ = 0;
+  int barrier_ = 0;
+};
+
+/// Sets where everything is.
+void lay_out(Kernel& kernel) {
+  Layout layout(kernel.needs);
+  for (const chip::Ring& ring : kernel.needs.rings) {
+    kernel.ring_at.push_back(layout.ring());
+    kernel.ring_barrier.push_back(layout.barriers(2 * ring.copies));
+  }
+  for (const ScratchpadMatrix& held : kernel.held)
+    kernel.held_at.push_back(layout.room(held.tiles * held.matrix.bytes()));
+  for (const SharedBuffer& room : kernel.rooms) kernel.room_at.push_back(layout.room(room.bytes));
+  for (const Scatter& s : kernel.scatters) {
+    kernel.staged_at.push_back(layout.room(s.rows * s.columns * chip::kSumBytes));
+    kernel.slots_at.push_back(
+        layout.room((s.peers.count - 1) * chip::scatter_slot({s.rows, s.columns}, s.peers.count)));
+    kernel.scatter_barrier.push_back(layout.barriers(2));
+  }
+  for (size_t i = 0; i < kernel.spreads.size(); ++i)
+    kernel.spread_barrier.push_back(layout.barriers(1));
   for (const RingPass& round : kernel.rounds) {
     kernel.round_at.push_back(
-        take(round.slots * kernel.held[static_cast<size_t>(round.held)].matrix.bytes()));
+        layout.room(round.slots * kernel.held[static_cast<size_t>(round.held)].matrix.bytes()));
+    kernel.round_barrier.push_back(layout.barriers(round.slots + round.peers.count));
   }
-  if (kernel.finish.adders > 1) kernel.add_at = take(kernel.finish.tile_elements * chip::kSumBytes);
-  kernel.barriers_at = at + kFlag;
-  return kernel.barriers_at + int64_t{kernel.barriers} * 8;
-}
-
-void number_barriers(Kernel& kernel) {
-  int next = 0;
-  const auto take = [&](int64_t count) {
-    const int here = next;
-    next += static_cast<int>(count);
-    return here;
-  };
-  kernel.load_barrier.clear();
-  kernel.scatter_barrier.clear();
-  kernel.spread_barrier.clear();
-  kernel.round_barrier.clear();
-  for (const Load& load : kernel.loads) kernel.load_barrier.push_back(take(2 * load.stages));
-  for (size_t i = 0; i < kernel.scatters.size(); ++i) kernel.scatter_barrier.push_back(take(2));
-  for (size_t i = 0; i < kernel.spreads.size(); ++i) kernel.spread_barrier.push_back(take(1));
-  for (const RingPass& round : kernel.rounds)
-    kernel.round_barrier.push_back(take(round.slots + round.peers.count));
-  kernel.barriers = next;
+  for (size_t i = 0; i < kernel.broadcasts.size(); ++i)
+    kernel.broadcast_barrier.push_back(layout.barriers(1));
+  if (kernel.finish.adders > 1)
+    kernel.add_at = layout.room(kernel.finish.tile_elements * chip::kSumBytes);
+  kernel.barriers_at = layout.end();
+  kernel.barriers = static_cast<int>(chip::barriers_of(kernel.needs));
+  kernel.scratchpad = chip::scratchpad_of(kernel.needs);
 }
 
 void fit_scratchpad(Kernel& kernel, const chip::Chip& chip) {
-  chip::Needs needs = needs_of(kernel);
-  const std::string why = chip::fit_copies(needs, chip);
+  const std::vector<chip::Ring> planned = kernel.needs.rings;
+  const std::string why = chip::fit_copies(kernel.needs, chip);
   if (!why.empty()) throw Refused{why};
-  for (size_t i = 0; i < kernel.loads.size(); ++i) {
-    Load& load = kernel.loads[i];
-    const int64_t copies = needs.rings[i].copies;
-    if (copies < load.stages) {
+  for (const Load& load : kernel.loads) {
+    const auto ring = static_cast<size_t>(load.ring);
+    const int64_t copies = kernel.needs.rings[ring].copies;
+    if (copies < planned[ring].copies) {
       kernel.repairs.push_back(
           fmt::format("{}: {} copies for {}, the scratchpad has no room for more", load.name,
-                      copies, load.stages));
+                      copies, planned[ring].copies));
     }
-    load.stages = copies;
   }
-  number_barriers(kernel);
-  kernel.scratchpad = lay_out(kernel);
-  if (kernel.scratchpad != chip::scratchpad_of(needs)) {
-    throw Error(ExitCode::internal, fmt::format("a kernel has {} bytes of a scratchpad, not {}",
-                                                kernel.scratchpad, chip::scratchpad_of(needs)));
-  }
+  lay_out(kernel);
 }
 
 /// Coordinates are 31-bit numbers in the text.
@@ -170,31 +172,14 @@ void check_sizes(const Kernel& kernel) {
 
 }  // namespace
 
-chip::Needs needs_of(const Kernel& kernel) {
-  chip::Needs needs;
-  for (const SumsForm& sums : kernel.sums) needs.sums.push_back(size_of(sums));
-  needs.together = kernel.all_sums_together || accumulates_over_others(kernel.multiply);
-  for (const Load& load : kernel.loads) needs.rings.push_back({load.stages, load.matrix.bytes()});
-  for (const ScratchpadMatrix& held : kernel.held)
-    needs.rooms.push_back(held.tiles * held.matrix.bytes());
-  for (const SharedBuffer& room : kernel.rooms) needs.rooms.push_back(room.bytes);
-  for (const Scatter& s : kernel.scatters)
-    chip::add_scatter(needs, {s.rows, s.columns}, s.peers.count);
-  for (const RingPass& round : kernel.rounds) {
-    const MatrixForm& matrix = kernel.held[static_cast<size_t>(round.held)].matrix;
-    chip::add_round(needs, matrix.bytes(), round.peers.count);
-  }
-  needs.barriers += static_cast<int64_t>(kernel.spreads.size());
-  if (kernel.finish.adders > 1)
-    needs.rooms.push_back(kernel.finish.tile_elements * chip::kSumBytes);
-  return needs;
-}
-
 void fit(Kernel& kernel, const chip::Chip& chip) {
   check_sizes(kernel);
   if (kernel.cores > 8)
     kernel.repairs.push_back(
         fmt::format("clusters of {} cores, beyond the portable 8", kernel.cores));
+  const auto needs = chip::needs_of(*kernel.graph);
+  if (!needs) throw Error(ExitCode::internal, "nobody said what a kernel needs of the chip");
+  kernel.needs = *needs;
   if (!kernel.sums.empty()) choose_groups(kernel, chip);
   choose_panels(kernel);
   fit_scratchpad(kernel, chip);

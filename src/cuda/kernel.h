@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "chip/fit.h"
 #include "graph/graph.h"
 
 namespace fuseflow::cuda {
@@ -71,7 +72,7 @@ struct Load {
   std::string name;
   NodeId node = -1;
   MatrixForm matrix;
-  int64_t stages = 1;
+  int ring = 0;  ///< number of its ring, which loads that take turns share
   CoreGroup peers;
   std::optional<TensorView> view;  ///< none: the producer's threads gather element by element
   std::string why_gathered;
@@ -99,6 +100,16 @@ struct Scatter {
 struct ShareBroadcast {
   std::string name;
   int held = 0;  ///< number of the matrix
+  CoreGroup peers;
+};
+
+/// Tiles of a matrix, or parts of a room, of which each core of a group has some and gets the
+/// others.
+struct TileBroadcast {
+  std::string name;
+  int held = -1, room = -1;  ///< number of one of them
+  int64_t bytes = 0;         ///< of what a core sends at a time
+  int64_t times = 1;         ///< that it sends
   CoreGroup peers;
 };
 
@@ -154,12 +165,16 @@ enum class StepKind : uint8_t {
   distances,        ///< body, for each distance of round `a`
   elements,         ///< every element of the tile: work `work`, stored
   rows,             ///< every row of the tile: reduced, stored
-  put_scores,       ///< sums `a` to the scratchpad, as f32, for the rows of a step
+  put_scores,       ///< sums `a` to room `b`, as f32, for work on rows
   step_rows,        ///< rows of a step of reductions that walk k together
   rescale,          ///< sums `a` by each row\'s factor, but in the first step
   reduced_rows,     ///< what the last step left of each row, for all threads
   row_program,      ///< every row of the tile: the loops of a kernel of rows
-  store,            ///< sums `a` to the result, in its type (a share where `scatter` >= 0)
+  row_loop,         ///< .. a tile of its loop number `a`
+  row_values,       ///< what of each row is exchanged: number `a`
+  broadcast,        ///< broadcast `a`: what the core has made
+  broadcast_wait,   ///< .. what the others have made is there
+  store,            ///< sums `a` to result `b`, in its type (a share where `scatter` >= 0)
   add,              ///< sums `a` to the sums in memory; the last adder finishes
 };
 
@@ -167,6 +182,7 @@ enum class StepKind : uint8_t {
 struct FactorOf {
   enum class Kind { load, held, round } kind = Kind::load;
   int number = 0;
+  Coordinate at = {};  ///< which of the held tiles, or of those of a load that are there
 };
 
 struct Step {
@@ -180,13 +196,12 @@ struct Step {
   Coordinate part;
   int64_t parts = 1;
   std::vector<std::string> zero;
-  Coordinate at;  ///< which of the held tiles
+  Coordinate at;  ///< which of the held tiles, or of those of a load
   std::vector<Step> body;
 };
 
 /// Where results go, and how they are finished.
 struct Finish {
-  ElementAt element;
   int64_t adders = 1;  ///< clusters that add to a tile in memory; the last one finishes
   Coordinate tile;     ///< number of the tile of sums
   Coordinate counter;  ///< number of the counter of the core's share
@@ -238,25 +253,30 @@ struct Kernel {
   std::vector<Scatter> scatters;
   std::vector<ShareBroadcast> spreads;
   std::vector<RingPass> rounds;
+  std::vector<TileBroadcast> broadcasts;
   std::vector<Work> work;
   std::optional<RowsReduction> reduction;
   std::optional<StepRows> step_rows;
   std::vector<SharedBuffer> rooms;
-  bool all_sums_together = false;           ///< all are alive at a time
-  std::vector<DimensionAt> row_dims;        ///< of `row_program`
-  int64_t tile_rows = 0, tile_columns = 0;  ///< of `elements`
+  std::vector<DimensionAt> row_dims;     ///< of `row_program`, `row_loop`, `row_values`
+  std::vector<StreamId> exchanged_rows;  ///< of `row_values`
+  /// Streams of rows that have a text of their own, for all work.
+  std::vector<std::pair<StreamId, std::string>> row_names;
+  int64_t tile_rows = 0, tile_columns = 0;  ///< of `elements`, of rows
+  std::vector<ElementAt> results;
   Finish finish;
   std::vector<Step> produce, multiply;
   int groups = 1;  ///< of 128 threads that multiply
 
   // What the fit decided (fit.h).
+  chip::Needs needs;                 ///< rings with the copies that there are
   std::vector<std::string> repairs;  ///< what differs from the plan
   std::vector<std::string> choices;  ///< how matrices lie
-  std::vector<int64_t> load_at, room_at, held_at, staged_at, slots_at,
+  std::vector<int64_t> ring_at, room_at, held_at, staged_at, slots_at,
       round_at;        ///< bytes, of each
   int64_t add_at = 0;  ///< room for sums on their way to memory
   int64_t barriers_at = 0;
-  std::vector<int> load_barrier, scatter_barrier, spread_barrier, round_barrier;
+  std::vector<int> ring_barrier, scatter_barrier, spread_barrier, round_barrier, broadcast_barrier;
   int barriers = 0;
   int64_t scratchpad = 0;  ///< bytes
   int64_t registers = 0;   ///< of a thread, for sums

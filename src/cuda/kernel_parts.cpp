@@ -30,7 +30,7 @@ void add_load(const Program& program, Kernel& kernel, const std::string& name, N
   load.node = from;
   load.matrix = {rounded_up(row.block, kProductUnit), rounded_up(column.block, kProductUnit), true,
                  8};
-  load.stages = std::max<int64_t>(node.capacity, 1);
+  load.ring = static_cast<int>(kernel.loads.size());
   load.peers = std::move(peers);
   load.row = row.begin;
   load.column = column.begin;

@@ -22,7 +22,8 @@ inline constexpr int64_t kProductUnit = chip::kUnit;
 std::map<std::string, Coordinate> spread_over_clusters(
     Kernel& kernel, const std::vector<std::pair<std::string, int64_t>>& tiles);
 
-/// A load of whole tiles from node `from`. `peers`: the cores that get the same one.
+/// A load of whole tiles from node `from`, in a ring of its own. `peers`: the cores that get the
+/// same one.
 void add_load(const Program& program, Kernel& kernel, const std::string& name, NodeId from,
               const DimensionAt& row, const DimensionAt& column, const DimensionAt& batch,
               CoreGroup peers);

@@ -24,7 +24,8 @@ class OnlineBuilder {
         graph_(graph),
         roles_(kernel_roles(graph)),
         tiles_(kernel_tiles(graph)),
-        block_(kernel_block(graph)) {
+        block_(kernel_block(graph)),
+        depth_(depth_cores(graph)) {
     kernel_.graph = &graph;
   }
 
@@ -43,8 +44,14 @@ class OnlineBuilder {
   }
 
   void find() {
-    if (depth_cores(graph_) > 1 || !roles_.exchanges.empty()) {
-      throw Refused{"keys in parts are not generated yet"};
+    for (const NodeId id : roles_.exchanges) {
+      if (id != roles_.scatter) all_reduces_.push_back(id);
+    }
+    if (depth_ > 1 && (roles_.scatter < 0 || tiles_[kKernelK] < depth_)) {
+      throw Refused{"keys in parts without a sum of shares, or in more parts than there are steps"};
+    }
+    if (kernel_walks(graph_, roles_).size() > 1) {
+      throw Refused{"a second walk of the keys (rounded weights) is not generated yet"};
     }
     for (const NodeId id : roles_.steps) {
       if (node(id).kind != NodeKind::tile_multiply) continue;
@@ -70,13 +77,15 @@ class OnlineBuilder {
   }
 
   void name_coordinates() {
-    const int64_t cores = kernel_cluster(graph_);
+    const int64_t cores = depth_ > 1 ? 1 : kernel_cluster(graph_);
     const int64_t groups = ceil_div(tiles_[kKernelM], cores);
     at_ = spread_over_clusters(kernel_,
                                {{"n", tiles_[kKernelN]}, {"m", groups}, {"g", tiles_[kKernelG]}});
-    kernel_.cores = cores;
+    kernel_.cores = cores * depth_;
     if (cores > 1) kernel_.variables.push_back({"core_m", "rank", 1, cores});
+    if (depth_ > 1) kernel_.variables.push_back({"core_k", "rank", 1, depth_});
     core_ = coordinate(cores > 1 ? "core_m" : "");
+    part_ = coordinate(depth_ > 1 ? "core_k" : "");
     m_tile_ = sum(times(at_["m"], cores), core_);
   }
 
@@ -100,7 +109,7 @@ class OnlineBuilder {
     };
     using TileAxis = DimensionAt::TileAxis;
     CoreGroup all;
-    if (kernel_.cores > 1) all = {{}, 1, kernel_.cores, core_};
+    if (kernel_.cores > depth_) all = {{}, 1, kernel_.cores, core_};
     const auto load = [&](const std::string& name, NodeId from, const DimensionAt& row,
                           const DimensionAt& column, const CoreGroup& peers) {
       add_load(program_, kernel_, name, from, row, column, batch(), peers);
@@ -108,11 +117,9 @@ class OnlineBuilder {
     load("q", producer(node(scores_), 0), rows(), depth(TileAxis::column), {});
     load("keys", producer(node(scores_), 1), depth(TileAxis::row), keys(TileAxis::column), all);
     load("v", producer(node(product_), 1), keys(TileAxis::row), columns(), all);
-    kernel_.loads[0].stages = 1;
     const int64_t m = rounded_up(block_[kKernelM], kProductUnit),
                   k = rounded_up(k_block, kProductUnit);
     kernel_.sums = {{"s", m, k}, {"o", m, rounded_up(block_[kKernelN], kProductUnit)}};
-    kernel_.all_sums_together = true;
     kernel_.held.push_back({"p", {m, k, true, 8}, 1});
     StepRows& step = kernel_.step_rows.emplace();
     step.rows = m;
@@ -129,8 +136,15 @@ class OnlineBuilder {
                      {"state", held_rows * m * 4},
                      {"rescale", m * 4},
                      {"reduced", held_rows * m * 4}};
-    kernel_.finish.element =
-        result_element(program_, graph_, roles_.store, {rows(), columns(), batch()});
+    const CoreGroup parts{{}, 1, depth_, part_};
+    for (size_t i = 0; i < all_reduces_.size(); ++i) {
+      kernel_.broadcasts.push_back(
+          {fmt::format("all{}", i), -1, static_cast<int>(kernel_.rooms.size()), m * 4, 1, parts});
+      kernel_.rooms.push_back({fmt::format("parts{}", i), depth_ * m * 4});
+    }
+    if (depth_ > 1) kernel_.scatters.push_back({"o_sum", m, kernel_.sums[1].columns, parts});
+    kernel_.results = {
+        result_element(program_, graph_, roles_.store, {rows(), columns(), batch()})};
   }
 
   void make_steps() {
@@ -140,7 +154,7 @@ class OnlineBuilder {
                             multiply_of(0, {FactorOf::Kind::load, 0}, {FactorOf::Kind::load, 1}),
                             step_of(StepKind::multiply_wait, 0),
                             step_of(StepKind::release, 1),
-                            step_of(StepKind::put_scores, 0),
+                            step_of(StepKind::put_scores, 0, 0),
                             step_of(StepKind::meet),
                             step_of(StepKind::step_rows),
                             step_of(StepKind::fence),
@@ -149,14 +163,20 @@ class OnlineBuilder {
     for (const Step& s : {step_of(StepKind::wait, 2),
                           multiply_of(1, {FactorOf::Kind::held, 0}, {FactorOf::Kind::load, 2}),
                           step_of(StepKind::multiply_wait, 1), step_of(StepKind::release, 2),
-                          step_of(StepKind::meet)}) {
+                          step_of(StepKind::meet), count_of("steps")}) {
       steps.push_back(s);
     }
     kernel_.produce.push_back(step_of(StepKind::load, 0));
-    kernel_.produce.push_back(loop_of("k", tiles_[kKernelK], std::move(loads)));
+    const auto walk = [&](std::vector<Step> body) {
+      Step loop = loop_of("k", tiles_[kKernelK], std::move(body));
+      loop.part = part_;
+      loop.parts = depth_;
+      return loop;
+    };
+    kernel_.produce.push_back(walk(std::move(loads)));
     kernel_.multiply.push_back(step_of(StepKind::clear, 1));
     kernel_.multiply.push_back(step_of(StepKind::wait, 0));
-    kernel_.multiply.push_back(loop_of("k", tiles_[kKernelK], std::move(steps)));
+    kernel_.multiply.push_back(walk(std::move(steps)));
     kernel_.multiply.push_back(step_of(StepKind::release, 0));
     kernel_.multiply.push_back(step_of(StepKind::reduced_rows));
     kernel_.multiply.push_back(step_of(StepKind::meet));
@@ -166,25 +186,70 @@ class OnlineBuilder {
     plan.from = node(product_).outputs[0];
     plan.result = node(roles_.store).inputs[0].stream;
     plan.dims = {rows(), columns(), batch()};
-    append(kernel_.multiply, finish_steps(program_, kernel_, plan));
-    // What the last step left of each row.
-    for (Work& work : kernel_.work) {
-      for (size_t i = 0; i < kernel_.step_rows->reductions.size(); ++i) {
-        work.named.emplace_back(node(kernel_.step_rows->reductions[i]).outputs[0],
-                                fmt::format("ff::get_one(core, reduced_at + ({} + row) * 4)",
-                                            static_cast<int64_t>(i) * kernel_.step_rows->rows));
-      }
+    name_reduced();
+    if (depth_ > 1) {
+      exchange(plan.from);
+      plan.scatter = 0;
+      plan.turn = "turn";
+      plan.from = node(roles_.scatter).outputs[0];
+      if (plan.from == plan.result) plan.nodes.clear();
     }
+    append(kernel_.multiply, finish_steps(program_, kernel_, plan));
+    for (Work& work : kernel_.work) work.named = kernel_.row_names;
+  }
+
+  /// What the last step left of each row, and what all cores have of it.
+  void name_reduced() {
+    const int64_t m = kernel_.step_rows->rows;
+    for (size_t i = 0; i < kernel_.step_rows->reductions.size(); ++i) {
+      kernel_.row_names.emplace_back(node(kernel_.step_rows->reductions[i]).outputs[0],
+                                     fmt::format("ff::get_one(core, reduced_at + ({} + row) * 4)",
+                                                 static_cast<int64_t>(i) * m));
+    }
+    for (size_t i = 0; i < all_reduces_.size(); ++i) {
+      const Node& all = node(all_reduces_[i]);
+      std::string value = fmt::format("ff::get_one(core, parts{}_at + row * 4)", i);
+      for (int64_t other = 1; other < depth_; ++other) {
+        value = combined_text(
+            all.reduction, value,
+            fmt::format("ff::get_one(core, parts{}_at + ({} + row) * 4)", i, other * m));
+      }
+      kernel_.row_names.emplace_back(all.outputs[0], "(" + value + ")");
+      kernel_.exchanged_rows.push_back(all.inputs[0].stream);
+    }
+  }
+
+  /// The parts of reductions, each from every core to all others, in order; what of a row's sums
+  /// follows them before they are shared.
+  void exchange(StreamId product) {
+    for (size_t i = 0; i < all_reduces_.size(); ++i) {
+      const int number = static_cast<int>(i);
+      kernel_.multiply.push_back(step_of(StepKind::row_values, number));
+      kernel_.multiply.push_back(step_of(StepKind::fence));
+      kernel_.multiply.push_back(step_of(StepKind::meet));
+      Step send = step_of(StepKind::broadcast, number);
+      send.at = part_;
+      kernel_.multiply.push_back(std::move(send));
+      kernel_.multiply.push_back(step_of(StepKind::broadcast_wait, number));
+    }
+    const StreamId shared = node(roles_.scatter).inputs[0].stream;
+    if (shared == product) return;
+    Step work = step_of(StepKind::work, 1);
+    work.work = static_cast<int>(kernel_.work.size());
+    kernel_.work.push_back({{}, {product}, shared, {rows(), columns(), batch()}});
+    kernel_.multiply.push_back(std::move(work));
   }
 
   const Program& program_;
   const Graph& graph_;
   KernelRoles roles_;
   KernelSizes tiles_, block_;
+  const int64_t depth_;  ///< cores that have a part of the keys each
   Kernel kernel_;
   NodeId scores_ = -1, product_ = -1;
+  std::vector<NodeId> all_reduces_;
   std::map<std::string, Coordinate> at_;
-  Coordinate core_, m_tile_;
+  Coordinate core_, part_, m_tile_;
 };
 
 /// The text of a row of a step.
@@ -260,7 +325,7 @@ class StepText {
     const std::string scale = factor == nullptr ? "" : work_.value(factor->stream);
     before += work_.take();
     // Read before the lanes meet; written after it.
-    before += fmt::format("{}const float {}_before = k == 0 ? {} : ff::get_own(core, {});\n",
+    before += fmt::format("{}const float {}_before = steps == 0 ? {} : ff::get_own(core, {});\n",
                           space(), name, number_text(n.init), state);
     before += fmt::format("{}float {} = {};\n", space(), name, number_text(identity(n.reduction)));
     std::string text = before + columns([&] {
@@ -273,7 +338,7 @@ class StepText {
         name, combined_text(n.reduction, "x", "y"));
     const std::string held =
         scale.empty() ? name + "_before"
-                      : fmt::format("(k == 0 ? {0}_before : {0}_before * {1})", name, scale);
+                      : fmt::format("(steps == 0 ? {0}_before : {0}_before * {1})", name, scale);
     text += fmt::format("{}{} = {};\n", space(), name, combined_text(n.reduction, held, name));
     text +=
         fmt::format("{}if (core.lane() == 0) ff::put_own(core, {}, {});\n", space(), state, name);
@@ -302,6 +367,20 @@ class StepText {
 
 Kernel online_kernel(const Program& program, const Graph& graph) {
   return OnlineBuilder(program, graph).build();
+}
+
+std::string row_values(const Program& program, const Kernel& kernel, int number,
+                       const TensorNumbers& tensors, int indent) {
+  const std::string space(static_cast<size_t>(indent) + 2, ' ');
+  WorkText work(program, *kernel.graph, tensors, indent + 2);
+  for (const auto& [stream, name] : kernel.row_names) work.name(stream, name);
+  const std::string value = work.value(kernel.exchanged_rows[static_cast<size_t>(number)]);
+  return fmt::format(
+      "[&](int row) {{\n{0}[[maybe_unused]] const int at_m = {1} + row;\n{2}{3}{0}if (core.lane() "
+      "== 0) ff::put_one(core, parts{4}_at + (core_k * {5} + row) * 4, {6});\n{7}}}",
+      space, text_of(kernel.row_dims[0].begin),
+      coordinates_text(*kernel.graph, {kernel.row_dims[1]}, "", indent + 2), work.take(), number,
+      kernel.step_rows->rows, value, std::string(static_cast<size_t>(indent), ' '));
 }
 
 std::string step_rows(const Program& program, const Kernel& kernel, const TensorNumbers& tensors,

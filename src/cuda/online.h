@@ -8,13 +8,17 @@
 
 namespace fuseflow::cuda {
 
-/// Throws Refused for what is not generated: keys in parts, other forms than scores, rows and one
-/// product with what they give.
+/// Keys may be in parts, one a core. Throws Refused for what is not generated: other forms than
+/// scores, rows and one product with what they give.
 Kernel online_kernel(const Program& program, const Graph& graph);
 
 /// The lambda of a row of a step: reductions that go on, the left factor of the product, its
 /// rescaling.
 std::string step_rows(const Program& program, const Kernel& kernel, const TensorNumbers& tensors,
                       int indent);
+
+/// The lambda of a row whose part of a reduction goes to the other cores: number `number`.
+std::string row_values(const Program& program, const Kernel& kernel, int number,
+                       const TensorNumbers& tensors, int indent);
 
 }  // namespace fuseflow::cuda

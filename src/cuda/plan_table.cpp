@@ -29,9 +29,10 @@ Predicted predicted(const Graph& graph, const Machine& machine) {
 
 /// Bytes of all tiles that the last adders take and store, part of those predicted: the sums, zeros
 /// in their place, the result in its type.
-int64_t finish_bytes(const Program& program, const Finish& finish) {
+int64_t finish_bytes(const Program& program, const Kernel& kernel) {
+  const Finish& finish = kernel.finish;
   if (finish.adders <= 1) return 0;
-  const Tensor& result = program.tensors[static_cast<size_t>(finish.element.tensor)];
+  const Tensor& result = program.tensors[static_cast<size_t>(kernel.results[0].tensor)];
   return finish.tiles * finish.tile_elements * (2 * kSumBytes + element_bytes(result.type));
 }
 
@@ -59,7 +60,7 @@ std::string plan_csv(const Program& program, const std::vector<Generated>& kerne
         : k.finish.adders == 1
             ? "rounded and stored by the cores that have it"
             : "added in f32; the last adder rounds it, stores it and clears the sums";
-    const int64_t finished = there ? finish_bytes(program, k.finish) : 0;
+    const int64_t finished = there ? finish_bytes(program, k) : 0;
     text +=
         fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", g.name,
                     csv_field(region.name), csv_field(machine.name), p.cycles, p.loaded, p.stored,

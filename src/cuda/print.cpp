@@ -15,6 +15,15 @@
 namespace fuseflow::cuda {
 namespace {
 
+/// The name of a load's ring, that of the first load that has it.
+std::string ring_name(const Kernel& kernel, int load_number) {
+  const int ring = kernel.loads[static_cast<size_t>(load_number)].ring;
+  for (const Load& load : kernel.loads) {
+    if (load.ring == ring) return load.name;
+  }
+  return "";
+}
+
 class Printer {
  public:
   Printer(const Program& program, const Kernel& kernel) : program_(program), kernel_(kernel) {
@@ -54,6 +63,12 @@ class Printer {
   }
   std::string sums_name(int sums) const { return kernel_.sums[static_cast<size_t>(sums)].name; }
   const Load& load(int i) const { return kernel_.loads[static_cast<size_t>(i)]; }
+  /// The name of a load's ring: of the first load that has it.
+  std::string ring_of(int load_number) const { return ring_name(kernel_, load_number); }
+  bool is_result(TensorId id) const {
+    return std::any_of(kernel_.results.begin(), kernel_.results.end(),
+                       [&](const ElementAt& result) { return result.tensor == id; });
+  }
   static std::string type_of(const std::string& name) {  // a matrix's type: c_held -> CHeld
     std::string type;
     bool up = true;
@@ -84,19 +99,7 @@ class Printer {
     line("// Tensors, in the order of params.");
     line("constexpr ff::Tensor kTensors[] = {");
     const std::vector<TensorId> tensors = tensors_of(kernel_);
-    for (const TensorId id : tensors) {
-      const Tensor& tensor = program_.tensors[static_cast<size_t>(id)];
-      int64_t elements = 1;
-      for (const int64_t extent : known_shape(tensor)) elements *= extent;
-      std::string name;
-      for (const char c : tensor.name) {
-        if (c == '"' || c == '\\') name += '\\';
-        name += static_cast<unsigned char>(c) < 0x20 ? '_' : c;
-      }
-      line(fmt::format("    {{\"{}\", ff::Type::{}, {}, {}, {}}},", name,
-                       tensor.type == ElementType::f16 ? "f16" : "f32", elements,
-                       id == finish.element.tensor ? "true" : "false", id));
-    }
+    for (const TensorId id : tensors) text_ += tensor_text(program_, id, is_result(id));
     line("};");
     line(
         "// What the copy engine copies from: tensor, outer, inner, batches, pitch, pitch of a "
@@ -156,7 +159,7 @@ class Printer {
                              std::set<std::string>& names) {
     for (const Step& s : steps) {
       if (s.what == StepKind::load || s.what == StepKind::wait)
-        names.insert(kernel.loads[static_cast<size_t>(s.a)].name + "_step");
+        names.insert(ring_name(kernel, s.a) + "_step");
       if (s.what == StepKind::count) names.insert(s.variable);
       collect_counts(s.body, kernel, names);
     }
@@ -173,9 +176,11 @@ class Printer {
   void objects() {
     for (size_t i = 0; i < kernel_.loads.size(); ++i) {
       const Load& l = kernel_.loads[i];
-      line(fmt::format("const ff::Ring<{}, {}::kBytes> {}{{{}, {}, {}}};", l.stages,
-                       type_of(l.name), l.name, kernel_.load_at[i], kernel_.load_barrier[i],
-                       text_of(l.peers)));
+      if (ring_of(static_cast<int>(i)) != l.name) continue;
+      const auto ring = static_cast<size_t>(l.ring);
+      line(fmt::format("const ff::Ring<{}, {}::kBytes> {}{{{}, {}, {}}};",
+                       kernel_.needs.rings[ring].copies, type_of(l.name), l.name,
+                       kernel_.ring_at[ring], kernel_.ring_barrier[ring], text_of(l.peers)));
       line(fmt::format("{}.begin(core);", l.name));
     }
     for (size_t i = 0; i < kernel_.rooms.size(); ++i) {
@@ -207,6 +212,13 @@ class Printer {
                        kernel_.round_at[i], kernel_.round_barrier[i], text_of(r.peers)));
       line(fmt::format("{}.begin(core);", r.name));
     }
+    for (size_t i = 0; i < kernel_.broadcasts.size(); ++i) {
+      const TileBroadcast& b = kernel_.broadcasts[i];
+      line(fmt::format("const ff::Broadcast<{}, {}> {}{{{}, {}}};", b.peers.count,
+                       (b.peers.count - 1) * b.times * b.bytes, b.name,
+                       kernel_.broadcast_barrier[i], text_of(b.peers)));
+      line(fmt::format("{}.begin(core);", b.name));
+    }
   }
 
   void steps(const std::vector<Step>& all) {
@@ -217,6 +229,11 @@ class Printer {
     const ScratchpadMatrix& h = kernel_.held[static_cast<size_t>(held)];
     if (h.tiles == 1) return h.name + "_at";
     return fmt::format("{}_at + ({}) * {}::kBytes", h.name, text_of(at), type_of(h.name));
+  }
+  /// The number of the tile of a ring that is next, or of one after it.
+  std::string step_of_ring(int load_number, const Coordinate& after) const {
+    const std::string step = ring_of(load_number) + "_step";
+    return after.terms.empty() ? step : fmt::format("{} + {}", step, text_of(after));
   }
   /// The columns of sums that this core works on.
   std::string columns(const Step& s, int sums) const {
@@ -229,7 +246,7 @@ class Printer {
 
   void load_step(const Step& s) {
     const Load& l = load(s.a);
-    const std::string ring = l.name, step_name = l.name + "_step";
+    const std::string ring = ring_of(s.a), step_name = ring + "_step";
     if (l.view) {
       std::string view = std::to_string(view_of_.at(l.name));
       if (l.second_branch)
@@ -261,13 +278,13 @@ class Printer {
       std::string type, place;
       if (f.kind == FactorOf::Kind::load) {
         type = type_of(load(f.number).name);
-        place = fmt::format("{}.place({}_step)", load(f.number).name, load(f.number).name);
+        place = fmt::format("{}.place({})", ring_of(f.number), step_of_ring(f.number, f.at));
       } else {
         const int held = f.kind == FactorOf::Kind::held
                              ? f.number
                              : kernel_.rounds[static_cast<size_t>(f.number)].held;
         type = type_of(kernel_.held[static_cast<size_t>(held)].name);
-        place = f.kind == FactorOf::Kind::held ? held_place(held, s.at) : "here";
+        place = f.kind == FactorOf::Kind::held ? held_place(held, f.at) : "here";
       }
       types[right ? 1 : 0] = type;
       places[right ? 1 : 0] = place;
@@ -290,8 +307,9 @@ class Printer {
 
   void finish_step(const Step& s) {
     const Finish& f = kernel_.finish;
-    const std::string place = place_lambda(program_, *kernel_.graph, f.element, depth_ * 2);
-    const int tensor = numbers_.at(f.element.tensor);
+    const ElementAt& element = kernel_.results[static_cast<size_t>(s.b)];
+    const std::string place = place_lambda(program_, *kernel_.graph, element, depth_ * 2);
+    const int tensor = numbers_.at(element.tensor);
     if (s.what == StepKind::store) {
       line(fmt::format("ff::store(core, {}, {}, params, {}, {});", sums_name(s.a), columns(s, s.a),
                        tensor, place));
@@ -318,10 +336,10 @@ class Printer {
       case StepKind::load:
         return load_step(s);
       case StepKind::wait:
-        return line(fmt::format("{0}.wait(core, {0}_step);", load(s.a).name));
+        return line(fmt::format("{}.wait(core, {});", ring_of(s.a), step_of_ring(s.a, s.at)));
       case StepKind::release:
-        line(fmt::format("{0}.release(core, {0}_step);", load(s.a).name));
-        return line(fmt::format("++{}_step;", load(s.a).name));
+        line(fmt::format("{0}.release(core, {0}_step);", ring_of(s.a)));
+        return line(fmt::format("++{}_step;", ring_of(s.a)));
       case StepKind::clear:
         return line(fmt::format("{}.clear();", sums_name(s.a)));
       case StepKind::multiply:
@@ -389,26 +407,27 @@ class Printer {
         return line(fmt::format(
             "ff::each_element(core, {}, {}, {});", kernel_.tile_rows, kernel_.tile_columns,
             element_lambda(program_, *kernel_.graph, kernel_.work[static_cast<size_t>(s.work)],
-                           kernel_.finish.element, numbers_, depth_ * 2)));
+                           kernel_.results[0], numbers_, depth_ * 2)));
       case StepKind::rows: {
         const RowsReduction& r = *kernel_.reduction;
-        return line(fmt::format("ff::each_row(core, {}, {}, {}, {});", r.rows, r.columns,
-                                number_text(r.start),
-                                rows_lambdas(program_, *kernel_.graph, r, kernel_.finish.element,
-                                             numbers_, depth_ * 2)));
+        return line(fmt::format(
+            "ff::each_row(core, {}, {}, {}, {});", r.rows, r.columns, number_text(r.start),
+            rows_lambdas(program_, *kernel_.graph, r, kernel_.results[0], numbers_, depth_ * 2)));
       }
       case StepKind::put_scores:
-        return line(fmt::format("ff::put_sums(core, {}, scores_at, ff::Columns{{0, {}}});",
-                                sums_name(s.a), kernel_.sums[static_cast<size_t>(s.a)].columns));
+        return line(fmt::format("ff::put_sums(core, {}, {}_at, ff::Columns{{0, {}}});",
+                                sums_name(s.a), kernel_.rooms[static_cast<size_t>(s.b)].name,
+                                kernel_.sums[static_cast<size_t>(s.a)].columns));
       case StepKind::step_rows:
         return line(
             fmt::format("ff::each_whole_row(core, {}, {});", kernel_.step_rows->rows,
                         ::fuseflow::cuda::step_rows(program_, kernel_, numbers_, depth_ * 2)));
       case StepKind::rescale:
-        return line(fmt::format(
-            "if (k > 0) ff::map(core, {}, {}, [&](int row, int, float x) -> float {{ return x * "
-            "ff::get_one(core, rescale_at + row * 4); }});",
-            sums_name(s.a), columns(s, s.a)));
+        return line(
+            fmt::format("if (steps > 0) ff::map(core, {}, {}, [&](int row, int, float x) -> float "
+                        "{{ return x * "
+                        "ff::get_one(core, rescale_at + row * 4); }});",
+                        sums_name(s.a), columns(s, s.a)));
       case StepKind::reduced_rows: {
         const StepRows& rows = *kernel_.step_rows;
         open(fmt::format("ff::each_whole_row(core, {}, [&](int row) {{", rows.rows));
@@ -422,6 +441,24 @@ class Printer {
       case StepKind::row_program:
         return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.tile_rows,
                                 row_program(program_, kernel_, numbers_, depth_ * 2)));
+      case StepKind::row_loop:
+        return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.tile_rows,
+                                row_loop(program_, kernel_, s.a, numbers_, depth_ * 2)));
+      case StepKind::row_values:
+        return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.step_rows->rows,
+                                row_values(program_, kernel_, s.a, numbers_, depth_ * 2)));
+      case StepKind::broadcast: {
+        const TileBroadcast& b = kernel_.broadcasts[static_cast<size_t>(s.a)];
+        const std::string at =
+            b.held >= 0
+                ? held_place(b.held, s.at)
+                : fmt::format("{}_at + {} * {}", kernel_.rooms[static_cast<size_t>(b.room)].name,
+                              text_of(s.at), b.bytes);
+        return line(fmt::format("{}.send(core, {}, {});", b.name, at, b.bytes));
+      }
+      case StepKind::broadcast_wait:
+        return line(
+            fmt::format("{}.wait(core);", kernel_.broadcasts[static_cast<size_t>(s.a)].name));
       case StepKind::store:
       case StepKind::add:
         return finish_step(s);
@@ -453,10 +490,24 @@ std::vector<TensorId> tensors_of(const Kernel& kernel) {
   for (const Node& node : kernel.graph->nodes) {
     if (node.kind == NodeKind::tile_load) add(node.tensor);
   }
-  add(kernel.finish.element.tensor);
+  for (const ElementAt& result : kernel.results) add(result.tensor);
   if (all.size() > static_cast<size_t>(kMostCopiedTensors))
     throw Refused{fmt::format("{} tensors, more than {}", all.size(), kMostCopiedTensors)};
   return all;
+}
+
+std::string tensor_text(const Program& program, TensorId id, bool result) {
+  const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
+  int64_t elements = 1;
+  for (const int64_t extent : known_shape(tensor)) elements *= extent;
+  std::string name;
+  for (const char c : tensor.name) {
+    if (c == '"' || c == '\\') name += '\\';
+    name += static_cast<unsigned char>(c) < 0x20 ? '_' : c;
+  }
+  return fmt::format("    {{\"{}\", ff::Type::{}, {}, {}, {}}},\n", name,
+                     tensor.type == ElementType::f16 ? "f16" : "f32", elements,
+                     result ? "true" : "false", id);
 }
 
 std::vector<ProductForm> product_forms(const Kernel& kernel) {

@@ -11,9 +11,12 @@ namespace fuseflow::cuda {
 /// The text of a fitted kernel. Throws Refused for elementwise work that has no text.
 std::string kernel_text(const Program& program, const Kernel& kernel);
 
-/// Tensors that a kernel reads and writes, in the order of its text's numbers; the result is the
+/// Tensors that a kernel reads and writes, in the order of its text's numbers; results are the
 /// last.
 std::vector<TensorId> tensors_of(const Kernel& kernel);
+
+/// A line of an array of ff::Tensor.
+std::string tensor_text(const Program& program, TensorId id, bool result);
 
 /// The products of columns that its multiplications are made of, for instructions.h: columns, left
 /// by columns, right by rows.

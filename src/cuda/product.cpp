@@ -126,8 +126,9 @@ class ProductBuilder {
       kernel_.scatters.push_back(
           {"c_sum", kernel_.sums[0].rows, kernel_.sums[0].columns, {{}, 1, depth_, core_k_}});
     }
+    kernel_.results = {
+        result_element(program_, graph_, roles_.store, {rows(), columns(), batch()})};
     Finish& finish = kernel_.finish;
-    finish.element = result_element(program_, graph_, roles_.store, {rows(), columns(), batch()});
     finish.adders = adders_;
     finish.tile =
         sum(times(sum(times(at_["g"], tiles_[kKernelM]), m_tile_), tiles_[kKernelN]), at_["n"]);
@@ -145,8 +146,8 @@ class ProductBuilder {
   /// A kernel without products: its elements, or the reduction of its rows.
   void make_rows() {
     const StreamId stored = node(roles_.store).inputs[0].stream;
-    kernel_.finish.element =
-        result_element(program_, graph_, roles_.store, {rows(), columns(), batch()});
+    kernel_.results = {
+        result_element(program_, graph_, roles_.store, {rows(), columns(), batch()})};
     kernel_.groups = kRowsGroups;
     if (roles_.reductions.empty()) {
       kernel_.tile_rows = block_[kKernelM];

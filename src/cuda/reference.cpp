@@ -7,9 +7,12 @@
 #include <cmath>
 #include <map>
 
+#include "cuda/library.h"
 #include "cuda/print.h"
 #include "graph/tile_kernel.h"
+#include "graph/tile_rows.h"
 #include "graph/tiles.h"
+#include "support/error.h"
 
 namespace fuseflow::cuda {
 namespace {
@@ -25,7 +28,7 @@ class StatementText {
     int64_t elements = 1;
     for (const IndexId i : statement_.result_indices) elements *= extent(i);
     text_ = fmt::format(
-        "__global__ void {}(ff::ReferenceTensors t) {{\n  const long e = blockIdx.x * "
+        "__global__ void {}(ff::StatementTensors t) {{\n  const long e = blockIdx.x * "
         "static_cast<long>(blockDim.x) + threadIdx.x;\n"
         "  if (e >= {}) return;\n",
         name, elements);
@@ -37,10 +40,7 @@ class StatementText {
     }
     depth_ = 1;
     const std::string value = expression(static_cast<int32_t>(statement_.nodes.size()) - 1);
-    const bool half =
-        program_.tensors[static_cast<size_t>(statement_.result)].type == ElementType::f16;
-    text_ += fmt::format("  t.at[{}][e] = {};\n}}\n", numbers_.at(statement_.result),
-                         half ? fmt::format("ff::rounded({})", value) : value);
+    text_ += fmt::format("  t.store({}, e, {});\n}}\n", numbers_.at(statement_.result), value);
     return std::move(text_);
   }
 
@@ -95,7 +95,7 @@ class StatementText {
       pitch *= shape[d];
     }
     const std::string value =
-        fmt::format("t.at[{}][{}]", numbers_.at(e.tensor),
+        fmt::format("t.read({}, {})", numbers_.at(e.tensor),
                     terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + ")));
     return define(inside.empty() ? value
                                  : fmt::format("{} ? {} : {}", fmt::join(inside, " && "), value,
@@ -137,6 +137,8 @@ class StatementText {
   int depth_ = 1, next_ = 0;
 };
 
+constexpr size_t kMostNumbered = 96;  ///< ff::StatementTensors::kMost
+
 int64_t elements_of(const Program& program, TensorId id) {
   int64_t elements = 1;
   for (const int64_t extent : known_shape(program.tensors[static_cast<size_t>(id)]))
@@ -146,22 +148,37 @@ int64_t elements_of(const Program& program, TensorId id) {
 
 }  // namespace
 
-std::string reference_text(const Program& program, const Generated& g) {
+std::string statements_text(const Program& program, const Region& region, const std::string& name,
+                            const std::vector<TensorId>& tensors) {
   std::map<TensorId, int> numbers;
-  const std::vector<TensorId> given = tensors_of(g.kernel);
-  for (const TensorId id : given) numbers.emplace(id, static_cast<int>(numbers.size()));
-  const Region& region = program.regions[g.region];
+  for (const TensorId id : tensors) numbers.emplace(id, static_cast<int>(numbers.size()));
   std::string kernels, calls;
   for (const Statement& s : region.statements) {
     const bool temporary = numbers.emplace(s.result, static_cast<int>(numbers.size())).second;
-    const std::string name = fmt::format("{}_statement_{}", g.name, numbers.at(s.result));
-    kernels += StatementText(program, s, numbers).kernel(name);
+    const int number = numbers.at(s.result);
+    const std::string kernel = fmt::format("{}_statement_{}", name, number);
+    kernels += StatementText(program, s, numbers).kernel(kernel);
     const int64_t elements = elements_of(program, s.result);
-    if (temporary) calls += fmt::format("  t.make({}, {});\n", numbers.at(s.result), elements);
-    calls += fmt::format("  {}<<<{}, 256>>>(t);\n", name, (elements + 255) / 256);
+    const bool half = program.tensors[static_cast<size_t>(s.result)].type == ElementType::f16;
+    if (temporary)
+      calls += fmt::format("  t.make({}, {}, {});\n", number, elements, half ? "true" : "false");
+    const std::string plain =
+        fmt::format("{}<<<{}, 256, 0, stream>>>(t);\n", kernel, (elements + 255) / 256);
+    const auto product = library_product(program, s, numbers);
+    calls += product ? fmt::format(
+                           "  if (library != nullptr) {{\n    library->product(t, {});\n"
+                           "  }} else {{\n    {}  }}\n",
+                           *product, plain)
+                     : "  " + plain;
   }
-  return fmt::format("{}static void {}_reference(ff::ReferenceTensors& t) {{\n{}}}\n", kernels,
-                     g.name, calls);
+  if (numbers.size() > kMostNumbered) {
+    throw Error(ExitCode::rejected,
+                fmt::format("region @{} has more than {} tensors", region.name, kMostNumbered));
+  }
+  return fmt::format(
+      "{}static void {}_statements(ff::StatementTensors& t, [[maybe_unused]] ff::Products* "
+      "library, cudaStream_t stream) {{\n{}}}\n",
+      kernels, name, calls);
 }
 
 std::string rivals_text(const Program&, const Generated& g) {
@@ -173,6 +190,16 @@ std::string rivals_text(const Program&, const Generated& g) {
     return fmt::format("{{{{1, {}, {}, {}}}, {{1, {}, {}, {}}}}}, {}", size(0),
                        size(1) * (gated ? 2 : 1), size(2), size(0), size(3), size(1),
                        gated ? size(0) * size(1) : 0);
+  }
+  if (tile_form(graph) == TileForm::rows) {
+    std::vector<std::string> products;
+    for (const Node& node : graph.nodes) {
+      if (node.kind != NodeKind::tile_multiply) continue;
+      products.push_back(fmt::format("{{{}, {}, {}, {}}}", size(kRowsG), size(kRowsM),
+                                     size(rows_width(graph, node.outputs[0])),
+                                     size(rows_width(graph, node.inputs[0].stream))));
+    }
+    return fmt::format("{{{}}}, 0", fmt::join(products, ", "));
   }
   return fmt::format("{{{{{}, {}, {}, {}}}}}, 0", size(kKernelG), size(kKernelM), size(kKernelN),
                      size(kKernelK));

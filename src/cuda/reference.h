@@ -3,14 +3,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cuda/generate.h"
 
 namespace fuseflow::cuda {
 
-/// Function NAME_reference of NAME.cu: statement by statement, an element a thread, intermediates
-/// in their types.
-std::string reference_text(const Program& program, const Generated& generated);
+/// Function NAME_statements of NAME.cu: statement by statement, an element a thread, or a product
+/// of a library; intermediates in their types. `tensors`: those that have numbers, from 0 on.
+std::string statements_text(const Program& program, const Region& region, const std::string& name,
+                            const std::vector<TensorId>& tensors);
 
 /// The library's products as an initialiser of ff::GpuKernel::rivals.
 std::string rivals_text(const Program& program, const Generated& generated);

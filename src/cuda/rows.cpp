@@ -2,145 +2,373 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <map>
+
 #include "cuda/coordinates.h"
 #include "cuda/finish.h"
+#include "cuda/kernel_parts.h"
 #include "cuda/refuse.h"
+#include "cuda/rows_place.h"
 #include "cuda/steps.h"
-#include "cuda/work_text.h"
-#include "graph/tile_rows.h"
 #include "support/ceil_div.h"
 
 namespace fuseflow::cuda {
 namespace {
 
-constexpr int kRowGroups = 2;  ///< of 128 threads
+constexpr int kRowGroups = 2;  ///< of 128 threads, where nothing is multiplied
 
-/// The text of one row, loop after loop.
-class RowText {
+class RowsBuilder {
  public:
-  RowText(const Program& program, const Kernel& kernel, const TensorNumbers& tensors, int indent)
-      : program_(program),
-        kernel_(kernel),
-        graph_(*kernel.graph),
-        work_(program, *kernel.graph, tensors, indent + 2),
-        indent_(indent + 2) {}
+  RowsBuilder(const Program& program, const Graph& graph)
+      : program_(program), graph_(graph), places_(graph), core_(places_.core()) {
+    kernel_.graph = &graph;
+    kernel_.groups = kRowGroups;
+  }
 
-  std::string text() {
-    std::string all = "[&](int row) {\n";
-    all += coordinates_text(graph_, kernel_.row_dims, "", indent_);
-    for (const TileLoop& loop : rows_shape(graph_).loops) {
-      all += loop.index < 0 ? once(loop) : each(loop);
+  Kernel build() {
+    name_coordinates();
+    for (const NodeId store : places_.shape().stores) {
+      const int width = rows_width(graph_, node(store).inputs[0].stream);
+      std::vector<DimensionAt> dims = kernel_.row_dims;
+      if (width >= 0) dims.push_back(columns(width));
+      kernel_.results.push_back(result_element(program_, graph_, store, std::move(dims)));
     }
-    return all + std::string(static_cast<size_t>(indent_ - 2), ' ') + "}";
+    if (!core_.on_core) {
+      kernel_.tile_rows = index(kRowsM).block;
+      kernel_.multiply.push_back(step_of(StepKind::row_program));
+      return std::move(kernel_);
+    }
+    kernel_.tile_rows = places_.tile_rows();
+    check();
+    make_objects();
+    for (size_t loop = 0; loop < places_.shape().loops.size(); ++loop) make_loop(loop);
+    return std::move(kernel_);
   }
 
  private:
-  std::string space() const { return std::string(static_cast<size_t>(indent_), ' '); }
-  const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }
+  using TileAxis = DimensionAt::TileAxis;
+  const Node& node(NodeId n) const { return graph_.nodes[static_cast<size_t>(n)]; }
+  const GraphIndex& index(int dim) const { return graph_.indices[static_cast<size_t>(dim)]; }
+  NodeId producer(StreamId s) const { return graph_.streams[static_cast<size_t>(s)].producer; }
 
-  /// Nodes of (m) alone.
-  std::string once(const TileLoop& loop) {
-    std::string all;
-    for (const NodeId id : loop.nodes) {
-      if (node(id).kind == NodeKind::tile_store) {
-        const std::string stored = store(id);
-        all += work_.take() + space() + "if (core.lane() == 0) " + stored;
-      } else {
-        work_.value(node(id).outputs[0]);
-      }
-      all += work_.take();
-    }
-    return all;
+  void name_coordinates() {
+    const RowsCluster& cluster = places_.cluster();
+    const int64_t row_clusters = ceil_div(index(kRowsM).extent, int64_t{cluster.rows});
+    std::map<std::string, Coordinate> at =
+        spread_over_clusters(kernel_, {{"m", row_clusters}, {"g", index(kRowsG).extent}});
+    kernel_.cores = cluster.cores();
+    if (cluster.wide > 1) kernel_.variables.push_back({"core_w", "rank", 1, cluster.wide});
+    if (cluster.rows > 1)
+      kernel_.variables.push_back({"core_m", "rank", cluster.wide, cluster.rows});
+    core_m_ = coordinate(cluster.rows > 1 ? "core_m" : "");
+    const Coordinate tile = sum(times(at["m"], cluster.rows), core_m_);
+    const int64_t block = index(kRowsM).block;
+    kernel_.row_dims = {{kRowsM, times(tile, block), TileAxis::row, block},
+                        {kRowsG, at["g"], TileAxis::nothing, 1}};
   }
 
-  /// Nodes of a width: lanes take its elements in turn.
-  std::string each(const TileLoop& loop) {
-    const int64_t elements = graph_.indices[static_cast<size_t>(loop.index)].elements();
-    std::string before, body, after;
-    const WorkText outside = work_;  // names that hold for the whole row
-    work_.indent(indent_ + 2);
-    std::vector<std::pair<StreamId, std::string>> reduced;
-    for (const NodeId id : loop.nodes) {
-      const Node& n = node(id);
-      if (n.kind == NodeKind::tile_store) {
-        const std::string stored = store(id);
-        body += work_.take() + space() + "  " + stored;
-      } else if (n.kind == NodeKind::reduce) {
-        const std::string value = work_.value(n.inputs[0].stream);
-        const std::string name = fmt::format("r_{}", n.outputs[0]);
-        before += fmt::format("{}float {} = {};\n", space(), name, number_text(n.init));
-        body += work_.take() + fmt::format("{}  {} = {};\n", space(), name,
-                                           combined_text(n.reduction, name, value));
-        after += fmt::format(
-            "{0}{1} = ff::across_lanes(core, {1}, [](float x, float y) {{ return {2}; }});\n",
-            space(), name, combined_text(n.reduction, "x", "y"));
-        if (n.reduction == Reduction::mean) {
-          after += fmt::format("{0}{1} = {1} / {2}.0F;\n", space(), name, elements);
+  DimensionAt columns(int width) const {
+    const int64_t block = index(width).block;
+    return {width, times(places_.tile_of(width), block), TileAxis::column, block};
+  }
+  DimensionAt summed(int width, TileAxis within) const {
+    const int64_t block = index(width).block;
+    return {width, times(coordinate("k"), block), within, block};
+  }
+  int summed_width(NodeId product) const {
+    return rows_width(graph_, node(product).inputs[0].stream);
+  }
+
+  void check() const {
+    bool products = false;
+    for (const std::vector<NodeId>& of_loop : core_.products) {
+      for (const NodeId product : of_loop) {
+        products = true;
+        const int width = summed_width(product);
+        if (index(width).extent > 1 && index(width).block % kProductUnit != 0) {
+          throw Refused{fmt::format("steps of {} along a sum of rows, which are no multiple of {}",
+                                    index(width).block, kProductUnit)};
         }
-        reduced.emplace_back(n.outputs[0], name);
-      } else {
-        work_.value(n.outputs[0]);
-        body += work_.take();
       }
     }
-    work_ = outside;
-    for (const auto& [stream, name] : reduced) work_.name(stream, name);
-    return before +
-           fmt::format(
-               "{0}for (int column = core.lane(); column < {1}; column += Core::kLanes) {{\n"
-               "{0}  [[maybe_unused]] const int at_{2} = column;\n",
-               space(), elements, graph_.indices[static_cast<size_t>(loop.index)].name) +
-           body + space() + "}\n" + after;
+    if (products && graph_.tiles->element_bytes != 2) {
+      throw Refused{fmt::format("products of elements of {} bytes are not generated",
+                                graph_.tiles->element_bytes)};
+    }
+    if (!core_.rooms.empty() && graph_.tiles->element_bytes != 2) {
+      throw Refused{
+          fmt::format("rows of elements of {} bytes that cores exchange are not generated",
+                      graph_.tiles->element_bytes)};
+    }
   }
 
-  std::string store(NodeId id) {
-    const std::string value = work_.value(node(id).inputs[0].stream);
-    return work_.store(node(id), value);
+  // Objects.
+
+  void make_objects() {
+    const int wide = places_.cluster().wide;
+    load_number_.assign(graph_.nodes.size(), -1);
+    sums_number_.assign(graph_.nodes.size(), -1);
+    for (size_t loop = 0; loop < core_.products.size(); ++loop) {
+      for (const NodeId product : core_.products[loop]) {
+        make_loads(product, static_cast<int>(loop));
+        sums_number_[static_cast<size_t>(product)] = static_cast<int>(kernel_.sums.size());
+        const chip::SumsSize sums = chip::product_sums(graph_, node(product));
+        kernel_.sums.push_back({fmt::format("c{}", kernel_.sums.size()), sums.rows, sums.columns});
+      }
+    }
+    for (size_t r = 0; r < core_.rooms.size(); ++r) {
+      const chip::RowsRoom& room = core_.rooms[r];
+      const MatrixForm matrix{room.rows, room.columns, true, 8};
+      kernel_.held.push_back({RowsPlaces::room_name(static_cast<int>(r)), matrix, room.tiles});
+      broadcast_of_room_.push_back(-1);
+      if (!room.everywhere) continue;
+      broadcast_of_room_.back() = static_cast<int>(kernel_.broadcasts.size());
+      kernel_.broadcasts.push_back({fmt::format("tiles{}", r), static_cast<int>(r), -1,
+                                    matrix.bytes(), room.tiles / wide, row_peers()});
+    }
+    for (size_t i = 0; i < core_.staged.size(); ++i) {
+      const chip::SumsSize& sums = core_.staged[i];
+      kernel_.rooms.push_back(
+          {RowsPlaces::staged_name(i), sums.rows * sums.columns * chip::kSumBytes});
+    }
+    const int64_t row_bytes = places_.tile_rows() * chip::kSumBytes;
+    for (size_t i = 0; i < core_.reduced.size(); ++i) {
+      if (wide > 1) {
+        kernel_.broadcasts.push_back({fmt::format("parts{}", i), -1,
+                                      static_cast<int>(kernel_.rooms.size()), row_bytes, 1,
+                                      row_peers()});
+      }
+      kernel_.rooms.push_back({RowsPlaces::reduced_name(i), wide * row_bytes});
+    }
+  }
+
+  /// Cores that have other columns of the same rows, and other rows of the same columns.
+  CoreGroup row_peers() const {
+    const int wide = places_.cluster().wide;
+    return {times(core_m_, wide), 1, wide, places_.column_core()};
+  }
+  CoreGroup column_peers() const {
+    const RowsCluster& cluster = places_.cluster();
+    return {places_.column_core(), cluster.wide, cluster.rows, core_m_};
+  }
+
+  void make_loads(NodeId product, int loop) {
+    const std::array<NodeId, 2> from{producer(node(product).inputs[0].stream),
+                                     producer(node(product).inputs[1].stream)};
+    const int sum_of = summed_width(product), width = rows_width(graph_, node(product).outputs[0]);
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      const auto load = static_cast<size_t>(from[side]);
+      if (core_.ring_of[load] < 0) {
+        if (side == 1) throw Refused{"a product with weights that are computed"};
+        continue;
+      }
+      if (load_number_[load] < 0) {
+        load_number_[load] = static_cast<int>(kernel_.loads.size());
+        last_loop_.push_back(loop);
+        const std::string name = fmt::format("{}{}", side == 0 ? "x" : "w", kernel_.loads.size());
+        const DimensionAt& batch = kernel_.row_dims[1];
+        if (side == 0) {
+          add_load(program_, kernel_, name, from[0], kernel_.row_dims[0],
+                   summed(sum_of, TileAxis::column), batch, row_peers());
+        } else {
+          add_load(program_, kernel_, name, from[1], summed(sum_of, TileAxis::row), columns(width),
+                   batch, column_peers());
+        }
+        kernel_.loads.back().ring = core_.ring_of[load];
+      }
+      last_loop_[static_cast<size_t>(load_number_[load])] = loop;
+    }
+  }
+
+  // Steps.
+
+  /// Work alone, that is made again where it is read, gives nothing here.
+  bool gives(const TileLoop& loop) const {
+    return std::any_of(loop.nodes.begin(), loop.nodes.end(), [&](NodeId n) {
+      const Node& at = node(n);
+      return at.kind == NodeKind::tile_store || at.kind == NodeKind::reduce ||
+             at.kind == NodeKind::tile_multiply || room_of(at.outputs[0]) >= 0;
+    });
+  }
+
+  void make_loop(size_t number) {
+    const TileLoop& loop = places_.shape().loops[number];
+    if (!gives(loop)) return;
+    const auto stores = std::count_if(loop.nodes.begin(), loop.nodes.end(), [&](NodeId n) {
+      return node(n).kind == NodeKind::tile_store;
+    });
+    Step rows = step_of(StepKind::row_loop, static_cast<int>(number));
+    if (loop.index < 0) {  // each core of a row has what is stored
+      if (stores == 0) return;
+      kernel_.multiply.push_back(places_.cluster().wide > 1 ? when_of({"core_w"}, {rows}) : rows);
+      return;
+    }
+    std::vector<Step> produce, multiply;
+    for (const NodeId product : core_.products[number]) make_product(product, produce, multiply);
+    if (core_.ways[number] == chip::RowsWay::direct) {
+      finish_directly(loop, number, multiply);
+    } else {
+      for (size_t i = 0; i < core_.products[number].size(); ++i) {
+        multiply.push_back(
+            step_of(StepKind::put_scores, sums_of(core_.products[number][i]), static_cast<int>(i)));
+      }
+      if (!core_.products[number].empty()) multiply.push_back(step_of(StepKind::meet));
+      multiply.push_back(rows);
+      multiply.push_back(step_of(StepKind::fence));
+      multiply.push_back(step_of(StepKind::meet));
+    }
+    std::vector<int> sent = send_tiles(loop, multiply);
+    const int64_t tiles = places_.own_tiles(loop.index);
+    if (!produce.empty()) kernel_.produce.push_back(loop_of("tile", tiles, std::move(produce)));
+    kernel_.multiply.push_back(loop_of("tile", tiles, std::move(multiply)));
+    kernel_.multiply.push_back(step_of(StepKind::meet));
+    send_reduced(loop, sent);
+    for (const int broadcast : sent)
+      kernel_.multiply.push_back(step_of(StepKind::broadcast_wait, broadcast));
+    release_rows(static_cast<int>(number));
+  }
+
+  int sums_of(NodeId product) const { return sums_number_[static_cast<size_t>(product)]; }
+
+  /// The tile of a product; the rows that it takes of memory come with its first tile, and stay.
+  void make_product(NodeId product, std::vector<Step>& produce, std::vector<Step>& multiply) {
+    const Node& of = node(product);
+    const int width = summed_width(product);
+    const NodeId left_from = producer(of.inputs[0].stream);
+    const int x = load_number_[static_cast<size_t>(left_from)],
+              w = load_number_[static_cast<size_t>(producer(of.inputs[1].stream))];
+    std::vector<Step> loads, steps;
+    FactorOf left{FactorOf::Kind::held, core_.room_of[static_cast<size_t>(of.inputs[0].stream)]};
+    if (x >= 0) {
+      left = {FactorOf::Kind::load, x};
+      if (std::count(there_.begin(), there_.end(), x) == 0) {
+        there_.push_back(x);
+        Step wait = step_of(StepKind::wait, x);
+        wait.at = coordinate("k");
+        loads.push_back(when_of({"tile"}, {step_of(StepKind::load, x)}));
+        steps.push_back(when_of({"tile"}, {wait}));
+      }
+    }
+    loads.push_back(step_of(StepKind::load, w));
+    steps.push_back(step_of(StepKind::wait, w));
+    steps.push_back(
+        multiply_of(sums_of(product), left, {FactorOf::Kind::load, w}, coordinate("k")));
+    steps.push_back(step_of(StepKind::multiply_wait, sums_of(product)));
+    steps.push_back(step_of(StepKind::release, w));
+    const int64_t extent = index(width).extent;
+    produce.push_back(loop_of("k", extent, std::move(loads)));
+    multiply.push_back(step_of(StepKind::clear, sums_of(product)));
+    multiply.push_back(loop_of("k", extent, std::move(steps)));
+  }
+
+  /// Work on sums, whose result is put into its room and stored.
+  void finish_directly(const TileLoop& loop, size_t number, std::vector<Step>& multiply) {
+    const std::vector<NodeId>& products = core_.products[number];
+    const int sums = sums_of(products[0]);
+    StreamId result = -1;
+    bool stored = false;
+    for (const NodeId n : loop.nodes) {
+      if (node(n).kind == NodeKind::tile_store) {
+        result = node(n).inputs[0].stream;
+        stored = true;
+      } else if (node(n).kind != NodeKind::gather && room_of(node(n).outputs[0]) >= 0) {
+        result = node(n).outputs[0];
+      }
+    }
+    std::vector<StreamId> from;
+    for (const NodeId product : products) from.push_back(node(product).outputs[0]);
+    if (result != from[0]) {
+      Step work = step_of(StepKind::work, sums, from.size() > 1 ? sums_of(products[1]) : -1);
+      work.work = static_cast<int>(kernel_.work.size());
+      Work made{{}, std::move(from), result, kernel_.row_dims};
+      made.dims.push_back(columns(loop.index));
+      made.named = places_.names(static_cast<int>(number));
+      kernel_.work.push_back(std::move(made));
+      multiply.push_back(std::move(work));
+    }
+    if (const int room = room_of(result); room >= 0) {
+      Step put = step_of(StepKind::put, sums, room);
+      put.at = places_.tile_in_room(result);
+      multiply.push_back(std::move(put));
+      multiply.push_back(step_of(StepKind::fence));
+      // All threads meet at the end of the loop; before that only for what is sent.
+      if (core_.rooms[static_cast<size_t>(room)].everywhere)
+        multiply.push_back(step_of(StepKind::meet));
+    }
+    for (const NodeId n : loop.nodes) {
+      if (stored && node(n).kind == NodeKind::tile_store)
+        multiply.push_back(step_of(StepKind::store, sums, number_of_store(n)));
+    }
+  }
+  int room_of(StreamId s) const { return core_.room_of[static_cast<size_t>(s)]; }
+  int number_of_store(NodeId n) const {
+    const std::vector<NodeId>& stores = places_.shape().stores;
+    return static_cast<int>(std::find(stores.begin(), stores.end(), n) - stores.begin());
+  }
+
+  /// The tile that a loop has made goes to the other cores. Gives the broadcasts that this begins.
+  std::vector<int> send_tiles(const TileLoop& loop, std::vector<Step>& multiply) const {
+    std::vector<int> sent;
+    for (const NodeId n : loop.nodes) {
+      if (node(n).kind != NodeKind::gather) continue;
+      const StreamId given = node(n).outputs[0];
+      if (room_of(given) < 0) continue;
+      Step send =
+          step_of(StepKind::broadcast, broadcast_of_room_[static_cast<size_t>(room_of(given))]);
+      send.at = places_.tile_in_room(given);
+      sent.push_back(send.a);
+      multiply.push_back(std::move(send));
+    }
+    return sent;
+  }
+
+  /// What the core has reduced of its columns goes to the other cores.
+  void send_reduced(const TileLoop& loop, std::vector<int>& sent) {
+    if (places_.cluster().wide == 1) return;
+    for (const NodeId n : loop.nodes) {
+      if (node(n).kind != NodeKind::reduce) continue;
+      const auto number = static_cast<size_t>(
+          std::find(core_.reduced.begin(), core_.reduced.end(), node(n).outputs[0]) -
+          core_.reduced.begin());
+      const std::string name = RowsPlaces::reduced_name(number);
+      const auto here = std::find_if(
+          kernel_.broadcasts.begin(), kernel_.broadcasts.end(), [&](const TileBroadcast& b) {
+            return b.room >= 0 && kernel_.rooms[static_cast<size_t>(b.room)].name == name;
+          });
+      Step send = step_of(StepKind::broadcast, static_cast<int>(here - kernel_.broadcasts.begin()));
+      send.at = places_.column_core();
+      sent.push_back(send.a);
+      kernel_.multiply.push_back(std::move(send));
+    }
+  }
+
+  void release_rows(int loop) {
+    for (const int x : there_) {
+      if (last_loop_[static_cast<size_t>(x)] != loop) continue;
+      const int ring = kernel_.loads[static_cast<size_t>(x)].ring;
+      kernel_.multiply.push_back(loop_of("k", core_.rings[static_cast<size_t>(ring)].copies,
+                                         {step_of(StepKind::release, x)}));
+    }
   }
 
   const Program& program_;
-  const Kernel& kernel_;
   const Graph& graph_;
-  WorkText work_;
-  int indent_;
+  const RowsPlaces places_;
+  const chip::RowsOnCore& core_;
+  Kernel kernel_;
+  Coordinate core_m_;
+  std::vector<int> load_number_, sums_number_;  ///< by node; -1
+  std::vector<int> last_loop_;                  ///< by load: that takes it
+  std::vector<int> broadcast_of_room_;          ///< -1: it is of this core alone
+  std::vector<int> there_;                      ///< loads of rows that have come
 };
 
 }  // namespace
 
 Kernel rows_kernel(const Program& program, const Graph& graph) {
-  const RowsShape shape = rows_shape(graph);
-  const RowsCluster cluster = rows_cluster(graph);
-  if (cluster.wide > 1) throw Refused{"rows that are spread over cores are not generated yet"};
-  for (const Node& node : graph.nodes) {
-    if (node.kind == NodeKind::tile_multiply) {
-      throw Refused{"products in kernels of rows are not generated yet"};
-    }
-  }
-  if (shape.stores.size() > 1) throw Refused{"kernels of rows with several results"};
-  Kernel kernel;
-  kernel.graph = &graph;
-  kernel.groups = kRowGroups;
-  kernel.cores = cluster.rows;
-  const GraphIndex& m = graph.indices[kRowsM];
-  const int64_t row_clusters = ceil_div(m.extent, kernel.cores);
-  const int64_t batch = graph.indices[kRowsG].extent;
-  kernel.clusters = row_clusters * batch;
-  if (row_clusters > 1) kernel.variables.push_back({"m", "cluster", 1, row_clusters});
-  if (batch > 1) kernel.variables.push_back({"g", "cluster", row_clusters, batch});
-  if (kernel.cores > 1) kernel.variables.push_back({"core_m", "rank", 1, kernel.cores});
-  const Coordinate tile = sum(times(coordinate(row_clusters > 1 ? "m" : ""), kernel.cores),
-                              coordinate(kernel.cores > 1 ? "core_m" : ""));
-  kernel.row_dims = {{kRowsM, times(tile, m.block), DimensionAt::TileAxis::row, m.block},
-                     {kRowsG, coordinate(batch > 1 ? "g" : ""), DimensionAt::TileAxis::nothing, 1}};
-  kernel.tile_rows = m.block;
-  kernel.finish.element = result_element(program, graph, shape.stores[0], kernel.row_dims);
-  kernel.multiply.push_back(step_of(StepKind::row_program));
-  return kernel;
-}
-
-std::string row_program(const Program& program, const Kernel& kernel, const TensorNumbers& tensors,
-                        int indent) {
-  return RowText(program, kernel, tensors, indent).text();
+  return RowsBuilder(program, graph).build();
 }
 
 }  // namespace fuseflow::cuda

@@ -36,9 +36,9 @@ inline Step count_of(std::string variable) {
 
 inline Step multiply_of(int sums, FactorOf left, FactorOf right, Coordinate at = {}) {
   Step step = step_of(StepKind::multiply, sums);
-  step.left = left;
-  step.right = right;
-  step.at = std::move(at);
+  step.left = std::move(left);
+  step.left.at = std::move(at);
+  step.right = std::move(right);
   return step;
 }
 

@@ -32,6 +32,9 @@ class ExactCounter {
 
   size_t rows_made() const { return relations_.rows_made(); }
 
+  /// What earlier phases wrote.
+  void take_written(const std::vector<Written>& earlier) { written_ = earlier; }
+
   ExactCounts run() {
     counts_.space.resize(s_.space.size());
     counts_.certain.assign(s_.space.size(), true);
@@ -53,7 +56,7 @@ class ExactCounter {
     for (size_t t = 0; t < program_.tensors.size(); ++t) {
       counts_.by_values.push_back(!is_certain(static_cast<TensorId>(t)));
     }
-    return {s_, std::move(counts_), std::move(written_)};
+    return {relations_.take_structure(), std::move(counts_), std::move(written_)};
   }
 
  private:
@@ -458,14 +461,28 @@ ExactCounts count_exact(const Program& program, const Graph& graph, const Tensor
   return ExactCounter(program, graph, data, uncertain, {}).run();
 }
 
-ExactCounts count_within(size_t& rows_left, const Program& program, const Graph& graph,
-                         const TensorData& data, const std::vector<bool>& uncertain) {
+void refuse_rows() {
+  throw Error(ExitCode::unfinished,
+              "counting from the data would take too much memory; use --statistics");
+}
+
+ExactCounts count_part(size_t& rows_left, const Program& program, const Graph& graph,
+                       const TensorData& data, const std::vector<bool>& uncertain,
+                       const std::vector<Written>& earlier) {
   Limits limits;
   limits.all_rows = rows_left;
   ExactCounter counter(program, graph, data, uncertain, limits);
+  counter.take_written(earlier);
   ExactCounts counts = counter.run();
   rows_left -= counter.rows_made();
+  counts.written.erase(counts.written.begin(),
+                       counts.written.begin() + static_cast<std::ptrdiff_t>(earlier.size()));
   return counts;
+}
+
+ExactCounts count_within(size_t& rows_left, const Program& program, const Graph& graph,
+                         const TensorData& data, const std::vector<bool>& uncertain) {
+  return count_part(rows_left, program, graph, data, uncertain, {});
 }
 
 }  // namespace fuseflow::estimate

@@ -1,8 +1,7 @@
 #include "estimate/counted_regions.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "graph/fingerprint.h"
@@ -32,7 +31,7 @@ class PatternHash {
   uint64_t hash_ = 0x9e3779b97f4a7c15ULL;
 };
 
-uint64_t hash_of(const Storage& pattern) {
+uint64_t hash_of_pattern(const Storage& pattern) {
   PatternHash hash;
   for (const Level& level : pattern.levels) {
     hash.add(level.pos);
@@ -52,14 +51,45 @@ bool same_pattern(const Storage& a, const Storage& b) {
          std::equal(a.levels.begin(), a.levels.end(), b.levels.begin(), same_level);
 }
 
+using Numbers = std::vector<int64_t>;
+
+void add_text(const std::string& text, Numbers& to) {
+  to.push_back(static_cast<int64_t>(text.size()));
+  to.insert(to.end(), text.begin(), text.end());
+}
+
+template <typename T>
+void add_list(const std::vector<T>& list, Numbers& to) {
+  to.push_back(static_cast<int64_t>(list.size()));
+  for (const T each : list) to.push_back(static_cast<int64_t>(each));
+}
+
+void add_source(const Source& source, Numbers& to) {
+  const auto& [kind, path, name, params, values, nnz] = source;
+  to.push_back(static_cast<int64_t>(kind));
+  add_text(path, to);
+  add_text(name, to);
+  to.push_back(static_cast<int64_t>(params.size()));
+  for (const auto& [key, value] : params) {
+    add_text(key, to);
+    add_text(value, to);
+  }
+  to.push_back(static_cast<int64_t>(values.size()));
+  for (const float value : values) to.push_back(std::bit_cast<int32_t>(value));
+  to.push_back(nnz.value_or(-1));
+}
+
 /// What an estimate depends on of a declaration.
-std::string declared(const Tensor& tensor) {
-  std::string text =
-      fmt::format("|{} {} {} {} {} {}", static_cast<int>(tensor.role),
-                  static_cast<int>(tensor.type), to_string(tensor.format), tensor.fill,
-                  static_cast<int>(tensor.placement), to_string(tensor.source));
-  for (const Extent& extent : tensor.shape) text += fmt::format(" {}", extent.value);
-  return text;
+void add_declared(const Tensor& tensor, Numbers& to) {
+  to.push_back(static_cast<int64_t>(tensor.role));
+  to.push_back(static_cast<int64_t>(tensor.type));
+  to.push_back(static_cast<int64_t>(tensor.placement));
+  to.push_back(std::bit_cast<int32_t>(tensor.fill));
+  add_list(tensor.format.levels, to);
+  add_list(tensor.format.mode_order, to);
+  add_list(tensor.format.block, to);
+  for (const Extent& extent : tensor.shape) to.push_back(extent.value);
+  add_source(tensor.source, to);
 }
 
 /// What a pattern takes here, whatever the type of its values is.
@@ -80,19 +110,23 @@ CountedRegions::Key CountedRegions::key_of(const Program& program, const Region&
   for (const Node& node : region.graph->nodes) {
     for_tensors(node, [&](TensorId tensor) { named.insert(tensor); });
   }
-  Key key{fmt::format("{:x} {}", fingerprint(*region.graph), region.name), {}};
+  Key key;
+  key.numbers.push_back(std::bit_cast<int64_t>(fingerprint(*region.graph)));
+  add_text(region.name, key.numbers);
   for (const TensorId tensor : named) {
     const auto t = static_cast<size_t>(tensor);
-    key.text += fmt::format("|{}{}", tensor, declared(program.tensors[t]));
     const std::shared_ptr<const Storage>& pattern = known.data.storage[t];
-    key.text += fmt::format(" {} {}", fmt::ptr(pattern.get()), known.uncertain[t]);
+    key.numbers.push_back(tensor);
+    add_declared(program.tensors[t], key.numbers);
+    key.numbers.push_back(std::bit_cast<int64_t>(pattern.get()));
+    key.numbers.push_back(known.uncertain[t] ? 1 : 0);
     if (pattern) key.read.push_back(pattern);
   }
   return key;
 }
 
 const CountedRegion* CountedRegions::find(const Key& key) const {
-  const auto found = regions_.find(key.text);
+  const auto found = regions_.find(key.numbers);
   return found == regions_.end() ? nullptr : &found->second.counted;
 }
 
@@ -101,13 +135,13 @@ const CountedRegion& CountedRegions::keep(Key key, CountedRegion counted) {
   for (CountedRegion::Written& written : counted.written) {
     if (written.pattern) written.pattern = only(std::move(written.pattern));
   }
-  Entry& entry = regions_[std::move(key.text)];
+  Entry& entry = regions_[std::move(key.numbers)];
   entry = {std::move(counted), std::move(key.read)};
   return entry.counted;
 }
 
 std::shared_ptr<const Storage> CountedRegions::only(std::shared_ptr<const Storage> pattern) {
-  const uint64_t hash = hash_of(*pattern);
+  const uint64_t hash = hash_of_pattern(*pattern);
   const auto [first, last] = patterns_.equal_range(hash);
   const auto same = std::find_if(
       first, last, [&](const auto& entry) { return same_pattern(*entry.second, *pattern); });

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "ir/program.h"
+#include "lower/hash_numbers.h"
 #include "passes/cost_model.h"
 #include "sim/run.h"
 
@@ -35,7 +35,7 @@ class CountedRegions {
   /// What the count of a region with a graph depends on. Patterns count by address, so those that
   /// regions wrote have to come from `keep`.
   struct Key {
-    std::string text;
+    std::vector<int64_t> numbers;
     std::vector<std::shared_ptr<const Storage>> read;
   };
   static Key key_of(const Program& program, const Region& region, const KnownPatterns& known);
@@ -54,7 +54,10 @@ class CountedRegions {
   std::shared_ptr<const Storage> only(std::shared_ptr<const Storage> pattern);
   void make_room();
 
-  std::unordered_map<std::string, Entry> regions_;
+  struct Hash {
+    size_t operator()(const std::vector<int64_t>& numbers) const { return hash_of(numbers); }
+  };
+  std::unordered_map<std::vector<int64_t>, Entry, Hash> regions_;
   std::unordered_multimap<uint64_t, std::shared_ptr<const Storage>> patterns_;  ///< by hash
   int64_t bytes_ = 0;                                                           ///< of patterns_
 };

@@ -9,6 +9,7 @@
 #include "energy/price.h"
 #include "estimate/count_within.h"
 #include "estimate/energy_work.h"
+#include "estimate/phase_counts.h"
 #include "ir/slice.h"
 #include "nodes/rule.h"
 #include "resources/resources.h"
@@ -177,12 +178,15 @@ std::optional<Region> with_fitted_graph(const Program& program, const Region& re
   return fitted;
 }
 
-/// `rows_left`: the most work (count_within.h).
+/// `rows_left`: the most work (count_within.h). `known`: phases that were counted before; null: all
+/// are counted together.
 EstimatedRegion count_region(const Program& program, const Region& region, const TensorData& data,
                              const Machine& machine, const std::vector<bool>& uncertain,
-                             Figures figures, size_t& rows_left) {
+                             Figures figures, size_t& rows_left,
+                             estimate::PhaseCounts* known_phases) {
   if (const auto fitted = with_fitted_graph(program, region, machine)) {
-    return count_region(program, *fitted, data, machine, uncertain, figures, rows_left);
+    return count_region(program, *fitted, data, machine, uncertain, figures, rows_left,
+                        known_phases);
   }
   if (graph_of(region).tiles) return {tiles_estimate(program, region, machine), {}};
   if (is_conversion(graph_of(region))) {
@@ -191,8 +195,11 @@ EstimatedRegion count_region(const Program& program, const Region& region, const
     };
     return {conversion_estimate(program, region, machine, arrays), {}};
   }
+  const bool by_phase =
+      known_phases != nullptr && estimate::PhaseCounts::may_count(graph_of(region));
   estimate::ExactCounts exact =
-      estimate::count_within(rows_left, program, graph_of(region), data, uncertain);
+      by_phase ? known_phases->count(rows_left, program, graph_of(region), data, uncertain)
+               : estimate::count_within(rows_left, program, graph_of(region), data, uncertain);
   TensorData known = data;
   known.storage.resize(program.tensors.size());
   for (const estimate::Written& written : exact.written) {
@@ -228,7 +235,8 @@ RegionEstimate estimate_region(const Program& program, const Region& region, con
   std::vector<bool> marks = uncertain;
   marks.resize(program.tensors.size(), false);
   size_t rows_left = SIZE_MAX;
-  return count_region(program, region, data, machine, marks, Figures::all, rows_left).estimate;
+  return count_region(program, region, data, machine, marks, Figures::all, rows_left, nullptr)
+      .estimate;
 }
 
 namespace {
@@ -249,16 +257,16 @@ RegionEstimate estimate_region_into(const Program& program, const Region& region
                                     std::vector<bool>& uncertain, const Machine& machine) {
   size_t rows_left = SIZE_MAX;
   return keep_written(
-      count_region(program, region, data, machine, uncertain, Figures::all, rows_left), data,
-      uncertain);
+      count_region(program, region, data, machine, uncertain, Figures::all, rows_left, nullptr),
+      data, uncertain);
 }
 
 RegionEstimate time_region_within(size_t& rows_left, const Program& program, const Region& region,
                                   TensorData& data, std::vector<bool>& uncertain,
-                                  const Machine& machine) {
+                                  const Machine& machine, estimate::PhaseCounts& known) {
   return keep_written(
-      count_region(program, region, data, machine, uncertain, Figures::time, rows_left), data,
-      uncertain);
+      count_region(program, region, data, machine, uncertain, Figures::time, rows_left, &known),
+      data, uncertain);
 }
 
 ProgramEstimate estimate_from_data(const Program& program, const TensorData& data,
@@ -298,11 +306,13 @@ TensorData load_patterns(const Program& program) {
   return load_tensors(sparse);
 }
 
-RegionEstimate estimate_region_from_statistics(const Program& program, const Region& region,
-                                               std::vector<estimate::TensorStatistics>& known,
-                                               const Machine& machine) {
+namespace {
+
+RegionEstimate from_statistics(const Program& program, const Region& region,
+                               std::vector<estimate::TensorStatistics>& known,
+                               const Machine& machine, Figures figures) {
   if (const auto fitted = with_fitted_graph(program, region, machine)) {
-    return estimate_region_from_statistics(program, *fitted, known, machine);
+    return from_statistics(program, *fitted, known, machine, figures);
   }
   if (graph_of(region).tiles) return tiles_estimate(program, region, machine);
   if (is_conversion(graph_of(region))) {
@@ -323,10 +333,26 @@ RegionEstimate estimate_region_from_statistics(const Program& program, const Reg
   }
   const RegionCost cost = region_cost(counted.structure, counted.counts, machine, arrays);
   RegionEstimate result = region_estimate(program, region, cost);
-  add_energy(result, program, counted.structure, counted.counts, machine, cost,
-             std::vector<bool>(program.tensors.size(), true));
+  if (figures == Figures::all) {
+    add_energy(result, program, counted.structure, counted.counts, machine, cost,
+               std::vector<bool>(program.tensors.size(), true));
+  }
   result.bound = result.energy_bound_pj = result.dram_bytes_bound = 0;
   return result;
+}
+
+}  // namespace
+
+RegionEstimate estimate_region_from_statistics(const Program& program, const Region& region,
+                                               std::vector<estimate::TensorStatistics>& known,
+                                               const Machine& machine) {
+  return from_statistics(program, region, known, machine, Figures::all);
+}
+
+RegionEstimate time_region_from_statistics(const Program& program, const Region& region,
+                                           std::vector<estimate::TensorStatistics>& known,
+                                           const Machine& machine) {
+  return from_statistics(program, region, known, machine, Figures::time);
 }
 
 ProgramEstimate estimate_from_statistics(const Program& program,

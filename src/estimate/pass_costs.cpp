@@ -25,7 +25,7 @@ namespace fuseflow {
 /// lists, changes more.
 class LoweredRegions {
  public:
-  explicit LoweredRegions(const Program& given) : given_(given) {
+  LoweredRegions(const Program& given, KnownPhases& known) : given_(given), known_(known) {
     const auto has_tuples = [](const Tensor& tensor) {
       const auto& levels = tensor.format.levels;
       return std::find(levels.begin(), levels.end(), LevelKind::singleton) != levels.end();
@@ -70,13 +70,14 @@ class LoweredRegions {
   Region made(size_t region) {
     LowerOptions options;
     options.names = false;
-    const CompletedRegion completed(program(), region, options);
-    Region result = completed.region();
+    options.known = &known_;
+    CompletedRegion completed(program(), region, options);
     if (&completed.program() != &program()) changed_ = completed.program();
-    return result;
+    return completed.take_region();
   }
 
   const Program& given_;
+  KnownPhases& known_;
   std::optional<Program> changed_;
   std::map<size_t, Region> lowered_;
 };
@@ -248,8 +249,8 @@ CountedRegion EstimatedCosts::count(const Program& program, const Region& region
   KnownPatterns after = known;
   const size_t most = most_rows(known);
   size_t left = most;
-  const RegionEstimate e =
-      time_region_within(left, program, region, after.data, after.uncertain, machine_);
+  const RegionEstimate e = time_region_within(left, program, region, after.data, after.uncertain,
+                                              machine_, phase_counts_);
   if (!has_first_) first_rows_ += most - left;
   effort_ += static_cast<double>(most - left) / kRowsPerNode;
   CountedRegion counted{cost_of(e, region), {}};
@@ -268,7 +269,7 @@ CountedRegion EstimatedCosts::count(const Program& program, const Region& region
 Cost EstimatedCosts::from_statistics(const Program& program, const Region& region,
                                      TensorContents& known) {
   Cost cost =
-      cost_of(estimate_region_from_statistics(program, region, known.statistics, machine_), region);
+      cost_of(time_region_from_statistics(program, region, known.statistics, machine_), region);
   cost.doubt = "from statistics, because " + without_data_;
   return cost;
 }
@@ -340,7 +341,7 @@ std::optional<Cost> EstimatedCosts::run(const Program& given, TensorContents& kn
 }
 
 std::optional<Cost> EstimatedCosts::run_regions(const Program& given, TensorContents& known) {
-  LoweredRegions lowered(given);
+  LoweredRegions lowered(given, phases());
   Cost total;
   try {
     for (size_t r = 0; r < given.regions.size(); ++r) {
@@ -405,7 +406,7 @@ std::optional<Cost> EstimatedCosts::of_slice(const Program& slice,
 std::optional<Cost> EstimatedCosts::of_regions(const Program& given,
                                                const std::vector<size_t>& regions,
                                                TensorContents known) {
-  LoweredRegions lowered(given);
+  LoweredRegions lowered(given, phases());
   Cost sum;
   try {
     for (const size_t r : regions) {
@@ -440,13 +441,13 @@ Cost EstimatedCosts::guess(const Program& program, const Region& region,
     }
     if (pattern) known[t] = statistics_.of(pattern);
   }
-  return cost_of(estimate_region_from_statistics(program, region, known, machine_), region);
+  return cost_of(time_region_from_statistics(program, region, known, machine_), region);
 }
 
 std::optional<Cost> EstimatedCosts::guess_of_regions(const Program& given,
                                                      const std::vector<size_t>& regions) {
   if (!without_data_.empty()) return std::nullopt;
-  LoweredRegions lowered(given);
+  LoweredRegions lowered(given, phases());
   std::vector<estimate::TensorStatistics> known(given.tensors.size());
   Cost sum;
   try {

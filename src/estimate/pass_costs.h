@@ -7,6 +7,7 @@
 
 #include "estimate/counted_regions.h"
 #include "estimate/estimate.h"
+#include "estimate/phase_counts.h"
 #include "machine/machine.h"
 #include "passes/cost_model.h"
 
@@ -84,6 +85,7 @@ class EstimatedCosts final : public CostModel {
   PatternCache patterns_;
   StatisticsCache statistics_;
   CountedRegions counted_;
+  estimate::PhaseCounts phase_counts_;
   std::map<std::string, std::optional<double>> simulated_;  ///< by text
   std::string without_data_;  ///< why statistics are used; empty: patterns are
   TensorContents learned_;

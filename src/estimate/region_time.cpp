@@ -38,7 +38,14 @@ class RegionTime {
     pace_.assign(graph_.nodes.size(), 0);
     finish_.assign(graph_.nodes.size(), 0);
     rows_.resize(graph_.nodes.size());
+    last_reader_.resize(graph_.nodes.size());
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      last_reader_[i] = i;
+      for (const Input& in : graph_.nodes[i].inputs) {
+        if (in.is_immediate()) continue;
+        last_reader_[static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer)] =
+            i;
+      }
       by_phase_.resize(std::max(by_phase_.size(), static_cast<size_t>(graph_.nodes[i].phase) + 1));
       by_phase_[static_cast<size_t>(graph_.nodes[i].phase)].push_back(i);
       const Node& node = graph_.nodes[i];
@@ -255,7 +262,7 @@ class RegionTime {
     const double depth = depth_of(static_cast<size_t>(id));
     if (depth <= 0 || node.outputs.empty()) return 0;
     const auto first = static_cast<size_t>(id);
-    const size_t end = by_phase_[static_cast<size_t>(node.phase)].back() + 1;
+    const size_t end = last_reader_[first] + 1;  // ways to those after it say nothing
     std::vector<LongestPath> ways(end - first);  // by node from this one on
     ways[0].cycles = 0;
     double most = 0;
@@ -384,6 +391,7 @@ class RegionTime {
   std::vector<double> pace_;    ///< from the first to the last, by its work and its suppliers'
   std::vector<double> finish_;  ///< time of its last step
   std::vector<RowWaits> rows_;  ///< of earlier phases, that it waits for
+  std::vector<size_t> last_reader_;  ///< of what a node gives; itself if there is none
   std::vector<std::vector<size_t>> by_phase_;
   std::map<TensorId, std::vector<size_t>> writers_;    ///< of values, by tensor
   std::map<std::pair<TensorId, int>, double> fibers_;  ///< of stored levels that a phase writes

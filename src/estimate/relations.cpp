@@ -1,4 +1,5 @@
 #include "estimate/relations.h"
+#include "estimate/count_within.h"
 
 #include <algorithm>
 #include <bit>
@@ -290,8 +291,7 @@ Expansion Relations::expand(int space, const Table& parent, const std::vector<Ra
   result.offsets = offsets_of(fibers);
   rows_made_ += result.offsets.back();
   if (result.offsets.back() > limits_.rows || rows_made_ > limits_.all_rows) {
-    throw Error(ExitCode::unfinished,
-                "counting from the data would take too much memory; use --statistics");
+    refuse_rows();
   }
   result.table.columns = columns;
   for (const Column c : columns) {

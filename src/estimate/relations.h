@@ -98,6 +98,8 @@ class Relations {
             const Limits& limits = {});
   ~Relations();
   const Structure& structure() const { return s_; }
+  /// The end of this object.
+  Structure take_structure() { return std::move(s_); }
   /// Called for a tensor without data when its levels are needed: one that the graph writes in an
   /// earlier phase. The storage must outlive this object.
   std::function<const Storage*(TensorId)> missing;

@@ -1,6 +1,7 @@
 #include "graph/tile_kernel.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace fuseflow {
 
@@ -184,23 +185,102 @@ KernelRoles kernel_roles(const Graph& graph) {
   return roles;
 }
 
+namespace {
+
+bool is_among(const std::vector<NodeId>& nodes, NodeId n) {
+  return std::find(nodes.begin(), nodes.end(), n) != nodes.end();
+}
+
+}  // namespace
+
 std::vector<bool> reads_running(const Graph& graph, const KernelRoles& roles) {
   std::vector<bool> running(graph.nodes.size(), false);
-  const auto is = [&](NodeId n, const std::vector<NodeId>& list) {
-    return std::find(list.begin(), list.end(), n) != list.end();
-  };
   for (const NodeId n : roles.steps) {
     const Node& node = graph.nodes[static_cast<size_t>(n)];
+    if (node.kind == NodeKind::tile_hold) continue;
     const Input* factor = is_held_reduction(graph, node) ? rescale_of(node) : nullptr;
     for (const Input& input : node.inputs) {
       if (input.is_immediate() || &input == factor) continue;
       const NodeId from = graph.streams[static_cast<size_t>(input.stream)].producer;
-      if (is(from, roles.reductions) || running[static_cast<size_t>(from)]) {
+      if (is_among(roles.reductions, from) || running[static_cast<size_t>(from)]) {
         running[static_cast<size_t>(n)] = true;
       }
     }
   }
   return running;
+}
+
+namespace {
+
+/// By node: does it take what a `tile_hold` gives, itself or by what it takes within a step?
+std::vector<bool> takes_results(const Graph& graph, const KernelRoles& roles) {
+  std::vector<bool> takes(graph.nodes.size(), false);
+  for (const NodeId n : roles.steps) {
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    for (const Input& input : node.inputs) {
+      if (input.is_immediate()) continue;
+      const auto from =
+          static_cast<size_t>(graph.streams[static_cast<size_t>(input.stream)].producer);
+      const bool held = is_held_reduction(graph, graph.nodes[from]);
+      if (graph.nodes[from].kind == NodeKind::tile_hold || (takes[from] && !held)) {
+        takes[static_cast<size_t>(n)] = true;
+      }
+    }
+  }
+  return takes;
+}
+
+/// These reductions, and the nodes of a step that they need; what others hold is there.
+std::vector<NodeId> needed_in_steps(const Graph& graph, const KernelRoles& roles,
+                                    const std::vector<NodeId>& reductions) {
+  std::vector<bool> needed(graph.nodes.size(), false);
+  for (auto n = roles.steps.rbegin(); n != roles.steps.rend(); ++n) {
+    const auto at = static_cast<size_t>(*n);
+    if (is_held_reduction(graph, graph.nodes[at])) needed[at] = is_among(reductions, *n);
+    if (!needed[at]) continue;
+    for (const Input& input : graph.nodes[at].inputs) {
+      if (input.is_immediate()) continue;
+      needed[static_cast<size_t>(graph.streams[static_cast<size_t>(input.stream)].producer)] = true;
+    }
+  }
+  std::vector<NodeId> nodes;
+  std::copy_if(roles.steps.begin(), roles.steps.end(), std::back_inserter(nodes),
+               [&](NodeId n) { return needed[static_cast<size_t>(n)]; });
+  return nodes;
+}
+
+}  // namespace
+
+std::vector<std::vector<NodeId>> kernel_walks(const Graph& graph, const KernelRoles& roles) {
+  std::vector<NodeId> first, second;
+  const std::vector<bool> takes = takes_results(graph, roles);
+  for (const NodeId n : roles.reductions) {
+    (takes[static_cast<size_t>(n)] ? second : first).push_back(n);
+  }
+  if (second.empty()) return {roles.steps};
+  return {needed_in_steps(graph, roles, first), needed_in_steps(graph, roles, second)};
+}
+
+std::vector<NodeId> loads_of_walk(const Graph& graph, const KernelRoles& roles,
+                                  const std::vector<std::vector<NodeId>>& walks, size_t walk) {
+  if (walks.size() == 1) return roles.loads;
+  std::vector<bool> elsewhere(graph.nodes.size(), false), here(graph.nodes.size(), false);
+  for (size_t w = 0; w < walks.size(); ++w) {
+    for (const NodeId n : walks[w]) {
+      for (const Input& input : graph.nodes[static_cast<size_t>(n)].inputs) {
+        if (input.is_immediate()) continue;
+        const NodeId from = graph.streams[static_cast<size_t>(input.stream)].producer;
+        (w == walk ? here : elsewhere)[static_cast<size_t>(from)] = true;
+      }
+    }
+  }
+  const bool last = walk + 1 == walks.size();
+  std::vector<NodeId> loads;
+  for (const NodeId n : roles.loads) {
+    const auto at = static_cast<size_t>(n);
+    if (here[at] || (last && !elsewhere[at])) loads.push_back(n);
+  }
+  return loads;
 }
 
 KernelSizes kernel_tiles(const Graph& graph) {

@@ -118,7 +118,16 @@ bool taken_by_shares(const Graph& graph, StreamId stream);
 const Input* rescale_of(const Node& reduction);
 
 /// The nodes that need what a reduction holds before the last step, but for a factor, by node.
+/// What a `tile_hold` gives is none of it.
 std::vector<bool> reads_running(const Graph& graph, const KernelRoles& roles);
+
+/// The steps of k by walk, in order: one, or two where a `tile_hold` gives what a reduction holds
+/// at the end of the first. The second has the reductions that take it; what both need of a step is
+/// computed in both.
+std::vector<std::vector<NodeId>> kernel_walks(const Graph& graph, const KernelRoles& roles);
+/// The loads of a walk: what its nodes take; of the last one also what follows the steps.
+std::vector<NodeId> loads_of_walk(const Graph& graph, const KernelRoles& roles,
+                                  const std::vector<std::vector<NodeId>>& walks, size_t walk);
 
 /// Elements of a tile of a stream.
 int64_t tile_elements(const Graph& graph, StreamId stream);

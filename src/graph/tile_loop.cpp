@@ -84,7 +84,9 @@ TileLoops loops_of_kernel(const Graph& graph) {
   if (product) {
     once.nodes = roles.steps;
   } else if (!roles.steps.empty()) {
-    loops.loops.push_back({kKernelK, roles.steps});
+    for (std::vector<NodeId>& walk : kernel_walks(graph, roles)) {
+      loops.loops.push_back({kKernelK, std::move(walk)});
+    }
   }
   once.nodes.insert(once.nodes.end(), roles.last.begin(), roles.last.end());
   once.nodes.push_back(roles.store);

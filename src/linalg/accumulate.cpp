@@ -21,8 +21,8 @@ int32_t peeled(const LinalgOp& op, int32_t n) {
   return n;
 }
 
-std::optional<Reduction> combined(const BodyNode& node) {
-  return combining(node.op, is_integer(node.type) && node.type != ElementType::boolean);
+std::optional<Combination> combined(const BodyNode& node) {
+  return combining(node.op, node.type);
 }
 
 bool is_operand(const LinalgOp& op, int32_t n, int32_t out) {
@@ -46,7 +46,7 @@ bool collect(const LinalgOp& op, int32_t n, int32_t out, bool negated, Accumulat
   if (node.kind != BodyNode::Kind::apply || node.children.size() != 2) return false;
   const bool minus =
       into.reduction == Reduction::sum && (node.op == "arith.subf" || node.op == "arith.subi");
-  if (!minus && combined(node) != into.reduction) return false;
+  if (!minus && combined(node) != Combination{into.reduction, into.of_unsigned}) return false;
   return collect(op, node.children[0], out, negated, into, found) &&
          collect(op, node.children[1], out, negated != minus, into, found);
 }
@@ -56,19 +56,19 @@ std::optional<Accumulation> selected(const LinalgOp& op, const BodyNode& node, i
   if (node.op != "arith.select") return std::nullopt;
   const BodyNode& test = node_at(op, node.children[0]);
   if (test.kind != BodyNode::Kind::apply || test.children.size() != 2) return std::nullopt;
-  auto reduction = selecting(test.op);
-  if (!reduction) return std::nullopt;
+  auto how = selecting(test.op);
+  if (!how) return std::nullopt;
   const int32_t yes = node.children[1];
   const int32_t no = node.children[2];
   if (yes == test.children[1] && no == test.children[0])
-    reduction = *reduction == Reduction::max ? Reduction::min : Reduction::max;
+    how->reduction = how->reduction == Reduction::max ? Reduction::min : Reduction::max;
   else if (yes != test.children[0] || no != test.children[1])
     return std::nullopt;
   const bool first = is_operand(op, yes, out);
   if (!first && !is_operand(op, no, out)) return std::nullopt;
   const int32_t term = first ? no : yes;
   if (depends_on(op, term, out)) return std::nullopt;
-  return Accumulation{*reduction, {{term, false}}, -1, false};
+  return Accumulation{how->reduction, how->of_unsigned, {{term, false}}, -1, false};
 }
 
 /// select(condition, combined, result so far) combines where the condition holds.
@@ -101,9 +101,10 @@ std::optional<Accumulation> accumulation(const LinalgOp& op, int32_t root, int32
   if (auto held = guarded(op, node, out)) return held;
   Accumulation result;
   const bool minus = node.op == "arith.subf" || node.op == "arith.subi";
-  const auto reduction = minus ? Reduction::sum : combined(node);
-  if (!reduction) return std::nullopt;
-  result.reduction = *reduction;
+  const auto how = minus ? Combination{} : combined(node);
+  if (!how) return std::nullopt;
+  result.reduction = how->reduction;
+  result.of_unsigned = how->of_unsigned;
   bool found = false;
   if (!collect(op, root, out, false, result, found) || !found || result.terms.empty())
     return std::nullopt;
@@ -123,7 +124,8 @@ std::optional<ArgumentChoice> argument_choice(const LinalgOp& op, size_t result)
     const auto so_far = inputs + static_cast<int32_t>(best);
     if (best == result || !is_operand(op, test.children[1], so_far)) continue;
     const auto found = accumulation(op, op.yields[best], so_far);
-    if (!found || found->reduction != *wanted || found->terms.size() != 1 ||
+    if (!found || Combination{found->reduction, found->of_unsigned} != *wanted ||
+        found->terms.size() != 1 ||
         peeled(op, found->terms[0].node) != peeled(op, test.children[0]))
       continue;
     const bool last = test.op.ends_with("ge") || test.op.ends_with("le");

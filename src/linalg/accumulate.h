@@ -12,6 +12,7 @@ namespace fuseflow {
 /// only where that node is not 0 (`unless`: is 0); else the result stays.
 struct Accumulation {
   Reduction reduction = Reduction::sum;
+  bool of_unsigned = false;  ///< max, min: of integers as unsigned numbers
   struct Part {
     int32_t node = -1;
     bool negated = false;

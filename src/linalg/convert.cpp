@@ -8,6 +8,7 @@
 #include <set>
 
 #include "import/importer.h"
+#include "linalg/blocks.h"
 #include "linalg/grouping.h"
 #include "linalg/live.h"
 #include "linalg/movement.h"
@@ -146,6 +147,7 @@ Program Conversion::run(const std::string& path) {
   Program program =
       Importer(std::move(model), options_, [this](Importer& importer) { make(importer); }).run();
   finish(program);
+  agree_on_blocks(program);
   return program;
 }
 

@@ -32,6 +32,10 @@ struct BodyNode {
   int32_t loop = 0;     ///< index: the loop whose number it is
   std::string op;       ///< apply: MLIR's operation, "arith.cmpf ogt" with its predicate
   LinalgId value = -1;  ///< element: the tensor that is read
+  /// apply, select(condition, x, identity): where the condition is 0, a round of a reduction counts
+  /// for nothing. It begins with the identity; an element of a sparse result for which no round
+  /// counts is not there.
+  bool skips = false;
   ElementType type = ElementType::f32;  ///< of the step's result
   std::vector<int32_t> children;        ///< apply: operands; element: subscripts; earlier nodes
 };
@@ -50,9 +54,7 @@ struct LinalgOp {
     empty,    ///< elements that nothing has defined yet
     reshape,  ///< the same elements in row-major order
     slice,    ///< input 0 at offsets + strides * coordinate; extents of 1 may be gone
-    insert,   ///< input 0 put into input 1 at offsets + strides * coordinate
     concat,   ///< inputs side by side along `dim`
-    pad,      ///< input 0 from `offsets` on, the body's yield elsewhere
     copy      ///< the same elements, perhaps in another format
   } kind = Kind::structured;
   std::string name;    ///< "linalg.matmul"
@@ -66,9 +68,9 @@ struct LinalgOp {
   std::vector<bool> reduces;    ///< by loop
   std::vector<BodyNode> body;   ///< children before parents
   std::vector<int32_t> yields;  ///< by result
-  // slice, insert, pad: one a dimension of the larger tensor
+  // slice: one a dimension of the larger tensor
   std::vector<int64_t> offsets, sizes, strides;
-  std::vector<bool> dropped;  ///< slice, insert: dimensions that the smaller tensor lacks
+  std::vector<bool> dropped;  ///< slice: dimensions that the smaller tensor lacks
   int dim = 0;                ///< concat
   ConstantPtr data;           ///< constant; null: its values are left out of the file
 };

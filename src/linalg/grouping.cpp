@@ -55,7 +55,7 @@ void Grouping::find_regions() {
 
 void Grouping::connect() {
   for (size_t o = 0; o < f_.ops.size(); ++o) {
-    for (const LinalgId id : values_read(f_.ops[o], live_)) {
+    for (const LinalgId id : values_read(f_, f_.ops[o], live_)) {
       const size_t from = region_[maker_[static_cast<size_t>(id)]];
       if (from != region_[o]) needs_[region_[o]].push_back(from);
     }
@@ -80,7 +80,7 @@ void Grouping::refuse_circle() const {
   for (size_t o = 0; o < f_.ops.size(); ++o) {
     const LinalgOp& op = f_.ops[o];
     if (op.region.empty()) continue;
-    for (const LinalgId id : values_read(op, live_)) {
+    for (const LinalgId id : values_read(f_, op, live_)) {
       const size_t from = region_[maker_[static_cast<size_t>(id)]];
       if (from == region_[o] || !needs(from, region_[o])) continue;
       throw Error(ExitCode::rejected, op.where,

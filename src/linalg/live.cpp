@@ -1,7 +1,20 @@
 // Liveness, backwards over straight-line code.
 #include "linalg/live.h"
 
+#include "linalg/out_places.h"
+
 namespace fuseflow {
+
+namespace {
+
+/// Whether elements of result `r` stay what they are in its out.
+bool writes_parts(const LinalgFunction& function, const LinalgOp& op, size_t r) {
+  if (op.kind != LinalgOp::Kind::structured || op.outs.empty()) return false;
+  const auto& shape = function.values[static_cast<size_t>(op.outs[r].value)].shape;
+  return !out_places(op, r, shape).conditions.empty();
+}
+
+}  // namespace
 
 std::vector<bool> needed_nodes(const LinalgOp& op, const std::vector<int32_t>& roots) {
   std::vector<bool> needed(op.body.size(), false);
@@ -13,7 +26,8 @@ std::vector<bool> needed_nodes(const LinalgOp& op, const std::vector<int32_t>& r
   return needed;
 }
 
-std::vector<LinalgId> values_read(const LinalgOp& op, const std::vector<bool>& live) {
+std::vector<LinalgId> values_read(const LinalgFunction& function, const LinalgOp& op,
+                                  const std::vector<bool>& live) {
   std::vector<LinalgId> read;
   std::vector<int32_t> roots;
   bool any = false;
@@ -21,6 +35,7 @@ std::vector<LinalgId> values_read(const LinalgOp& op, const std::vector<bool>& l
     if (!live[static_cast<size_t>(op.results[r])]) continue;
     any = true;
     if (r < op.yields.size()) roots.push_back(op.yields[r]);
+    if (writes_parts(function, op, r)) read.push_back(op.outs[r].value);
   }
   if (!any) return read;
   const auto inputs = static_cast<int32_t>(op.inputs.size());
@@ -43,7 +58,7 @@ std::vector<bool> live_values(const LinalgFunction& function) {
   std::vector<bool> live(function.values.size(), false);
   for (const LinalgId id : function.returned) live[static_cast<size_t>(id)] = true;
   for (size_t o = function.ops.size(); o-- > 0;) {
-    for (const LinalgId id : values_read(function.ops[o], live))
+    for (const LinalgId id : values_read(function, function.ops[o], live))
       live[static_cast<size_t>(id)] = true;
   }
   return live;

@@ -39,6 +39,7 @@ constexpr auto kConversions = std::to_array<std::string_view>({
     "arith.truncf",
     "arith.extsi",
     "arith.extui",
+    "arith.trunci",
     "arith.sitofp",
     "arith.uitofp",
     "arith.index_cast",
@@ -66,8 +67,7 @@ int32_t towards_zero(Kernel& k, int32_t x) {
   return k.apply(Op::where, {negative, k.apply(Op::ceil, {x}), k.apply(Op::floor, {x})});
 }
 
-/// Whole-number quotients and what is left of them. Not of unsigned integers: whether a negative
-/// number stands for a large one is not known here.
+/// Whole-number quotients and what is left of them, of signed numbers.
 std::optional<int32_t> integer_division(Kernel& k, const std::string& op,
                                         const std::vector<int32_t>& x) {
   if (x.size() != 2) return std::nullopt;
@@ -122,6 +122,21 @@ std::optional<int32_t> several(Kernel& k, const std::string& op, const std::vect
         k.apply(Op::floor, {k.apply(Op::add, {k.apply(Op::abs, {x[0]}), k.constant(0.5F)})});
     return k.apply(Op::mul, {k.apply(Op::sign, {x[0]}), magnitude});
   }
+  if (op == "math.copysign") {
+    const int32_t size = k.apply(Op::abs, {x[0]});
+    const int32_t negative = k.apply(Op::lt, {x[1], k.constant(0)});
+    return k.apply(Op::where, {negative, k.apply(Op::neg, {size}), size});
+  }
+  if (op == "math.cbrt") {
+    const int32_t size = k.apply(Op::pow, {k.apply(Op::abs, {x[0]}), k.constant(1.0F / 3)});
+    return k.apply(Op::mul, {k.apply(Op::sign, {x[0]}), size});
+  }
+  if (op == "math.sinh" || op == "math.cosh") {
+    const int32_t up = k.apply(Op::exp, {x[0]});
+    const int32_t down = k.apply(Op::exp, {k.apply(Op::neg, {x[0]})});
+    const int32_t sum = k.apply(op == "math.sinh" ? Op::sub : Op::add, {up, down});
+    return k.apply(Op::mul, {k.constant(0.5F), sum});
+  }
   if (op == "math.isnan") return k.apply(Op::isnan, {x[0]});
   if (op == "math.isinf") return k.apply(Op::isinf, {x[0]});
   return std::nullopt;
@@ -134,15 +149,21 @@ bool is_conversion(const std::string& op) {
 }
 
 std::optional<int32_t> scalar_op(Kernel& kernel, const std::string& op,
-                                 const std::vector<int32_t>& x, bool integral) {
+                                 const std::vector<int32_t>& x, const ScalarTypes& types) {
   if (x.empty()) return std::nullopt;
+  if (op == "arith.truncf" && types.result == ElementType::f16)
+    return kernel.apply(Op::f16, {x[0]});
+  if (op == "arith.truncf" && types.result == ElementType::bf16)
+    return kernel.apply(Op::bf16, {x[0]});
+  if (const auto whole = integer_op(kernel, op, x, types)) return whole;
   if (is_conversion(op)) return x[0];
   const auto same = find_row(kSame, op);
   if (same) {
     // Bits of wider integers are no truth values.
     const bool logical =
         *same == Op::logical_and || *same == Op::logical_or || *same == Op::logical_xor;
-    if ((logical && integral) || op_info(*same).arity != static_cast<int>(x.size()))
+    const bool bits = is_integer(types.result) && types.result != ElementType::boolean;
+    if ((logical && bits) || op_info(*same).arity != static_cast<int>(x.size()))
       return std::nullopt;
     return kernel.apply(*same, x);
   }
@@ -151,25 +172,38 @@ std::optional<int32_t> scalar_op(Kernel& kernel, const std::string& op,
   return several(kernel, op, x);
 }
 
-std::optional<Reduction> combining(const std::string& op, bool integral) {
-  if (op == "arith.addf" || op == "arith.addi") return Reduction::sum;
-  if (op == "arith.mulf" || op == "arith.muli") return Reduction::prod;
-  if (op == "arith.maximumf" || op == "arith.maxnumf" || op == "arith.maxsi") return Reduction::max;
-  if (op == "arith.minimumf" || op == "arith.minnumf" || op == "arith.minsi") return Reduction::min;
-  if (op == "arith.ori" && !integral) return Reduction::max;
-  if (op == "arith.andi" && !integral) return Reduction::min;
+std::optional<Combination> combining(const std::string& op, ElementType type) {
+  const bool truth = type == ElementType::boolean;
+  const auto of = [](Reduction reduction) { return Combination{reduction, false}; };
+  if (op == "arith.addf" || op == "arith.addi") return of(Reduction::sum);
+  if (op == "arith.mulf" || op == "arith.muli") return of(Reduction::prod);
+  if (truth && (op == "arith.maxui" || op == "arith.minsi")) return of(Reduction::max);
+  if (truth && (op == "arith.minui" || op == "arith.maxsi")) return of(Reduction::min);
+  if (op == "arith.maximumf" || op == "arith.maxnumf" || op == "arith.maxsi")
+    return of(Reduction::max);
+  if (op == "arith.minimumf" || op == "arith.minnumf" || op == "arith.minsi")
+    return of(Reduction::min);
+  if (op == "arith.maxui") return Combination{Reduction::max, true};
+  if (op == "arith.minui") return Combination{Reduction::min, true};
+  if (op == "arith.ori" && truth) return of(Reduction::max);
+  if (op == "arith.andi" && truth) return of(Reduction::min);
+  if (op == "arith.xori" && truth) return of(Reduction::sum);  // of which the last bit is kept
   return std::nullopt;
 }
 
-std::optional<Reduction> selecting(const std::string& comparison) {
+std::optional<Combination> selecting(const std::string& comparison) {
   for (const char* name : {"arith.cmpf ogt", "arith.cmpf oge", "arith.cmpf ugt", "arith.cmpf uge",
                            "arith.cmpi sgt", "arith.cmpi sge"}) {
-    if (comparison == name) return Reduction::max;
+    if (comparison == name) return Combination{Reduction::max, false};
   }
   for (const char* name : {"arith.cmpf olt", "arith.cmpf ole", "arith.cmpf ult", "arith.cmpf ule",
                            "arith.cmpi slt", "arith.cmpi sle"}) {
-    if (comparison == name) return Reduction::min;
+    if (comparison == name) return Combination{Reduction::min, false};
   }
+  if (comparison == "arith.cmpi ugt" || comparison == "arith.cmpi uge")
+    return Combination{Reduction::max, true};
+  if (comparison == "arith.cmpi ult" || comparison == "arith.cmpi ule")
+    return Combination{Reduction::min, true};
   return std::nullopt;
 }
 

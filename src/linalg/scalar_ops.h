@@ -5,24 +5,30 @@
 #include <string>
 #include <vector>
 
-#include "import/values/kernel.h"
+#include "linalg/integer_ops.h"
 
 namespace fuseflow {
 
 /// `op` ("math.exp", "arith.cmpf ogt") of these operands; nothing if it has no meaning here.
-/// `integral`: the result is an integer.
 std::optional<int32_t> scalar_op(Kernel& kernel, const std::string& op,
-                                 const std::vector<int32_t>& x, bool integral);
+                                 const std::vector<int32_t>& x, const ScalarTypes& types);
 
-/// Whether the operation gives its operand as it is: everything is computed in f32.
+/// Whether the operation gives its operand as another type, which makes no difference to a number
+/// that both types have.
 bool is_conversion(const std::string& op);
 
-/// max, min, sum or prod where `op` combines two values so. `integral`: they are integers, not
-/// truth values.
-std::optional<Reduction> combining(const std::string& op, bool integral);
+/// How two values become one.
+struct Combination {
+  Reduction reduction = Reduction::sum;
+  bool of_unsigned = false;  ///< max, min: integers below 0 are larger than all others
+  bool operator==(const Combination&) const = default;
+};
+
+/// How `op` combines two values of the type, if it is a sum, product, maximum or minimum.
+std::optional<Combination> combining(const std::string& op, ElementType type);
 
 /// max or min where a comparison of a with b selects a of them: "arith.cmpf ogt" is max.
-std::optional<Reduction> selecting(const std::string& comparison);
+std::optional<Combination> selecting(const std::string& comparison);
 
 /// Whether the comparison is of a larger (or as large) number with a smaller, and NaN counts as
 /// larger: its selection against 0 is relu.

@@ -1,16 +1,17 @@
-// A body as an expression over the kernel's indices; reduction loops as reductions.
+// Results of structured operations: the rounds of reduction loops become reductions, and results
+// that are written in parts choose.
 #include "linalg/structured.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "ir/statement_rules.h"
 #include "linalg/accumulate.h"
+#include "linalg/body_expression.h"
 #include "linalg/live.h"
-#include "linalg/place_range.h"
+#include "linalg/own_indices.h"
 #include "linalg/regroup.h"
 #include "linalg/scalar_ops.h"
 
@@ -18,466 +19,367 @@ namespace fuseflow {
 
 namespace {
 
-/// Labels of the dimensions of extent 1 that operands have, and of those that data choose.
-constexpr int kUnit = 100000;
-constexpr int kChosen = 200000;
-/// Nodes of an expression when everything shared is written out.
-constexpr int64_t kLargestTree = 20000;
-/// Some operations become several, one in another: half of what a statement may have.
-constexpr int kDeepestTree = kMaxExpressionDepth / 2;
-/// No tensor has so many elements; larger places are outside, too.
-constexpr float kFarthest = 4e18F;
+/// Rounds that are written out one after the other, and the nodes and the depth of what comes out.
+constexpr int64_t kMostRounds = 64;
+constexpr int64_t kMostNodesInOrder = 20000;
+constexpr int64_t kDeepestInOrder = kMaxExpressionDepth / 2;
 
-bool is_unit(const Subscript& s) {
-  return s.terms.empty();
+/// Nodes of a result's expression.
+constexpr int64_t kMostNodesWritten = 100000;
+
+Op combining_op(Reduction reduction) {
+  if (reduction == Reduction::sum) return Op::add;
+  if (reduction == Reduction::prod) return Op::mul;
+  return reduction == Reduction::max ? Op::max : Op::min;
 }
 
-class StructuredOp {
+/// Result `r` of an operation.
+class StructuredResult {
  public:
-  StructuredOp(LinalgValues& values, const LinalgOp& op, int group)
-      : values_(values), op_(op), group_(group), kernel_(op.name) {}
+  StructuredResult(LinalgValues& values, const LinalgOp& op, size_t r, int group)
+      : values_(values),
+        op_(op),
+        r_(r),
+        group_(group),
+        root_(op.yields[r]),
+        made_(value_of(op.results[r])),
+        places_(out_places(op, r, made_.shape)),
+        body_(values, op, group) {}
 
-  View result(size_t r);
+  View value();
 
  private:
-  const LinalgOperand& operand(int32_t n) const {
-    const auto inputs = static_cast<int32_t>(op_.inputs.size());
-    return n < inputs ? op_.inputs[static_cast<size_t>(n)]
-                      : op_.outs[static_cast<size_t>(n - inputs)];
-  }
-  int32_t out_number(size_t r) const { return static_cast<int32_t>(op_.inputs.size() + r); }
   const LinalgValue& value_of(LinalgId id) const {
     return values_.function.values[static_cast<size_t>(id)];
   }
-  bool is_integral(ElementType type) const {
-    return is_integer(type) && type != ElementType::boolean;
+  int32_t out_number(size_t r) const { return static_cast<int32_t>(op_.inputs.size() + r); }
+  Kernel& kernel() { return body_.kernel(); }
+  void prepare(const std::vector<int32_t>& roots, const std::vector<int32_t>& more,
+               int32_t carried = -1) {
+    body_.prepare(places_, made_.shape, roots, more, carried);
   }
-
-  void prepare(const std::vector<int32_t>& roots, const std::vector<int32_t>& more);
-  void declare_operand(int32_t n);
-  void declare_chosen();
-  /// Refuses bodies that are no expression of ours; bounds the recursion of all that follows.
-  void check_size() const;
-  Subscript over_indices(const Subscript& map);
-  int32_t use(int32_t operand);
-  /// Refuses tensor.extract at places outside of dimension `d`.
-  void check_place(const Subscript& place, LinalgId id, size_t d) const;
-  int32_t expression(int32_t node);
-  int32_t applied(const BodyNode& node);
-  int32_t element(int32_t n);
-  std::optional<Subscript> affine(int32_t node) const;
-  std::vector<int> result_labels(size_t r) const;
-  std::vector<int> reduced_loops(size_t r) const;
-  int32_t accumulated(size_t r, const Accumulation& parts);
+  View result(int32_t root) { return kernel().result(places_.labels, root, made_.type); }
+  /// The loops whose rounds are combined to an element.
+  std::vector<int> reduced_loops() const;
+  bool neutral_start(size_t r, const Accumulation& parts) const;
+  int32_t combined(const Accumulation& parts, int32_t a, int32_t b);
   /// `value` combined with what the out held before.
-  int32_t with_start(size_t r, Reduction reduction, int32_t value);
-  bool neutral_start(LinalgId id, Reduction reduction) const;
-  View chosen_place(size_t r, const ArgumentChoice& choice);
-  void note_undefined(LinalgId id);
+  int32_t with_start(const Accumulation& parts, int32_t value);
+  /// The node of a sparse_tensor.reduce (BodyNode::skips) if that is all that a round adds.
+  const BodyNode* skipping(const Accumulation& parts) const;
+  /// What a round adds where it writes.
+  int32_t added_by(const Accumulation& parts);
+  /// What a round adds to an element.
+  int32_t round_of(const Accumulation& parts);
+  void prepare_rounds(const Accumulation& parts, bool with_start);
+  View accumulated(const Accumulation& parts);
+  /// `reduction` of what `make` gives for each round, as a tensor of its own.
+  template <typename Make>
+  View helper(const char* suffix, const Accumulation& parts, Reduction reduction, const Make& make);
+  View unsigned_extreme(const Accumulation& parts);
+  /// An element that is there only where some of its rounds count (BodyNode::skips).
+  View counted(const Accumulation& parts);
+  bool counts_rounds(const Accumulation& parts) const;
+  /// Rounds that write one element each.
+  int32_t written_once();
+  /// Rounds that are written out in order, each with what the one before gives; the last one alone
+  /// where none reads that.
+  View in_order();
+  bool are_few_rounds() const;
+  View chosen_place(const ArgumentChoice& choice);
 
   LinalgValues& values_;
   const LinalgOp& op_;
+  size_t r_;
   int group_;
-  Kernel kernel_;
-  bool plain_ = true;  ///< every operand is read by single loops
-  std::vector<bool> needed_;
-  std::map<int32_t, int> handles_;     ///< by operand: its number in the kernel
-  std::map<int32_t, View> simple_;     ///< by operand, where not plain
-  std::map<LinalgId, View> elements_;  ///< tensors that bodies read by place
-  std::map<int32_t, int32_t> made_;    ///< by body node
+  int32_t root_;
+  const LinalgValue& made_;
+  OutPlaces places_;
+  BodyExpression body_;
 };
 
-void StructuredOp::note_undefined(LinalgId id) {
-  const auto at = static_cast<size_t>(id);
-  if (!values_.undefined[at] || values_.noted[at]) return;
-  values_.noted[at] = true;
-  report(Severity::note,
-         fmt::format("mlir: {}:{}: {} begins with elements of tensor.empty, which nothing defines; "
-                     "they count as 0",
-                     op_.where.file, op_.where.line, op_.name));
-}
-
-void StructuredOp::check_size() const {
-  std::vector<int64_t> size(op_.body.size(), 1);
-  std::vector<int> depth(op_.body.size(), 1);
-  for (size_t n = 0; n < size.size(); ++n) {
-    for (const int32_t child : op_.body[n].children) {
-      size[n] = std::min(kLargestTree + 1, size[n] + size[static_cast<size_t>(child)]);
-      depth[n] = std::max(depth[n], depth[static_cast<size_t>(child)] + 1);
-    }
-  }
-  for (const int32_t root : op_.yields) {
-    if (depth[static_cast<size_t>(root)] > kDeepestTree)
-      refuse_linalg(op_, fmt::format("its body is nested deeper than {} operations, expected "
-                                     "several linalg operations",
-                                     kDeepestTree));
-    if (size[static_cast<size_t>(root)] > kLargestTree)
-      refuse_linalg(op_, fmt::format("its body is an expression of more than {} operations, "
-                                     "expected several linalg operations",
-                                     kLargestTree));
-  }
-}
-
-std::optional<Subscript> StructuredOp::affine(int32_t n) const {
-  const BodyNode& node = op_.body[static_cast<size_t>(n)];
-  Subscript s;
-  if (node.kind == BodyNode::Kind::constant) {
-    s.offset = static_cast<int64_t>(std::clamp(node.constant, -kFarthest, kFarthest));
-    return s;
-  }
-  if (node.kind == BodyNode::Kind::index) {
-    s.terms.emplace_back(node.loop, 1);
-    return s;
-  }
-  if (node.kind != BodyNode::Kind::apply) return std::nullopt;
-  if (is_conversion(node.op)) return affine(node.children[0]);
-  if (node.children.size() != 2) return std::nullopt;
-  const auto a = affine(node.children[0]);
-  const auto b = affine(node.children[1]);
-  if (!a || !b) return std::nullopt;
-  // Places of 2^31 and more are in no tensor that is stored; smaller numbers cannot overflow.
-  const auto is_small = [](const Subscript& x) {
-    constexpr int64_t kFar = int64_t{1} << 31;
-    return std::abs(x.offset) < kFar &&
-           std::all_of(x.terms.begin(), x.terms.end(),
-                       [](const auto& t) { return std::abs(t.second) < kFar; });
+std::vector<int> StructuredResult::reduced_loops() const {
+  const auto among = [](const std::vector<int>& loops, int loop) {
+    return std::find(loops.begin(), loops.end(), loop) != loops.end();
   };
-  if (!is_small(*a) || !is_small(*b)) return std::nullopt;
-  const auto scaled = [](Subscript x, int64_t factor) {
-    x.offset *= factor;
-    for (auto& term : x.terms) term.second *= factor;
-    return x;
-  };
-  if (node.op == "arith.muli") {
-    if (a->terms.empty()) return scaled(*b, a->offset);
-    return b->terms.empty() ? std::optional(scaled(*a, b->offset)) : std::nullopt;
-  }
-  if (node.op != "arith.addi" && node.op != "arith.subi") return std::nullopt;
-  const Subscript right = scaled(*b, node.op == "arith.subi" ? -1 : 1);
-  s = *a;
-  s.offset += right.offset;
-  for (const auto& term : right.terms) {
-    const auto same = std::find_if(s.terms.begin(), s.terms.end(),
-                                   [&](const auto& t) { return t.first == term.first; });
-    if (same == s.terms.end())
-      s.terms.push_back(term);
-    else
-      same->second += term.second;
-  }
-  std::erase_if(s.terms, [](const auto& t) { return t.second == 0; });
-  return s;
-}
-
-void StructuredOp::declare_operand(int32_t n) {
-  const LinalgOperand& read = operand(n);
-  if (handles_.contains(n) || simple_.contains(n)) return;
-  note_undefined(read.value);
-  View view = values_.at(read.value);
-  if (!plain_) {
-    simple_.emplace(n, single_atoms(values_, view, values_.name(read.value), group_));
-    return;
-  }
-  std::vector<int> labels;
-  for (size_t d = 0; d < read.map.size(); ++d)
-    labels.push_back(is_unit(read.map[d]) ? kUnit + 64 * n + static_cast<int>(d)
-                                          : read.map[d].plain());
-  handles_[n] = kernel_.operand(view, std::move(labels));
-}
-
-/// Dimensions that data choose are walked over, and the chosen element is taken.
-void StructuredOp::declare_chosen() {
-  for (size_t n = 0; n < op_.body.size(); ++n) {
-    const BodyNode& node = op_.body[n];
-    if (!needed_[n] || node.kind != BodyNode::Kind::element) continue;
-    const View& view = values_.at(node.value);
-    note_undefined(node.value);
-    if (!elements_.contains(node.value))
-      elements_.emplace(node.value, single_atoms(values_, view, values_.name(node.value), group_));
-    for (size_t d = 0; d < node.children.size(); ++d) {
-      if (affine(node.children[d])) continue;
-      kernel_.declare(kChosen + 64 * static_cast<int>(n) + static_cast<int>(d),
-                      view.extent(static_cast<int>(d)));
-    }
-  }
-}
-
-void StructuredOp::prepare(const std::vector<int32_t>& roots, const std::vector<int32_t>& more) {
-  needed_ = needed_nodes(op_, roots);
-  std::vector<int32_t> used = more;
-  for (size_t n = 0; n < op_.body.size(); ++n) {
-    const BodyNode& node = op_.body[n];
-    if (!needed_[n]) continue;
-    if (node.kind == BodyNode::Kind::operand) used.push_back(node.operand);
-    if (node.kind == BodyNode::Kind::element && !node.children.empty()) plain_ = false;
-  }
-  for (const int32_t n : used) {
-    const LinalgOperand& read = operand(n);
-    const auto& shape = value_of(read.value).shape;
-    for (size_t d = 0; d < read.map.size(); ++d) {
-      const Subscript& s = read.map[d];
-      const bool unit = is_unit(s) && s.offset == 0 && shape[d] == 1;
-      const bool whole = s.is_plain() && op_.loops[static_cast<size_t>(s.plain())] == shape[d];
-      plain_ = plain_ && (unit || whole);
-    }
-  }
-  for (size_t l = 0; l < op_.loops.size(); ++l) kernel_.declare(static_cast<int>(l), op_.loops[l]);
-  for (const int32_t n : used) declare_operand(n);
-  declare_chosen();
-}
-
-Subscript StructuredOp::over_indices(const Subscript& map) {
-  Subscript s;
-  s.offset = map.offset;
-  for (const auto& [loop, c] : map.terms) {
-    if (kernel_.extent(loop) != 1) s.terms.emplace_back(kernel_.index(loop), c);
-  }
-  return s;
-}
-
-int32_t StructuredOp::use(int32_t n) {
-  if (plain_) return kernel_.use(handles_.at(n));
-  std::vector<Subscript> subscripts;
-  for (const Subscript& s : operand(n).map) subscripts.push_back(over_indices(s));
-  return kernel_.use_at(simple_.at(n), subscripts);
-}
-
-void StructuredOp::check_place(const Subscript& place, LinalgId id, size_t d) const {
-  const int64_t extent = value_of(id).shape[d];
-  const auto range = places_of(place, op_.loops);
-  if (!range || range->low < 0 || range->high >= extent)
-    refuse_linalg(op_, fmt::format("tensor.extract reads outside of dimension {} of %{}, which has "
-                                   "{} elements",
-                                   d, value_of(id).name, extent));
-}
-
-int32_t StructuredOp::element(int32_t n) {
-  const BodyNode& node = op_.body[static_cast<size_t>(n)];
-  const View& view = elements_.at(node.value);
-  std::vector<Subscript> subscripts;
-  std::vector<int> chosen;
-  int32_t condition = -1;
-  for (size_t d = 0; d < node.children.size(); ++d) {
-    if (const auto place = affine(node.children[d])) {
-      check_place(*place, node.value, d);
-      subscripts.push_back(over_indices(*place));
-      continue;
-    }
-    const int label = kChosen + 64 * n + static_cast<int>(d);
-    chosen.push_back(label);
-    Subscript s;
-    if (kernel_.extent(label) != 1) s.terms.emplace_back(kernel_.index(label), 1);
-    subscripts.push_back(s);
-    const int32_t here =
-        kernel_.apply(Op::eq, {expression(node.children[d]), kernel_.coordinate(label)});
-    condition = condition < 0 ? here : kernel_.apply(Op::logical_and, {condition, here});
-  }
-  const int32_t value = kernel_.use_at(view, subscripts);
-  if (condition < 0) return value;
-  const int32_t taken = kernel_.apply(Op::where, {condition, value, kernel_.constant(0)});
-  return kernel_.reduce(Reduction::sum, chosen, taken);
-}
-
-int32_t StructuredOp::applied(const BodyNode& node) {
-  if (node.op == "arith.select") {
-    // select(x > 0, x, 0) is relu, NaN counting as larger.
-    const BodyNode& test = op_.body[static_cast<size_t>(node.children[0])];
-    const auto zero = [&](int32_t n) {
-      const BodyNode& x = op_.body[static_cast<size_t>(n)];
-      return x.kind == BodyNode::Kind::constant && x.constant == 0;
-    };
-    if (test.kind == BodyNode::Kind::apply && is_unordered_greater(test.op) &&
-        node.children[1] == test.children[0] && zero(test.children[1]) && zero(node.children[2]))
-      return kernel_.apply(Op::relu, {expression(node.children[1])});
-  }
-  std::vector<int32_t> operands;
-  for (const int32_t child : node.children) operands.push_back(expression(child));
-  const auto value = scalar_op(kernel_, node.op, operands, is_integral(node.type));
-  if (!value)
-    refuse_linalg(op_, fmt::format("its body has {}, which has no meaning here; expected "
-                                   "arithmetic that ir-spec/linalg.md lists",
-                                   node.op));
-  return *value;
-}
-
-int32_t StructuredOp::expression(int32_t n) {
-  const auto found = made_.find(n);
-  if (found != made_.end()) return found->second;
-  const BodyNode& node = op_.body[static_cast<size_t>(n)];
-  int32_t made = -1;
-  switch (node.kind) {
-    case BodyNode::Kind::operand:
-      made = use(node.operand);
-      break;
-    case BodyNode::Kind::constant:
-      made = kernel_.constant(node.constant);
-      break;
-    case BodyNode::Kind::index:
-      made = kernel_.coordinate(node.loop);
-      break;
-    case BodyNode::Kind::apply:
-      made = applied(node);
-      break;
-    case BodyNode::Kind::element:
-      made = element(n);
-      break;
-  }
-  made_[n] = made;
-  return made;
-}
-
-std::vector<int> StructuredOp::result_labels(size_t r) const {
-  std::vector<int> labels;
-  if (op_.outs.empty()) {  // computed from its place alone
-    for (size_t l = 0; l < op_.loops.size(); ++l) labels.push_back(static_cast<int>(l));
-    return labels;
-  }
-  const LinalgOperand& out = op_.outs[r];
-  const auto& shape = value_of(out.value).shape;
-  for (size_t d = 0; d < out.map.size(); ++d) {
-    const Subscript& s = out.map[d];
-    const bool unit = is_unit(s) && s.offset == 0 && shape[d] == 1;
-    const bool seen =
-        s.is_plain() && std::find(labels.begin(), labels.end(), s.plain()) != labels.end();
-    if ((!unit && !s.is_plain()) || seen)
-      refuse_linalg(op_,
-                    "writes to a part of its result, or by sums of loops; expected a map of "
-                    "its out that names each dimension's loop (tensor.insert_slice writes "
-                    "parts)");
-    labels.push_back(unit ? -1 : s.plain());
-  }
-  return labels;
-}
-
-std::vector<int> StructuredOp::reduced_loops(size_t r) const {
-  const std::vector<int> kept = result_labels(r);
   std::vector<int> reduced;
-  for (size_t l = 0; l < op_.loops.size(); ++l) {
-    const auto loop = static_cast<int>(l);
-    if (std::find(kept.begin(), kept.end(), loop) != kept.end()) continue;
-    if (!op_.reduces[l] && op_.loops[l] != 1)
-      refuse_linalg(op_, fmt::format("loop d{} is parallel and no dimension of its result", l));
+  for (const int loop : places_.rest) {
+    if (!op_.reduces[static_cast<size_t>(loop)] && !among(places_.named, loop))
+      refuse_linalg(op_,
+                    fmt::format("loop d{} is parallel and no dimension of its result; expected a "
+                                "reduction loop",
+                                loop));
     reduced.push_back(loop);
   }
   return reduced;
 }
 
-bool StructuredOp::neutral_start(LinalgId id, Reduction reduction) const {
+bool StructuredResult::neutral_start(size_t r, const Accumulation& parts) const {
+  const LinalgId id = op_.outs[r].value;
   const View& start = values_.at(id);
   if (start.nodes.size() != 1 || start.nodes[0].kind != Expr::Kind::constant) return false;
   const float value = start.nodes[0].constant;
-  if (value == identity(reduction)) return true;
+  if (parts.of_unsigned) return value == (parts.reduction == Reduction::max ? 0.0F : -1.0F);
+  if (value == identity(parts.reduction)) return true;
   // The least number of an integer type, or of f32, begins maxima as well as -inf does.
   constexpr float kLeast = std::numeric_limits<float>::lowest();
-  const bool whole = is_integral(value_of(id).type);
-  if (reduction == Reduction::max) return value <= (whole ? -2147483648.0F : kLeast);
-  if (reduction == Reduction::min) return value >= (whole ? 2147483648.0F : -kLeast);
+  const ElementType type = value_of(id).type;
+  const bool whole = is_integer(type) && type != ElementType::boolean;
+  if (parts.reduction == Reduction::max) return value <= (whole ? -2147483648.0F : kLeast);
+  if (parts.reduction == Reduction::min) return value >= (whole ? 2147483648.0F : -kLeast);
   return false;
 }
 
-int32_t StructuredOp::with_start(size_t r, Reduction reduction, int32_t value) {
-  const LinalgId start = op_.outs[r].value;
-  if (neutral_start(start, reduction)) return value;
-  const Op op = reduction == Reduction::sum    ? Op::add
-                : reduction == Reduction::prod ? Op::mul
-                : reduction == Reduction::max  ? Op::max
-                                               : Op::min;
-  return kernel_.apply(op, {use(out_number(r)), value});
+int32_t StructuredResult::combined(const Accumulation& parts, int32_t a, int32_t b) {
+  if (!parts.of_unsigned) return kernel().apply(combining_op(parts.reduction), {a, b});
+  const int32_t less = unsigned_less(kernel(), a, b);
+  return parts.reduction == Reduction::max ? kernel().apply(Op::where, {less, b, a})
+                                           : kernel().apply(Op::where, {less, a, b});
 }
 
-int32_t StructuredOp::accumulated(size_t r, const Accumulation& parts) {
+const BodyNode* StructuredResult::skipping(const Accumulation& parts) const {
+  const BodyNode& term = op_.body[static_cast<size_t>(parts.terms[0].node)];
+  const bool alone = parts.terms.size() == 1 && !parts.terms[0].negated && parts.guard < 0;
+  return alone && term.skips ? &term : nullptr;
+}
+
+int32_t StructuredResult::with_start(const Accumulation& parts, int32_t value) {
+  if (const BodyNode* skips = skipping(parts)) {  // begins with its identity, whatever the out has
+    const BodyNode& given = op_.body[static_cast<size_t>(skips->children[2])];
+    if (given.kind == BodyNode::Kind::constant && given.constant == identity(parts.reduction))
+      return value;
+    return combined(parts, body_.expression(skips->children[2]), value);
+  }
+  if (neutral_start(r_, parts)) return value;
+  return combined(parts, body_.use_at_place(out_number(r_)), value);
+}
+
+int32_t StructuredResult::added_by(const Accumulation& parts) {
+  const int32_t neutral = kernel().constant(identity(parts.reduction));
+  if (const BodyNode* skips = skipping(parts)) {
+    const int32_t there = body_.expression(skips->children[0]);
+    return kernel().apply(Op::where, {there, body_.expression(skips->children[1]), neutral});
+  }
   int32_t body = -1;
   for (const Accumulation::Part& part : parts.terms) {
-    int32_t term = expression(part.node);
+    int32_t term = body_.expression(part.node);
     if (part.negated && body >= 0) {
-      body = kernel_.apply(Op::sub, {body, term});
+      body = kernel().apply(Op::sub, {body, term});
       continue;
     }
-    if (part.negated) term = kernel_.apply(Op::neg, {term});
-    const Op op = parts.reduction == Reduction::sum    ? Op::add
-                  : parts.reduction == Reduction::prod ? Op::mul
-                  : parts.reduction == Reduction::max  ? Op::max
-                                                       : Op::min;
-    body = body < 0 ? term : kernel_.apply(op, {body, term});
+    if (part.negated) term = kernel().apply(Op::neg, {term});
+    body = body < 0 ? term : combined(parts, body, term);
   }
-  if (parts.guard >= 0) {
-    const int32_t neutral = kernel_.constant(identity(parts.reduction));
-    const int32_t condition = expression(parts.guard);
-    body = parts.unless ? kernel_.apply(Op::where, {condition, neutral, body})
-                        : kernel_.apply(Op::where, {condition, body, neutral});
+  if (parts.guard < 0) return body;
+  const int32_t condition = body_.expression(parts.guard);
+  return parts.unless ? kernel().apply(Op::where, {condition, neutral, body})
+                      : kernel().apply(Op::where, {condition, body, neutral});
+}
+
+int32_t StructuredResult::round_of(const Accumulation& parts) {
+  const int32_t body = added_by(parts);
+  const int32_t here = body_.written();
+  if (here < 0) return body;
+  return kernel().apply(Op::where, {here, body, kernel().constant(identity(parts.reduction))});
+}
+
+void StructuredResult::prepare_rounds(const Accumulation& parts, bool with_start) {
+  std::vector<int32_t> roots;
+  for (const Accumulation::Part& part : parts.terms) roots.push_back(part.node);
+  if (parts.guard >= 0) roots.push_back(parts.guard);
+  std::vector<int32_t> more;
+  const bool reads_out = with_start && skipping(parts) == nullptr && !neutral_start(r_, parts);
+  if (reads_out) more.push_back(out_number(r_));
+  prepare(roots, more);
+}
+
+View StructuredResult::accumulated(const Accumulation& parts) {
+  prepare_rounds(parts, true);
+  const int32_t body = round_of(parts);
+  const int32_t value = with_start(parts, kernel().reduce(parts.reduction, reduced_loops(), body));
+  const bool grows = parts.reduction == Reduction::sum || parts.reduction == Reduction::prod;
+  return result(grows ? wrapped_number(kernel(), value, made_.type) : value);
+}
+
+template <typename Make>
+View StructuredResult::helper(const char* suffix, const Accumulation& parts, Reduction reduction,
+                              const Make& make) {
+  StructuredResult other(values_, op_, r_, group_);
+  other.prepare_rounds(parts, false);
+  const int32_t body = make(other);
+  View view = other.result(other.kernel().reduce(reduction, reduced_loops(), body));
+  view.type = ElementType::f32;
+  return values_.importer.append(values_.name(op_.results[r_]) + suffix, std::move(view), group_);
+}
+
+/// An index is reduced once in a statement: what the sign decides is one of its own.
+View StructuredResult::unsigned_extreme(const Accumulation& parts) {
+  const View first = helper(".by_sign", parts, parts.reduction, [&](StructuredResult& other) {
+    return by_sign(other.kernel(), parts.reduction, other.round_of(parts));
+  });
+  prepare_rounds(parts, true);
+  const int32_t found = body_.use_like(first, out_number(r_));
+  const int32_t none = kernel().constant(identity(parts.reduction));
+  const int32_t of_all = kernel().reduce(parts.reduction, reduced_loops(), round_of(parts));
+  const int32_t there = kernel().apply(Op::ne, {found, none});
+  return result(with_start(parts, kernel().apply(Op::where, {there, found, of_all})));
+}
+
+bool StructuredResult::counts_rounds(const Accumulation& parts) const {
+  const bool sparse = made_.format && !made_.format->all_dense();
+  return sparse && skipping(parts) != nullptr && places_.conditions.empty();
+}
+
+View StructuredResult::counted(const Accumulation& parts) {
+  const View count = helper(".counts", parts, Reduction::max, [&](StructuredResult& other) {
+    return other.body_.expression(skipping(parts)->children[0]);
+  });
+  prepare_rounds(parts, false);
+  const int32_t any = body_.use_like(count, out_number(r_));
+  const int32_t of_rounds = kernel().reduce(parts.reduction, reduced_loops(), round_of(parts));
+  const int32_t value = with_start(parts, of_rounds);
+  return result(kernel().apply(Op::where, {any, value, kernel().constant(0)}));
+}
+
+int32_t StructuredResult::written_once() {
+  int32_t value = body_.expression(root_);
+  const int32_t here = body_.written();
+  if (here < 0) return value;
+  int32_t written = here;
+  if (!places_.rest.empty()) {
+    const int32_t of_round = kernel().apply(Op::where, {here, value, kernel().constant(0)});
+    value = kernel().reduce(Reduction::sum, places_.rest, of_round);
+    written = body_.written_by_some();
   }
-  return with_start(r, parts.reduction, kernel_.reduce(parts.reduction, reduced_loops(r), body));
+  return kernel().apply(Op::where, {written, value, body_.use_at_place(out_number(r_))});
 }
 
 /// The place of an extreme element: the first (or last) of those that equal it.
-View StructuredOp::chosen_place(size_t r, const ArgumentChoice& choice) {
-  const LinalgOperand& best_out = op_.outs[choice.best];
+View StructuredResult::chosen_place(const ArgumentChoice& choice) {
   const LinalgId best_id = op_.results[choice.best];
-  if (!values_.views[static_cast<size_t>(best_id)])
-    values_.views[static_cast<size_t>(best_id)] =
-        structured_result(values_, op_, choice.best, group_);
+  std::optional<View>& best_view = values_.views[static_cast<size_t>(best_id)];
+  if (!best_view) best_view = structured_result(values_, op_, choice.best, group_);
   const auto best = accumulation(op_, op_.yields[choice.best], out_number(choice.best));
-  if (!neutral_start(best_out.value, best->reduction) || best->guard >= 0)
+  if (!places_.conditions.empty())
+    refuse_linalg(op_, "an arg max whose out map does not name a loop for each dimension");
+  if (!neutral_start(choice.best, *best) || best->guard >= 0)
     refuse_linalg(op_, "begins with a value, expected -inf for a maximum and inf for a minimum");
   const int32_t element = best->terms[0].node;
   prepare({element, choice.place}, {});
   // The extreme is read like the out in its place.
-  const View extreme = single_atoms(values_, values_.at(best_id), values_.name(best_id), group_);
-  int handle = -1;
-  if (plain_) {
-    std::vector<int> labels;
-    for (size_t d = 0; d < best_out.map.size(); ++d)
-      labels.push_back(is_unit(best_out.map[d]) ? kUnit + 64 * 1000 + static_cast<int>(d)
-                                                : best_out.map[d].plain());
-    handle = kernel_.operand(extreme, std::move(labels));
-  }
-  int32_t value = -1;
-  if (plain_) {
-    value = kernel_.use(handle);
-  } else {
-    std::vector<Subscript> subscripts;
-    for (const Subscript& s : best_out.map) subscripts.push_back(over_indices(s));
-    value = kernel_.use_at(extreme, subscripts);
-  }
+  const View extreme = single_atoms(values_, *best_view, values_.name(best_id), group_);
+  const int32_t value = body_.use_like(extreme, out_number(choice.best));
   const float none = choice.last ? -std::numeric_limits<float>::infinity()
                                  : std::numeric_limits<float>::infinity();
-  const int32_t equal = kernel_.apply(Op::eq, {expression(element), value});
+  const int32_t equal = kernel().apply(Op::eq, {body_.expression(element), value});
   const int32_t place =
-      kernel_.apply(Op::where, {equal, expression(choice.place), kernel_.constant(none)});
-  const int32_t root =
-      kernel_.reduce(choice.last ? Reduction::max : Reduction::min, reduced_loops(r), place);
-  return kernel_.result(result_labels(r), root, value_of(op_.results[r]).type);
+      kernel().apply(Op::where, {equal, body_.expression(choice.place), kernel().constant(none)});
+  return result(
+      kernel().reduce(choice.last ? Reduction::max : Reduction::min, reduced_loops(), place));
 }
 
-View StructuredOp::result(size_t r) {
-  check_size();
-  const int32_t root = op_.yields[r];
-  const ElementType type = value_of(op_.results[r]).type;
-  const std::vector<int> labels = result_labels(r);
+bool StructuredResult::are_few_rounds() const {
+  if (!depends_on(op_, root_, out_number(r_))) return true;  // the last one
   int64_t rounds = 1;
-  for (const int loop : reduced_loops(r)) rounds *= op_.loops[static_cast<size_t>(loop)];
-  const bool reads_out = !op_.outs.empty() && depends_on(op_, root, out_number(r));
-  if (rounds == 1) {
-    prepare({root}, {});
-    return kernel_.result(labels, expression(root), type);
+  for (const int loop : places_.rest) {
+    if (op_.loops[static_cast<size_t>(loop)] > kMostRounds) return false;
+    rounds *= op_.loops[static_cast<size_t>(loop)];
+    if (rounds > kMostRounds) return false;
   }
+  // The nodes of the body, and how often and how deep it reads the result so far.
+  const std::vector<bool> needed = needed_nodes(op_, {root_});
+  std::vector<int64_t> nodes(op_.body.size(), 1);
+  std::vector<int64_t> reads(op_.body.size(), 0);
+  std::vector<int64_t> depth(op_.body.size(), 1);
+  for (size_t n = 0; n < op_.body.size(); ++n) {
+    if (!needed[n]) continue;
+    const BodyNode& node = op_.body[n];
+    if (node.kind == BodyNode::Kind::operand && node.operand == out_number(r_)) reads[n] = 1;
+    for (const int32_t child : node.children) {
+      nodes[n] += nodes[static_cast<size_t>(child)];
+      reads[n] += reads[static_cast<size_t>(child)];
+      depth[n] = std::max(depth[n], depth[static_cast<size_t>(child)] + 1);
+    }
+  }
+  const auto root = static_cast<size_t>(root_);
+  int64_t all = 1;
+  for (int64_t round = 0; round < rounds; ++round) {
+    all = nodes[root] + reads[root] * all;
+    if (all > kMostNodesInOrder) return false;
+  }
+  return depth[root] * rounds <= kDeepestInOrder;
+}
+
+View StructuredResult::in_order() {
+  const std::vector<int> loops = reduced_loops();
+  const auto extent = [&](int loop) { return op_.loops[static_cast<size_t>(loop)]; };
+  const bool reads_out = depends_on(op_, root_, out_number(r_));
+  std::map<int, int64_t> round;
+  const auto set = [&](int loop, int64_t number) {
+    round[loop] = number;
+    body_.set_round(loop, number);
+  };
+  for (const int loop : loops) set(loop, reads_out ? 0 : extent(loop) - 1);
+  prepare({root_}, {});
+  int32_t value = -1;
+  for (bool more = true; more;) {
+    value = body_.expression(root_);
+    body_.replace_operand(out_number(r_), value);
+    more = false;
+    for (size_t l = loops.size(); l-- > 0 && !more;) {  // the last loop is the innermost
+      const int64_t next = round[loops[l]] + 1;
+      more = next < extent(loops[l]);
+      set(loops[l], more ? next : 0);
+    }
+  }
+  return result(value);
+}
+
+View StructuredResult::value() {
+  body_.check_size();
+  const bool whole = places_.conditions.empty();
+  if (whole && reduced_loops().empty()) {
+    prepare({root_}, {});
+    return result(body_.expression(root_));
+  }
+  const int32_t out = out_number(r_);
+  const bool reads_out = depends_on(op_, root_, out);
+  if (!whole && places_.once) {
+    prepare({root_}, {out}, reads_out ? -1 : out);
+    return result(written_once());
+  }
+  if (const auto parts = accumulation(op_, root_, out)) {
+    if (counts_rounds(*parts)) return counted(*parts);
+    return parts->of_unsigned ? unsigned_extreme(*parts) : accumulated(*parts);
+  }
+  if (const auto choice = argument_choice(op_, r_)) return chosen_place(*choice);
+  if (whole && are_few_rounds()) return in_order();
   if (!reads_out)
     refuse_linalg(op_,
-                  "a reduction loop overwrites the result, of which the last round is left; "
-                  "expected a body that combines its out argument with something new");
-  if (const auto parts = accumulation(op_, root, out_number(r))) {
-    std::vector<int32_t> roots;
-    for (const Accumulation::Part& part : parts->terms) roots.push_back(part.node);
-    if (parts->guard >= 0) roots.push_back(parts->guard);
-    std::vector<int32_t> more;
-    if (!neutral_start(op_.outs[r].value, parts->reduction)) more.push_back(out_number(r));
-    prepare(roots, more);
-    return kernel_.result(labels, accumulated(r, *parts), type);
-  }
-  if (const auto choice = argument_choice(op_, r)) return chosen_place(r, *choice);
+                  "several rounds write to one element, of which the last is left; expected a map "
+                  "of its out that gives each round a place of its own, or a body that combines "
+                  "its out argument with something new");
   refuse_linalg(op_,
-                "its body combines its out argument in a way that is no sum, product, maximum "
-                "or minimum of something new; expected one of these (an arg max: "
-                "select(new > best, place, place so far) beside its maximum)");
+                fmt::format("its body combines its out argument in a way that is no sum, product, "
+                            "maximum or minimum of something new; expected one of these (an arg "
+                            "max: select(new > best, place, place so far) beside its maximum), or "
+                            "at most {} rounds, which are written out",
+                            kMostRounds));
+}
+
+/// Refuses expressions that are too long once everything that they share is written out, as a
+/// statement has it: some operations become several, which use an operand more than once.
+void check_written_out(const LinalgOp& op, const View& value) {
+  std::vector<int64_t> size;
+  for (const Expr& e : value.nodes) {
+    size.push_back(1);
+    for (const int32_t child : e.children)
+      size.back() = std::min(kMostNodesWritten + 1, size.back() + size[static_cast<size_t>(child)]);
+  }
+  if (size.back() > kMostNodesWritten)
+    refuse_linalg(op, fmt::format("its body is an expression of more than {} operations, expected "
+                                  "several linalg operations",
+                                  kMostNodesWritten));
 }
 
 }  // namespace
@@ -487,7 +389,11 @@ void refuse_linalg(const LinalgOp& op, const std::string& why) {
 }
 
 View define_linalg(LinalgValues& values, LinalgId id, View value, int group) {
-  const LinalgValue& made = values.function.values[static_cast<size_t>(id)];
+  LinalgValue made = values.function.values[static_cast<size_t>(id)];
+  // Entries that are computed are written below their rows; nothing writes lists of coordinates.
+  if (made.format)
+    std::replace(made.format->levels.begin(), made.format->levels.end(), LevelKind::singleton,
+                 LevelKind::compressed);
   value.type = made.type;
   View result =
       values.importer.append(made.name.empty() ? "t" : made.name, std::move(value), group);
@@ -505,7 +411,9 @@ View single_atoms(LinalgValues& values, const View& value, const std::string& na
 }
 
 View structured_result(LinalgValues& values, const LinalgOp& op, size_t r, int group) {
-  View value = StructuredOp(values, op, group).result(r);
+  View value = StructuredResult(values, op, r, group).value();
+  check_written_out(op, value);
+  give_own_indices(value);
   // One number everywhere stays a number where it is read.
   const bool number = value.nodes.size() == 1 && value.nodes[0].kind == Expr::Kind::constant;
   if (number) return value;

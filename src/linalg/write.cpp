@@ -52,10 +52,11 @@ class FunctionText {
   std::string text();
 
  private:
-  /// One operation: `root` of a statement over the indices `kept`, reduced over `over`.
+  /// One operation: `root` of a statement over the indices `kept`, reduced over `over`; its
+  /// elements are rounded to `type`.
   TextTensor operation(const Statement& s, int32_t root, const std::vector<IndexId>& kept,
                        const std::vector<IndexId>& over, Reduction reduction,
-                       const std::string& encoding);
+                       const std::string& encoding, ElementType type);
   void statement(const Statement& s);
   void compute_reductions(const Statement& s, int32_t node);
   std::vector<IndexId> free_indices(const Statement& s, int32_t node) const;
@@ -200,7 +201,7 @@ std::string expression(const Statement& s, int32_t node, const std::map<IndexId,
 TextTensor FunctionText::operation(const Statement& s, int32_t root,
                                    const std::vector<IndexId>& kept,
                                    const std::vector<IndexId>& over, Reduction reduction,
-                                   const std::string& encoding) {
+                                   const std::string& encoding, ElementType type) {
   std::map<IndexId, size_t> loops;
   std::vector<int64_t> extents;
   for (const auto* group : {&kept, &over}) {
@@ -264,6 +265,7 @@ TextTensor FunctionText::operation(const Statement& s, int32_t root,
   }
   std::string value = expression(s, root, loops, computed_, parts);
   if (!over.empty()) value = parts.body.reduced(reduction, "%out", value);
+  value = parts.body.stored(value, type);
   std::vector<std::string> maps, iterators, names, types, arguments;
   for (const auto& map : parts.maps) maps.push_back(mlir_map(extents.size(), map));
   maps.push_back(mlir_map(extents.size(), out_map));
@@ -296,7 +298,8 @@ void FunctionText::compute_reductions(const Statement& s, int32_t node) {
   for (const int32_t child : e.children) compute_reductions(s, child);
   if (e.kind != Expr::Kind::reduce) return;
   const std::vector<IndexId> kept = free_indices(s, node);
-  computed_[node] = {operation(s, e.children[0], kept, e.over, e.reduction, ""), kept};
+  computed_[node] = {operation(s, e.children[0], kept, e.over, e.reduction, "", ElementType::f32),
+                     kept};
 }
 
 void FunctionText::statement(const Statement& s) {
@@ -308,16 +311,19 @@ void FunctionText::statement(const Statement& s) {
   }
   computed_.clear();
   const auto root = static_cast<int32_t>(s.nodes.size()) - 1;
-  const std::string encoding = encoding_of(program_.tensors[static_cast<size_t>(s.result)]);
+  const Tensor& made = program_.tensors[static_cast<size_t>(s.result)];
+  const std::string encoding = encoding_of(made);
   const Expr& top = s.root();
-  if (top.kind == Expr::Kind::reduce && top.reduction != Reduction::mean) {
+  // Rounds of a reduction are summed up in f32, and their sum is rounded.
+  if (top.kind == Expr::Kind::reduce && top.reduction != Reduction::mean && holds_f32(made.type)) {
     compute_reductions(s, top.children[0]);
-    tensors_[s.result] =
-        operation(s, top.children[0], s.result_indices, top.over, top.reduction, encoding);
+    tensors_[s.result] = operation(s, top.children[0], s.result_indices, top.over, top.reduction,
+                                   encoding, made.type);
     return;
   }
   compute_reductions(s, root);
-  tensors_[s.result] = operation(s, root, s.result_indices, {}, Reduction::sum, encoding);
+  tensors_[s.result] =
+      operation(s, root, s.result_indices, {}, Reduction::sum, encoding, made.type);
 }
 
 std::string FunctionText::text() {

@@ -135,6 +135,27 @@ std::string MlirBody::reduced(Reduction reduction, const std::string& so_far,
   return two(op, so_far, value);
 }
 
+std::string MlirBody::rounded_to(const char* type, const std::string& x) {
+  const std::string less = add(fmt::format("arith.truncf {} : f32 to {}", x, type));
+  return add(fmt::format("arith.extf {} : {} to f32", less, type));
+}
+
+std::string MlirBody::stored(const std::string& value, ElementType type) {
+  if (holds_f32(type)) return value;
+  if (type == ElementType::f16) return rounded_to("f16", value);
+  if (type == ElementType::bf16) return rounded_to("bf16", value);
+  if (type == ElementType::boolean) return number(compared("une", value, constant(0)));
+  if (!is_integer(type))
+    throw Error(ExitCode::rejected,
+                fmt::format("elements of {} are computed, to which LLVM does not round; expected "
+                            "f32, f16, bf16 or integers",
+                            element_name(type)));
+  const std::string whole = one("math.roundeven", value);
+  if (element_bytes(type) > 2) return whole;
+  const auto bound = [&](float far) { return constant(rounded(far, type)); };
+  return two("arith.minimumf", two("arith.maximumf", whole, bound(-INFINITY)), bound(INFINITY));
+}
+
 std::string MlirBody::sigmoid(const std::string& x) {
   const std::string e = one("math.exp", one("arith.negf", x));
   const std::string one_value = constant(1);
@@ -148,6 +169,10 @@ std::string MlirBody::composed(Op op, const std::vector<std::string>& x) {
   switch (op) {
     case Op::relu:
       return two("arith.maximumf", a, c(0));
+    case Op::f16:
+      return rounded_to("f16", a);
+    case Op::bf16:
+      return rounded_to("bf16", a);
     case Op::reciprocal:
       return two("arith.divf", c(1), a);
     case Op::sigmoid:

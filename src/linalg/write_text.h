@@ -21,6 +21,8 @@ class MlirBody {
   std::string apply(Op op, const std::vector<std::string>& x);
   /// The number of a loop.
   std::string index(size_t loop);
+  /// A value as an element of the type: rounded, within its range.
+  std::string stored(const std::string& value, ElementType type);
   std::string reduced(Reduction reduction, const std::string& so_far, const std::string& value);
   const std::string& lines() const { return lines_; }
 
@@ -30,6 +32,7 @@ class MlirBody {
   std::string compared(const char* predicate, const std::string& a, const std::string& b);
   std::string number(const std::string& condition);
   std::string chosen(const std::string& condition, const std::string& a, const std::string& b);
+  std::string rounded_to(const char* type, const std::string& x);
   std::string sigmoid(const std::string& x);
   std::string composed(Op op, const std::vector<std::string>& x);
 

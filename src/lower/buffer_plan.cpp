@@ -98,14 +98,16 @@ std::map<BufferPlace, int64_t> planned_buffers(const Graph& graph, const BufferP
   return held;
 }
 
-BufferPlan plan_buffers(const Graph& graph) {
+BufferPlans plan_buffers(const Graph& graph) {
   const BufferSearch search(graph);
   BufferPlan early{search.needs(), RowSchedule(graph)};
   BufferPlan late = early;
-  start_late(graph, late);
+  // (Buffers that are needed anyway give no input another need.)
+  if (!start_late(graph, late)) return {std::move(early), std::move(late), true};
   late.needs = search.needs(late.needs);
   late.ahead = worked_ahead(graph, late, early);
-  return takes_no_more(graph, late, early) ? late : early;
+  const bool no_more = takes_no_more(graph, late, early);
+  return {std::move(early), std::move(late), no_more};
 }
 
 }  // namespace fuseflow

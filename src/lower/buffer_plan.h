@@ -48,8 +48,14 @@ struct BuffersTaken {
 /// The iterations that each buffer of a plan holds: of those who wait, the last one counts.
 std::map<BufferPlace, int64_t> planned_buffers(const Graph& graph, const BufferPlan& plan);
 
-/// The needs of a graph, each node working as early as it can; or, where what must be held then
-/// takes no more buffers and no more tokens in any phase, with late starts (late_starts.h).
-BufferPlan plan_buffers(const Graph& graph);
+/// The needs of a graph, each node working as early as it can, and with late starts
+/// (late_starts.h), which are chosen where what must be held then takes no more buffers and no more
+/// tokens in any phase.
+struct BufferPlans {
+  BufferPlan early;
+  BufferPlan late;
+  bool late_takes_no_more = false;
+};
+BufferPlans plan_buffers(const Graph& graph);
 
 }  // namespace fuseflow

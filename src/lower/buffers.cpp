@@ -110,9 +110,14 @@ class WithBuffers {
 
 }  // namespace
 
+void insert_buffers(Graph& graph, std::vector<size_t>& tags, const BufferPlan& plan) {
+  WithBuffers(graph, plan, tags).run(tags);
+}
+
 void insert_buffers(Graph& graph, std::vector<size_t>& tags) {
-  const BufferPlan plan = plan_buffers(graph);
-  if (!plan.needs.empty()) WithBuffers(graph, plan, tags).run(tags);
+  const BufferPlans plans = plan_buffers(graph);
+  const BufferPlan& plan = plans.late_takes_no_more ? plans.late : plans.early;
+  if (!plan.needs.empty()) insert_buffers(graph, tags, plan);
 }
 
 }  // namespace fuseflow

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/program.h"
@@ -22,6 +23,8 @@ class CompletedRegion {
   /// With its graph.
   const Region& region() const { return region_; }
   const Graph& graph() const { return *region_.graph; }
+  /// The end of this object.
+  Region take_region() { return std::move(region_); }
 
  private:
   const Program& given_;

@@ -12,10 +12,11 @@ using Kind = ExprNode::Kind;
 
 Emitter::Emitter(const Program& program, const RegionIndices& indices,
                  const Expressions& expressions, const std::vector<int>& order,
-                 GraphBuilder& builder)
+                 const HeldTensors& held, GraphBuilder& builder)
     : program_(program),
       indices_(indices),
       expressions_(expressions),
+      held_(held),
       rank_(indices.indices.size(), 0),
       builder_(builder),
       extents_(indices.extents()) {

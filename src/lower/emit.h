@@ -13,6 +13,7 @@
 
 #include "lower/expression.h"
 #include "lower/graph_builder.h"
+#include "lower/in_scratchpad.h"
 #include "lower/join_places.h"
 #include "lower/node_values.h"
 
@@ -34,7 +35,7 @@ struct Context {
 class Emitter {
  public:
   Emitter(const Program& program, const RegionIndices& indices, const Expressions& expressions,
-          const std::vector<int>& order, GraphBuilder& builder);
+          const std::vector<int>& order, const HeldTensors& held, GraphBuilder& builder);
 
   /// Starts a phase: its own root, nothing shared with earlier phases.
   void begin_phase(int phase);
@@ -44,6 +45,11 @@ class Emitter {
   StreamId align(StreamId to, StreamId from, StreamId inner);
   /// Where stored levels were joined, each once.
   const std::vector<JoinPlace>& join_places() const { return join_places_; }
+  /// The graph's loop of each region index, by how often it is in scope around that; (-1, 0): the
+  /// loop of a single iteration.
+  const std::map<std::pair<int, int>, int>& loops() const { return graph_indices_; }
+  /// Spaces of the phase so far.
+  size_t spaces() const { return spaces_.size(); }
   /// A value as a stream in the innermost space of `tensor`.
   StreamId as_stream(const StreamTensor& tensor);
 
@@ -90,6 +96,7 @@ class Emitter {
   const Program& program_;
   const RegionIndices& indices_;
   const Expressions& expressions_;
+  const HeldTensors& held_;
   std::vector<int> rank_;  ///< position of each region index in the order
   GraphBuilder& builder_;
   std::vector<int64_t> extents_;

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
 #include <set>
-#include <tuple>
+#include <unordered_map>
 
 #include "ir/sparsity.h"
 #include "ops/sign.h"
@@ -21,13 +22,32 @@ bool same(float a, float b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
-using Key = std::tuple<Kind, TensorId, std::vector<Affine>, uint32_t, Op, Reduction,
-                       std::vector<int>, std::vector<int>, std::vector<int>>;
+/// Whether nodes are one: all else follows.
+bool is_same_value(const ExprNode& a, const ExprNode& b) {
+  return a.kind == b.kind && a.tensor == b.tensor && a.op == b.op && a.reduction == b.reduction &&
+         std::bit_cast<uint32_t>(a.constant) == std::bit_cast<uint32_t>(b.constant) &&
+         a.children == b.children && a.subscripts == b.subscripts && a.over == b.over &&
+         a.dropped == b.dropped;
+}
 
-Key key_of(const ExprNode& node) {
-  return {node.kind,   node.tensor,    node.subscripts, std::bit_cast<uint32_t>(node.constant),
-          node.op,     node.reduction, node.over,       node.children,
-          node.dropped};
+/// Of what is_same_value() compares.
+uint64_t hash_of_value(const ExprNode& node) {
+  uint64_t hash = static_cast<uint64_t>(node.kind);
+  const auto add = [&](int64_t number) {
+    hash = (hash ^ static_cast<uint64_t>(number)) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 32;
+  };
+  add(node.tensor);
+  add(static_cast<int64_t>(node.op));
+  add(std::bit_cast<int32_t>(node.constant));
+  for (const Affine& affine : node.subscripts) {
+    for (const auto& [index, factor] : affine.terms) add(index + (factor << 20));
+    add(affine.offset);
+  }
+  for (const std::vector<int>* list : {&node.children, &node.over, &node.dropped}) {
+    for (const int number : *list) add(number);
+  }
+  return hash;
 }
 
 class ExpressionBuilder {
@@ -136,12 +156,16 @@ class ExpressionBuilder {
   }
 
   int intern(ExprNode node) {
-    const auto [place, is_new] =
-        interned_.emplace(key_of(node), static_cast<int>(result_.nodes.size()));
-    if (!is_new) return place->second;
-    analyse_node(node, place->second);
+    const uint64_t hash = hash_of_value(node);
+    const auto [first, last] = interned_.equal_range(hash);
+    for (auto known = first; known != last; ++known) {
+      if (is_same_value(result_.nodes[known->second], node)) return known->second;
+    }
+    const int number = static_cast<int>(result_.nodes.size());
+    interned_.emplace(hash, number);
+    analyse_node(node, number);
     result_.nodes.push_back(std::move(node));
-    return place->second;
+    return number;
   }
 
   const ExprNode& child(const ExprNode& node, size_t c) const {
@@ -150,16 +174,19 @@ class ExpressionBuilder {
 
   /// `value`: the node's number; nodes of equal values are one.
   void analyse_node(ExprNode& node, int value) {
-    std::set<int> free;
+    std::vector<int>& free = node.free;
     for (const Affine& affine : node.subscripts) {
-      for (const auto& term : affine.terms) free.insert(term.first);
+      for (const auto& term : affine.terms) free.push_back(term.first);
     }
     for (size_t c = 0; c < node.children.size(); ++c) {
-      free.insert(child(node, c).free.begin(), child(node, c).free.end());
+      free.insert(free.end(), child(node, c).free.begin(), child(node, c).free.end());
       node.has_reduce = node.has_reduce || child(node, c).has_reduce;
     }
-    for (const int index : node.over) free.erase(index);
-    node.free.assign(free.begin(), free.end());
+    std::sort(free.begin(), free.end());
+    free.erase(std::unique(free.begin(), free.end()), free.end());
+    std::erase_if(free, [&](int index) {
+      return std::find(node.over.begin(), node.over.end(), index) != node.over.end();
+    });
     switch (node.kind) {
       case Kind::view:
         return analyse_view(node);
@@ -251,7 +278,7 @@ class ExpressionBuilder {
   const Region& region_;
   const RegionIndices& indices_;
   const std::vector<int64_t> extents_;
-  std::map<Key, int> interned_;
+  std::unordered_multimap<uint64_t, int> interned_;  ///< by hash
   SignedFacts signed_;
   Expressions result_;
 };

@@ -56,6 +56,11 @@ struct AnalysedRegion {
 };
 AnalysedRegion analysed_region(const Program& program, size_t region, size_t max_instances = 4096);
 
+/// The same of a program with one region, of which `phases` says what is written, all in one phase.
+/// Nothing where there is no order with all loops shared that may be.
+std::optional<AnalysedRegion> analysed_phase(const Program& program, const RegionPhases& phases,
+                                             size_t max_instances);
+
 /// Preferences that let a sparse operand (a mask) filter before a reduction is computed: the
 /// indices of its compressed levels before the reduction's own.
 std::vector<OrderEdge> mask_preferences(const Program& program, const Expressions& expressions);

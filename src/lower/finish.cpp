@@ -37,7 +37,7 @@ void trim_join(Node& node, const std::vector<bool>& used) {
 
 }  // namespace
 
-void remove_dead(Graph& graph, std::vector<size_t>& tags) {
+std::vector<int> remove_dead(Graph& graph, std::vector<size_t>& tags) {
   std::vector<bool> used(graph.streams.size(), false);
   std::vector<bool> keep(graph.nodes.size(), false);
   for (size_t n = graph.nodes.size(); n-- > 0;) {
@@ -55,6 +55,7 @@ void remove_dead(Graph& graph, std::vector<size_t>& tags) {
   result.row_phases = graph.row_phases;
   std::vector<StreamId> moved(graph.streams.size(), -1);
   std::vector<int> index_moved(graph.indices.size(), -1);
+  std::vector<int> index_was;
   std::vector<size_t> kept_tags;
   result.nodes.reserve(graph.nodes.size());
   result.streams.reserve(graph.streams.size());
@@ -74,6 +75,7 @@ void remove_dead(Graph& graph, std::vector<size_t>& tags) {
         if (to < 0) {
           to = static_cast<int>(result.indices.size());
           result.indices.push_back(std::move(graph.indices[index]));
+          index_was.push_back(index);
         }
         index = to;
       }
@@ -86,6 +88,7 @@ void remove_dead(Graph& graph, std::vector<size_t>& tags) {
   }
   graph = std::move(result);
   tags = std::move(kept_tags);
+  return index_was;
 }
 
 void name_streams(Graph& graph, const std::vector<std::string>& tensor_names) {

@@ -5,16 +5,20 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "lower/buffer_plan.h"
 
 namespace fuseflow {
 
-/// Removes what no writer needs; `tags` (one a node) is kept in step. Also drops unused indices.
-void remove_dead(Graph& graph, std::vector<size_t>& tags);
+/// Removes what no writer needs; `tags` (one a node) is kept in step. Also drops unused indices:
+/// gives what those that stay were.
+std::vector<int> remove_dead(Graph& graph, std::vector<size_t>& tags);
 
 /// Inserts a buffer in front of each input that has to wait for a reduction over loops that it runs
 /// through itself (softmax, layernorm, residuals): without it a bounded FIFO would fill up and the
 /// reduction never end. Where they are and how deep: buffer_plan.h.
 void insert_buffers(Graph& graph, std::vector<size_t>& tags);
+/// The buffers of a plan for this graph.
+void insert_buffers(Graph& graph, std::vector<size_t>& tags, const BufferPlan& plan);
 
 /// Tokens of a stream in one iteration of its outer `loops` loops: elements and stops, by the
 /// extents.

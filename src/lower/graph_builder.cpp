@@ -6,21 +6,12 @@
 #include <bit>
 
 #include "graph/graph_key.h"
+#include "lower/hash_numbers.h"
 #include "support/error.h"
 
 namespace fuseflow {
 
 namespace {
-
-/// A hash of the values in order: each is multiplied in, and the high bits come down.
-uint32_t hash_of(std::span<const int64_t> values) {
-  uint64_t hash = values.size();
-  for (const int64_t value : values) {
-    hash = (hash ^ static_cast<uint64_t>(value)) * UINT64_C(0x9e3779b97f4a7c15);
-    hash ^= hash >> 32;
-  }
-  return static_cast<uint32_t>(hash);
-}
 
 /// What tells a node apart (graph/graph_key.h), after other numbers.
 struct KeyNumbers {
@@ -107,6 +98,15 @@ void GraphBuilder::same_index(int a, int b) {
   a = representative(a);
   b = representative(b);
   merged_[std::max(a, b)] = std::min(a, b);
+}
+
+std::vector<std::pair<int, int>> GraphBuilder::same_indices() const {
+  std::vector<std::pair<int, int>> pairs;
+  for (size_t i = 0; i < merged_.size(); ++i) {
+    const auto index = static_cast<int>(i);
+    if (merged_[i] != index) pairs.emplace_back(index, merged_[i]);
+  }
+  return pairs;
 }
 
 void GraphBuilder::settle_indices() {

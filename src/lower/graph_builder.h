@@ -37,6 +37,8 @@ class GraphBuilder {
   /// joins need one name. Takes effect with settle_indices.
   void same_index(int a, int b);
   void settle_indices();
+  /// Loops that same_index() made one, in pairs.
+  std::vector<std::pair<int, int>> same_indices() const;
   /// Loops of other names stay apart from now on: copies and blocks belong to a loop by its name.
   void keep_names() { names_count_ = true; }
   bool names_count() const { return names_count_; }

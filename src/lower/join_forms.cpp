@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "lower/in_scratchpad.h"
 #include "lower/open_loop.h"
 
 namespace fuseflow {
@@ -30,12 +29,12 @@ bool LoopOpener::may_gallop(const Leaf& leaf) const {
   const int dimension = tensor.format.mode_order[l];
   return levels[l] == LevelKind::compressed && !tuples && expr.subscripts[dimension].offset == 0 &&
          tensor.shape[dimension].value <= emitter_.extents_[index_] &&
-         !is_internal(emitter_.program_, 0, expr.tensor);
+         !emitter_.held_.internal[static_cast<size_t>(expr.tensor)];
 }
 
 /// Where a galloping node, which has one way to its levels, would find this one.
 size_t LoopOpener::where_stored(const Leaf& leaf) const {
-  return in_scratchpad(emitter_.program_, emitter_.node(leaf.node).tensor) ? 1 : 0;
+  return emitter_.held_.on_chip[static_cast<size_t>(emitter_.node(leaf.node).tensor)] ? 1 : 0;
 }
 
 /// Adds the stored levels among these to the place.

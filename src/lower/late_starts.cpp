@@ -35,15 +35,20 @@ class LateStarts {
     }
   }
 
-  void run() {
+  /// Whether anything is moved.
+  bool run() {
+    bool any = false;
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const auto node = static_cast<NodeId>(n);
       if (reduces(graph_.nodes[n].kind)) continue;
       const std::optional<LateStart> move = move_of(node);
       if (!move) continue;
       const std::map<BufferPlace, int64_t> after = held_after(node, *move);
-      if (takes_no_more(after)) apply(node, *move, after);
+      if (!takes_no_more(after)) continue;
+      apply(node, *move, after);
+      any = true;
     }
+    return any;
   }
 
  private:
@@ -179,8 +184,8 @@ class LateStarts {
 
 }  // namespace
 
-void start_late(const Graph& graph, BufferPlan& plan) {
-  LateStarts(graph, plan).run();
+bool start_late(const Graph& graph, BufferPlan& plan) {
+  return LateStarts(graph, plan).run();
 }
 
 }  // namespace fuseflow

@@ -14,7 +14,7 @@ constexpr int64_t kLeastAhead = 1;
 
 /// Moves buffers from the outputs of nodes to their inputs, consumers first, where this takes no
 /// more buffers and no more tokens, and much is held. What is waited for never needs a node that is
-/// moved.
-void start_late(const Graph& graph, BufferPlan& plan);
+/// moved. Gives whether anything is.
+bool start_late(const Graph& graph, BufferPlan& plan);
 
 }  // namespace fuseflow

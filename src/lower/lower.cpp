@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "ir/copies.h"
@@ -12,167 +11,23 @@
 #include "ir/slice.h"
 #include "ir/sparsity.h"
 #include "lower/at_region.h"
-#include "lower/block.h"
-#include "lower/finish.h"
-#include "lower/in_scratchpad.h"
-#include "lower/parallelize.h"
 #include "lower/placements.h"
-#include "lower/results.h"
-#include "tensor/rounding.h"
+#include "lower/region_lowering.h"
 
 namespace fuseflow {
 
 namespace {
 
-/// Makes the graph of the only region of a program, its indices in the given order.
-class RegionLowering {
- public:
-  RegionLowering(const Program& program, const RegionIndices& indices,
-                 const Expressions& expressions, const std::vector<int>& order,
-                 const LowerOptions& options)
-      : program_(program),
-        region_(program.regions[0]),
-        options_(options),
-        indices_(indices),
-        expressions_(expressions),
-        builder_(options.max_nodes),
-        emitter_(program, indices_, expressions_, order, builder_) {}
-
-  LoweredRegion run() {
-    if (names_count()) builder_.keep_names();
-    int phase = -1;
-    std::vector<int> roots = indices_.roots;
-    std::stable_sort(roots.begin(), roots.end(), [&](int a, int b) {
-      return indices_.instances[a].phase < indices_.instances[b].phase;
-    });
-    for (const int root : roots) {
-      if (indices_.instances[root].phase != phase) {
-        emitter_.begin_phase(phase = indices_.instances[root].phase);
-      }
-      lower_root(root);
-    }
-    builder_.settle_indices();
-    Graph graph = std::move(builder_.graph());
-    std::vector<size_t> tags = builder_.origins();
-    remove_dead(graph, tags);
-    block_graph(graph, program_, region_, indices_, tags);
-    if (options_.buffers) insert_buffers(graph, tags);
-    list_scratchpad(graph);
-    if (!region_.schedule.parallel.empty()) {
-      parallelize_graph(graph, graph_tensors(program_), region_.schedule.parallel, tags,
-                        options_.max_nodes, options_.buffers);
-      remove_dead(graph, tags);  // buffers in copies of what is waited for outside
-    }
-    if (!region_.schedule.barriers) start_by_rows(graph);
-    if (options_.buffers) {
-      if (options_.names) name_streams(graph, tensor_names());
-      note_statements(graph, tags);
-    }
-    return {std::move(graph), std::move(tags), emitter_.join_places()};
-  }
-
- private:
-  /// Copies name their loop, and blocks belong to one: equal loops of other names are not merged.
-  bool names_count() const {
-    const auto blocked = [](const Tensor& tensor) { return !tensor.format.block.empty(); };
-    return !region_.schedule.parallel.empty() ||
-           std::any_of(program_.tensors.begin(), program_.tensors.end(), blocked);
-  }
-
-  void lower_root(int root) {
-    const Instance& instance = indices_.instances[root];
-    const Statement& statement = region_.statements[instance.statement];
-    const Tensor& tensor = program_.tensors[statement.result];
-    const int node = without_rounding(expressions_.of_instance[root], tensor);
-    std::vector<int> map;
-    for (const IndexId index : statement.result_indices) map.push_back(instance.map[index].plain());
-    const std::optional<float> fill = expressions_.nodes[node].fill;
-    const bool same =
-        fill && (*fill == tensor.fill || (std::isnan(*fill) && std::isnan(tensor.fill)));
-    const bool everywhere = fill && !same;
-    builder_.set_origin(instance.statement);
-    StreamTensor value = emitter_.emit_root(node, map, everywhere);
-    builder_.set_origin(instance.statement);
-    write_result(program_, statement.result, map, std::move(value), emitter_, builder_);
-  }
-
-  /// What is rounded to the type of the tensor that stores it, without that: storing rounds.
-  int without_rounding(int node, const Tensor& tensor) const {
-    const ExprNode& made = expressions_.nodes[static_cast<size_t>(node)];
-    const bool rounds =
-        made.kind == ExprNode::Kind::apply && made.op == rounding_operator(tensor.type);
-    if (!rounds) return node;
-    const int value = made.children[0];
-    return expressions_.nodes[static_cast<size_t>(value)].fill == made.fill ? value : node;
-  }
-
-  std::vector<std::string> tensor_names() const {
-    std::vector<std::string> names;
-    for (const Tensor& tensor : program_.tensors) names.push_back(tensor.name);
-    return names;
-  }
-
-  /// A phase need not wait for the one before it where all that it reads of earlier phases is in
-  /// the scratchpad, whose rows say when they are there.
-  void start_by_rows(Graph& graph) const {
-    const std::vector<int> end_of = ends_awaited(graph);
-    for (int phase = 1, first = 0; phase < static_cast<int>(end_of.size()); ++phase) {
-      if (end_of[static_cast<size_t>(phase)] >= first) {
-        first = phase;
-      } else {
-        graph.row_phases.push_back(phase);
-      }
-    }
-  }
-
-  /// By phase: the last of those before for whose end it has to wait, -1 if there is none.
-  std::vector<int> ends_awaited(const Graph& graph) const {
-    const std::vector<int> written = phases_written(graph, program_.tensors.size());
-    std::vector<int> end_of(static_cast<size_t>(graph.phases()), -1);
-    std::vector<bool> on_chip(program_.tensors.size(), false);
-    for (const TensorId tensor : graph.scratchpad) on_chip[static_cast<size_t>(tensor)] = true;
-    for (const Node& node : graph.nodes) {
-      int& end = end_of[static_cast<size_t>(node.phase)];
-      for_tensors(node, [&](TensorId tensor) {
-        const auto t = static_cast<size_t>(tensor);
-        const bool rows = on_chip[t] && node.other_tensor < 0;
-        if (!rows && written[t] < node.phase) end = std::max(end, written[t]);
-      });
-    }
-    return end_of;
-  }
-
-  /// Nodes say what they were made for, where that could be more than one statement.
-  void note_statements(Graph& graph, const std::vector<size_t>& tags) const {
-    if (region_.statements.size() < 2) return;
-    for (size_t n = 0; n < graph.nodes.size(); ++n) {
-      graph.nodes[n].statement = region_.statements[tags[n]].result;
-    }
-  }
-
-  /// Tensors that the graph touches and that live in the scratchpad.
-  void list_scratchpad(Graph& graph) const {
-    std::set<TensorId> touched;
-    for (const Node& node : graph.nodes) {
-      for_tensors(node, [&](TensorId tensor) { touched.insert(tensor); });
-    }
-    for (const TensorId tensor : touched) {
-      if (in_scratchpad(program_, tensor)) graph.scratchpad.push_back(tensor);
-    }
-  }
-
-  const Program& program_;
-  const Region& region_;
-  const LowerOptions& options_;
-  const RegionIndices& indices_;
-  const Expressions& expressions_;
-  GraphBuilder builder_;
-  Emitter emitter_;
-};
-
 /// Analyses the only region of a program.
 AnalysedRegion analysed(const Program& program, const LowerOptions& options) {
   return analysed_region(program, 0, most_instances(options, program.regions[0].statements.size()));
+}
+
+/// Lowers the only region of a program as a whole.
+LoweredRegion lower_alone(const Program& program, const LowerOptions& options) {
+  const auto [indices, expressions] = analysed(program, options);
+  const std::vector<int> order = chosen_order(indices, program.regions[0].schedule);
+  return lower_analysed(program, indices, expressions, order, options);
 }
 
 /// Lowers a region by itself.
@@ -183,12 +38,20 @@ LoweredRegion lower_slice(const Program& program, size_t region,
     const TensorId copy = program.regions[region].statements[0].result;
     return {*copy_region(program, copy).graph, {0}, {}};
   }
+  // Of a region that is the whole program a slice tells nothing more.
+  const bool known = options.known != nullptr;
+  const bool sliced = program.regions.size() > 1;
+  if (known && !sliced) {
+    if (std::optional<LoweredRegion> lowered = lower_known_phases(program, options)) {
+      keep_residents(kept, region, lowered->graph);
+      return std::move(*lowered);
+    }
+  }
   const RegionSlice slice = slice_region(program, region, read_later);
   try {
-    const auto [indices, expressions] = analysed(slice.program, options);
-    const std::vector<int> order = chosen_order(indices, slice.program.regions[0].schedule);
-    LoweredRegion lowered =
-        RegionLowering(slice.program, indices, expressions, order, options).run();
+    std::optional<LoweredRegion> by_phase;
+    if (known && sliced) by_phase = lower_known_phases(slice.program, options);
+    LoweredRegion lowered = by_phase ? std::move(*by_phase) : lower_alone(slice.program, options);
     to_whole(slice, lowered.graph);
     keep_residents(kept, region, lowered.graph);
     for (JoinPlace& place : lowered.join_places) {
@@ -231,7 +94,7 @@ OrderedLowering::OrderedLowering(const Program& program, size_t region, const Lo
 }
 
 Graph OrderedLowering::lower(const std::vector<int>& order) const {
-  Graph graph = RegionLowering(slice_.program, indices_, expressions_, order, options_).run().graph;
+  Graph graph = lower_analysed(slice_.program, indices_, expressions_, order, options_).graph;
   to_whole(slice_, graph);
   return graph;
 }

@@ -12,12 +12,16 @@
 
 namespace fuseflow {
 
+class KnownPhases;
+
 struct LowerOptions {
-  size_t max_nodes = 200'000;   ///< of one region; more is Error(rejected)
-  size_t max_instances = 4096;  ///< of one region; more is LoweringConflict, and so are more
-                                ///< than most_instances() of its statements
-  bool buffers = true;          ///< false: what flows is all that is asked (expected steps)
-  bool names = true;            ///< of streams; false: nobody reads the graph
+  size_t max_nodes = 200'000;    ///< of one region; more is Error(rejected)
+  size_t max_instances = 4096;   ///< of one region; more is LoweringConflict, and so are more
+                                 ///< than most_instances() of its statements
+  bool buffers = true;           ///< false: what flows is all that is asked (expected steps)
+  bool names = true;             ///< of streams; false: nobody reads the graph
+  KnownPhases* known = nullptr;  ///< phases that were lowered before; null: none. Changes nothing
+                                 ///< but the time that lowering takes
 };
 
 /// Instances beyond which a region is refused as recomputing too much: where every statement exists

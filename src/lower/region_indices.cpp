@@ -95,6 +95,18 @@ class IndexNames {
   std::map<std::string, int> next_;  ///< by the wanted name: the number to try; 1: none
 };
 
+/// Indices in the order in which they are named.
+std::vector<int> order_of_naming(const std::vector<RegionIndex>& indices) {
+  std::vector<int> order(indices.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    const RegionIndex& x = indices[static_cast<size_t>(a)];
+    const RegionIndex& y = indices[static_cast<size_t>(b)];
+    return std::pair(!x.of_root, x.statement) < std::pair(!y.of_root, y.statement);
+  });
+  return order;
+}
+
 /// Which accesses make instances share loops.
 enum class Sharing : uint8_t { all, intermediates, none };
 
@@ -102,19 +114,17 @@ enum class Sharing : uint8_t { all, intermediates, none };
 /// statement is known when its producers are asked for.
 class InstanceBuilder {
  public:
-  InstanceBuilder(const Program& program, size_t region, size_t limit, Sharing sharing)
+  InstanceBuilder(const Program& program, size_t region, const RegionPhases& phases, size_t limit,
+                  Sharing sharing)
       : program_(program),
-        region_number_(region),
         region_(program.regions[region]),
+        phases_(phases),
         kinds_(region_.schedule),
         limit_(limit),
         sharing_(sharing) {}
 
   RegionIndices run() {
-    find_producers();
-    find_phases();
-    const int phases = 1 + *std::max_element(phase_.begin(), phase_.end());
-    for (int phase = 0; phase < phases; ++phase) run_phase(phase);
+    for (int phase = 0; phase < phases_.count; ++phase) run_phase(phase);
     finish();
     return std::move(result_);
   }
@@ -124,46 +134,12 @@ class InstanceBuilder {
     std::vector<Affine> map;  // of the result indices, by dimension
     int instance = -1;
   };
-  struct NewIndex {
-    std::string name;
-    size_t statement = 0;
-    bool of_root = false;
-  };
-
-  void find_producers() {
-    producer_.assign(program_.tensors.size(), -1);
-    for (size_t s = 0; s < region_.statements.size(); ++s) {
-      producer_[region_.statements[s].result] = static_cast<int>(s);
-    }
-  }
-
-  /// Phase of each statement when it is evaluated on its own; which statements are roots.
-  void find_phases() {
-    const size_t count = region_.statements.size();
-    phase_.assign(std::max<size_t>(count, 1), 0);
-    is_root_.assign(count, false);
-    std::vector<bool> used(count, false);
-    for (size_t s = 0; s < count; ++s) {
-      const Statement& statement = region_.statements[s];
-      is_root_[s] = program_.tensors[statement.result].role != Role::temporary ||
-                    is_read_later(program_, region_number_, statement.result);
-      for (const Expr& node : statement.nodes) {
-        if (node.kind != Expr::Kind::access || producer_[node.tensor] < 0) continue;
-        const int producer = producer_[node.tensor];
-        used[producer] = true;
-        const bool stored = is_stored(kinds_.of(node.tensor, statement.result));
-        if (stored) is_root_[producer] = true;
-        phase_[s] = std::max(phase_[s], phase_[producer] + (stored ? 1 : 0));
-      }
-    }
-    for (size_t s = 0; s < count; ++s) is_root_[s] = is_root_[s] || !used[s];
-  }
 
   void run_phase(int phase) {
     wanted_.assign(region_.statements.size(), {});
     seen_.clear();
     for (size_t s = region_.statements.size(); s-- > 0;) {
-      if (is_root_[s] && phase_[s] == phase) make_root(s, phase);
+      if (phases_.is_root[s] && phases_.phase[s] == phase) make_root(s, phase);
       for (size_t w = 0; w < wanted_[s].size(); ++w) {
         if (wanted_[s][w].instance < 0) make_instance(s, phase, w);
       }
@@ -224,7 +200,9 @@ class InstanceBuilder {
     const int position = static_cast<int>(result_.instances.size());
     wanted_[s][want].instance = position;
     result_.instances.push_back(std::move(instance));
-    if (result_.instances.size() > limit_) explode();
+    if (result_.instances.size() > limit_) {
+      throw too_many_instances(program_, region_, phases_.is_root, made(), limit_);
+    }
     request_producers(position);
   }
 
@@ -235,19 +213,20 @@ class InstanceBuilder {
                      std::vector<bool>& known) {
     for (const Expr& node : statement.nodes) {
       if (node.kind != Expr::Kind::access || sharing_ == Sharing::none) continue;
-      if (sharing_ == Sharing::intermediates && producer_[node.tensor] < 0) continue;
+      if (sharing_ == Sharing::intermediates && phases_.producer[node.tensor] < 0) continue;
       share(statement, node, fresh, map, known);
     }
     for (const IndexId index : fresh) {
       if (known[index]) continue;
-      map[index] = Affine::of_index(open(statement.indices[index], s, of_root));
+      map[index] = Affine::of_index(open(statement, s, index, of_root));
       known[index] = true;
     }
   }
 
-  int open(const Index& index, size_t s, bool of_root) {
-    opened_.push_back({index.name, s, of_root});
-    extents_.push_back(index.extent);
+  int open(const Statement& statement, size_t s, IndexId index, bool of_root) {
+    const int64_t extent = statement.indices[static_cast<size_t>(index)].extent;
+    opened_.push_back({"", extent, s, index, of_root});
+    extents_.push_back(extent);
     return static_cast<int>(opened_.size()) - 1;
   }
 
@@ -264,6 +243,11 @@ class InstanceBuilder {
   bool matches(const Statement& statement, const Expr& node, const std::vector<Affine>& seen,
                const std::vector<IndexId>& fresh, std::vector<Affine>& map,
                std::vector<bool>& known) {
+    for (size_t d = 0; d < seen.size(); ++d) {  // (most differ here)
+      const Subscript& subscript = node.subscripts[d];
+      const bool is_known = subscript.is_plain() && known[subscript.plain()];
+      if (is_known && map[subscript.plain()] != seen[d]) return false;
+    }
     std::vector<Affine> trial = map;
     std::vector<bool> bound = known;
     bool any = false;
@@ -306,7 +290,7 @@ class InstanceBuilder {
       }
       auto& seen = seen_[node.tensor];
       if (std::find(seen.begin(), seen.end(), subscripts) == seen.end()) seen.push_back(subscripts);
-      const int producer = producer_[node.tensor];
+      const int producer = phases_.producer[node.tensor];
       if (producer < 0 || is_stored(kinds_.of(node.tensor, statement.result))) continue;
       check_inside(node, subscripts);
       requests_.push_back({position, n, static_cast<size_t>(producer), want(producer, subscripts)});
@@ -327,32 +311,19 @@ class InstanceBuilder {
     for (size_t d = 0; d < subscripts.size(); ++d) {
       const auto [low, high] = range_of(subscripts[d], extents_);
       if (low >= 0 && high < std::max<int64_t>(tensor.shape[d].value, 1)) continue;
-      throw LoweringConflict(
-          node.tensor,
-          fmt::format("'{}' is read outside of its extent in dimension {}, which needs it stored "
-                      "(place %{} = scratchpad or memory)",
-                      tensor.name, d, tensor.name));
+      throw reads_outside(program_, node.tensor, static_cast<int>(d), made());
     }
   }
 
-  /// Too many instances: the last statement that exists more than once is where to cut.
-  [[noreturn]] void explode() const {
-    std::vector<int> count(region_.statements.size(), 0);
-    for (const Instance& instance : result_.instances) ++count[instance.statement];
-    size_t worst = 0;
-    for (size_t s = 0; s < count.size(); ++s) {
-      if (count[s] > 1 && !is_root_[s]) worst = s;
-    }
-    const Tensor& tensor = program_.tensors[region_.statements[worst].result];
-    throw LoweringConflict(
-        region_.statements[worst].result,
-        fmt::format("inlining every use makes more than {} instances; '{}' is the last statement "
-                    "that would be evaluated more than once: store it (scratchpad or memory)",
-                    limit_, tensor.name));
+  std::vector<size_t> made() const {
+    std::vector<size_t> statements;
+    for (const Instance& instance : result_.instances) statements.push_back(instance.statement);
+    return statements;
   }
 
   /// Producers before consumers, indices in their final order and with their names.
   void finish() {
+    result_.made = made();
     order_instances();
     rename_indices();
   }
@@ -383,18 +354,13 @@ class InstanceBuilder {
   }
 
   void rename_indices() {
-    std::vector<int> order(opened_.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return std::pair(!opened_[a].of_root, opened_[a].statement) <
-             std::pair(!opened_[b].of_root, opened_[b].statement);
-    });
+    const std::vector<int> order = order_of_naming(opened_);
     std::vector<int> position(order.size());
-    IndexNames names;
     for (size_t i = 0; i < order.size(); ++i) {
       position[order[i]] = static_cast<int>(i);
-      result_.indices.push_back({names.unused(opened_[order[i]].name), extents_[order[i]]});
+      result_.indices.push_back(opened_[order[i]]);
     }
+    name_indices(region_, result_.indices);
     for (Instance& instance : result_.instances) {
       for (Affine& affine : instance.map) {
         for (auto& term : affine.terms) term.first = position[term.first];
@@ -411,18 +377,15 @@ class InstanceBuilder {
   };
 
   const Program& program_;
-  const size_t region_number_;
   const Region& region_;
+  const RegionPhases& phases_;
   const UseKinds kinds_;
   const size_t limit_;
   const Sharing sharing_;
-  std::vector<int> producer_;  // by tensor: its statement, or -1
-  std::vector<int> phase_;
-  std::vector<bool> is_root_;
   std::vector<std::vector<WantedInstance>> wanted_;            // by statement, of this phase
   std::map<TensorId, std::vector<std::vector<Affine>>> seen_;  // accesses of this phase
   std::vector<Request> requests_;
-  std::vector<NewIndex> opened_;
+  std::vector<RegionIndex> opened_;
   std::vector<int64_t> extents_;
   std::vector<std::pair<size_t, int>> roots_;
   RegionIndices result_;
@@ -601,19 +564,103 @@ class EdgeBuilder {
 
 }  // namespace
 
+InstanceConflict too_many_instances(const Program& program, const Region& region,
+                                    const std::vector<bool>& is_root, std::vector<size_t> made,
+                                    size_t limit) {
+  std::vector<int> count(region.statements.size(), 0);
+  for (const size_t statement : made) ++count[statement];
+  size_t worst = 0;
+  for (size_t s = 0; s < count.size(); ++s) {
+    if (count[s] > 1 && !is_root[s]) worst = s;
+  }
+  const TensorId tensor = region.statements[worst].result;
+  std::string message = fmt::format(
+      "inlining every use makes more than {} instances; '{}' is the last statement that would be "
+      "evaluated more than once: store it (scratchpad or memory)",
+      limit, program.tensors[static_cast<size_t>(tensor)].name);
+  return {tensor, std::move(message), std::move(made), -1};
+}
+
+InstanceConflict reads_outside(const Program& program, TensorId tensor, int dimension,
+                               std::vector<size_t> made) {
+  const std::string& name = program.tensors[static_cast<size_t>(tensor)].name;
+  std::string message = fmt::format(
+      "'{}' is read outside of its extent in dimension {}, which needs it stored (place %{} = "
+      "scratchpad or memory)",
+      name, dimension, name);
+  return {tensor, std::move(message), std::move(made), dimension};
+}
+
+void name_indices(const Region& region, std::vector<RegionIndex>& indices) {
+  IndexNames names;
+  for (const int i : order_of_naming(indices)) {
+    RegionIndex& index = indices[static_cast<size_t>(i)];
+    const Statement& statement = region.statements[index.statement];
+    index.name = names.unused(statement.indices[static_cast<size_t>(index.index)].name);
+  }
+}
+
+RegionPhases region_phases(const Program& program, size_t region) {
+  const std::vector<Statement>& statements = program.regions[region].statements;
+  const UseKinds kinds(program.regions[region].schedule);
+  RegionPhases result;
+  result.producer.assign(program.tensors.size(), -1);
+  for (size_t s = 0; s < statements.size(); ++s) {
+    result.producer[statements[s].result] = static_cast<int>(s);
+  }
+  result.phase.assign(statements.size(), 0);
+  result.is_root.assign(statements.size(), false);
+  std::vector<bool> used(statements.size(), false);
+  for (size_t s = 0; s < statements.size(); ++s) {
+    const Statement& statement = statements[s];
+    result.is_root[s] = program.tensors[statement.result].role != Role::temporary ||
+                        is_read_later(program, region, statement.result);
+    int& phase = result.phase[s];
+    for (const Expr& node : statement.nodes) {
+      if (node.kind != Expr::Kind::access || result.producer[node.tensor] < 0) continue;
+      const auto producer = static_cast<size_t>(result.producer[node.tensor]);
+      used[producer] = true;
+      const bool stored = is_stored(kinds.of(node.tensor, statement.result));
+      if (stored) result.is_root[producer] = true;
+      phase = std::max(phase, result.phase[producer] + (stored ? 1 : 0));
+    }
+    result.count = std::max(result.count, phase + 1);
+  }
+  for (size_t s = 0; s < statements.size(); ++s) {
+    result.is_root[s] = result.is_root[s] || !used[s];
+  }
+  return result;
+}
+
+namespace {
+
+/// Nothing where no order meets what storage and uses require.
+std::optional<AnalysedRegion> analysed_sharing(const Program& program, size_t region,
+                                               const RegionPhases& phases, size_t max_instances,
+                                               Sharing sharing) {
+  AnalysedRegion analysed;
+  analysed.indices = InstanceBuilder(program, region, phases, max_instances, sharing).run();
+  EdgeBuilder builder(program, region, analysed.indices);
+  builder.add_stored();
+  const bool last = sharing == Sharing::none;
+  if (!last && !find_cycle(analysed.indices).empty()) return std::nullopt;
+  analysed.expressions = builder.add_others();
+  if (!last && !find_cycle(analysed.indices).empty()) return std::nullopt;
+  return analysed;
+}
+
+}  // namespace
+
 /// Loops are shared as far as that leaves an order. Which loops there are does not depend on the
 /// order that the schedule gives: its names are those of the loops as they are shared then.
 AnalysedRegion analysed_region(const Program& program, size_t region, size_t max_instances) {
-  AnalysedRegion analysed;
-  RegionIndices& result = analysed.indices;
+  const RegionPhases phases = region_phases(program, region);
+  std::optional<AnalysedRegion> analysed;
   for (const Sharing sharing : {Sharing::all, Sharing::intermediates, Sharing::none}) {
-    result = InstanceBuilder(program, region, max_instances, sharing).run();
-    EdgeBuilder builder(program, region, result);
-    builder.add_stored();
-    if (sharing != Sharing::none && !find_cycle(result).empty()) continue;
-    analysed.expressions = builder.add_others();
-    if (find_cycle(result).empty()) break;
+    analysed = analysed_sharing(program, region, phases, max_instances, sharing);
+    if (analysed) break;
   }
+  RegionIndices& result = analysed->indices;
   const std::vector<int> order = result.find(program.regions[region].schedule.order);
   std::vector<OrderEdge> edges;
   for (size_t i = 1; i < order.size(); ++i) {
@@ -621,7 +668,12 @@ AnalysedRegion analysed_region(const Program& program, size_t region, size_t max
         {order[i - 1], order[i], EdgeKind::user, "the order that the schedule gives", -1, -1, -1});
   }
   result.edges.insert(result.edges.begin(), edges.begin(), edges.end());
-  return analysed;
+  return std::move(*analysed);
+}
+
+std::optional<AnalysedRegion> analysed_phase(const Program& program, const RegionPhases& phases,
+                                             size_t max_instances) {
+  return analysed_sharing(program, 0, phases, max_instances, Sharing::all);
 }
 
 RegionIndices region_indices(const Program& program, size_t region, size_t max_instances) {

@@ -17,7 +17,16 @@ namespace fuseflow {
 struct RegionIndex {
   std::string name;  ///< unique in the region
   int64_t extent = 0;
+  // Whose it was first: what it is called follows from that, among all indices of the region.
+  size_t statement = 0;  ///< position in Region::statements
+  IndexId index = -1;    ///< of the statement
+  bool of_root = false;  ///< of the result of what is written
 };
+
+/// Gives indices their names: what they are called where they were first, in the order of
+/// statements, those of what is written before others; of equal names all but the first with
+/// numbers.
+void name_indices(const Region& region, std::vector<RegionIndex>& indices);
 
 /// A statement with its indices mapped to region indices. Equal instances are one.
 struct Instance {
@@ -55,6 +64,7 @@ struct RegionIndices {
   std::vector<int>
       roots;  ///< instances that are written: results, then stored intermediates, in program order
   std::vector<OrderEdge> edges;
+  std::vector<size_t> made;  ///< statements of instances, in the order in which these were made
   std::vector<int64_t> extents() const;
   /// Positions of `names`; throws Error(rejected) naming the nearest index for an unknown one.
   std::vector<int> find(const std::vector<std::string>& names) const;
@@ -81,6 +91,15 @@ inline bool is_stored(UseKind kind) {
   return kind == UseKind::scratchpad || kind == UseKind::memory;
 }
 
+/// What is evaluated when: by statement, unless it says otherwise.
+struct RegionPhases {
+  std::vector<int> producer;  ///< by tensor: the statement that defines it, or -1
+  std::vector<int> phase;     ///< in which it is evaluated for itself, where it is written
+  std::vector<bool> is_root;  ///< it is written
+  int count = 1;              ///< of phases
+};
+RegionPhases region_phases(const Program& program, size_t region);
+
 /// A request that cannot be met as it is: which intermediate would have to be stored to meet it.
 class LoweringConflict : public Error {
  public:
@@ -91,6 +110,31 @@ class LoweringConflict : public Error {
  private:
   TensorId tensor_;
 };
+
+/// An instance that is one too many, or that reads an intermediate outside of its extent.
+class InstanceConflict : public LoweringConflict {
+ public:
+  /// `made`: statements of the instances before it and of its own, in the order in which they were
+  /// made. `dimension`: in which it reads outside; -1: it is one too many.
+  InstanceConflict(TensorId tensor, std::string message, std::vector<size_t> made, int dimension)
+      : LoweringConflict(tensor, std::move(message)),
+        made_(std::move(made)),
+        dimension_(dimension) {}
+  const std::vector<size_t>& made() const { return made_; }
+  int dimension() const { return dimension_; }
+
+ private:
+  std::vector<size_t> made_;
+  int dimension_;
+};
+
+/// Instances `made` of a region are more than `limit`: the last statement that exists more than
+/// once is where to cut.
+InstanceConflict too_many_instances(const Program& program, const Region& region,
+                                    const std::vector<bool>& is_root, std::vector<size_t> made,
+                                    size_t limit);
+InstanceConflict reads_outside(const Program& program, TensorId tensor, int dimension,
+                               std::vector<size_t> made);
 
 /// A conflict that no placement and no copy resolves: there is no way to lower the region as its
 /// schedule stands. It has the region's place and name.

@@ -139,7 +139,10 @@ class WaitRings {
     std::vector<bool> seen(consumers_.nodes(), false);
     std::vector<bool> starved(consumers_.nodes(), false);
     std::vector<size_t> stalled;
+    NodeSet all;  // that stalled: most sets have nothing else
     const auto stall = [&](const NodeSet& nodes) {
+      if (nodes.within(all)) return false;
+      all.add(nodes);
       nodes.for_each([&](size_t node) {
         if (!seen[node]) stalled.push_back(node);
         seen[node] = true;
@@ -163,9 +166,10 @@ class WaitRings {
           for (size_t q = 0; q < node.inputs.size(); ++q) {
             if (node.inputs[q].is_immediate()) continue;
             const LiveNodes& live = live_[node.inputs[q].stream];
+            if (L >= live.size() || live[L].within(all)) continue;
             const auto need = needs.find({u, q});
             const bool buffered = need != needs.end() && need->second.loops <= wait.loops;
-            if (L < live.size() && !buffered && stall(live[L])) return true;
+            if (!buffered && stall(live[L])) return true;
           }
         }
       }

@@ -112,6 +112,9 @@ class KernelVerifier : private TileVerifier {
       case NodeKind::tile_coordinate:
         expect_ports(n, 0, 1);
         return sound_ ? check_coordinate(n) : void();
+      case NodeKind::tile_hold:
+        expect_ports(n, 1, 1);
+        return sound_ ? check_hold(n) : void();
       case NodeKind::map:
         expect_ports(n, static_cast<size_t>(op_info(at.op).arity), 1);
         return sound_ ? check_map(n) : void();
@@ -142,6 +145,21 @@ class KernelVerifier : private TileVerifier {
     const size_t given = node(n).tile.subscripts.size();
     if (given == 1) return;
     fail(n, fmt::format("has {} subscripts, expected the one whose value it gives", given));
+  }
+
+  /// What a reduction of rows, one of several, holds at the end of a walk of k.
+  void check_hold(NodeId n) {
+    const Input& input = node(n).inputs[0];
+    const bool wanted = !input.is_immediate() && maker(input.stream) == NodeKind::reduce &&
+                        stream(input).port == 0 && roles().held() &&
+                        dims_of(node(n).outputs[0]) == Dims{kKernelM};
+    if (!wanted) {
+      fail(n,
+           "expected the tiles (m) that a reduce gives, where several reductions walk k, and gives "
+           "such");
+    } else if (!plain(node(n))) {
+      fail(n, "has no branch or held bytes in a kernel");
+    }
   }
 
   void check_product(NodeId n) {

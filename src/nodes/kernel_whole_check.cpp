@@ -247,14 +247,17 @@ class WholeVerifier : private TileVerifier {
   bool is_shared(const Input& input) const { return holds(stream(input).block, shared_dim(g_)); }
 
   /// A reduction that takes what another one holds so far must rescale what it holds itself by how
-  /// much that has changed: else its result would depend on the steps.
+  /// much that has changed: else its result would depend on the steps. Where there is one step, it
+  /// does not.
   void check_held() {
     for (const NodeId n : roles_.steps) check_running_inputs(n);
+    check_walks();
     const std::vector<bool> running = reads_running(g_, roles_);
+    const bool one_step = g_.indices[kKernelK].extent == 1;
     for (const NodeId n : roles_.reductions) {
       const Input* factor = rescale_of(node(n));
       const bool depends = running[n];
-      if (depends && factor == nullptr) {
+      if (depends && factor == nullptr && !one_step) {
         return fail(n,
                     "takes what another reduction holds so far, expected a factor that rescales "
                     "what it holds itself");
@@ -265,7 +268,43 @@ class WholeVerifier : private TileVerifier {
     }
   }
 
+  /// What a `tile_hold` gives is there in the second walk of k, as a result: nothing that takes it
+  /// reads what changes from step to step, or is walked for once more.
+  void check_walks() {
+    for (const NodeId n : roles_.last) {
+      if (node(n).kind == NodeKind::tile_hold) {
+        return fail(n, "stands after the last reduction, expected it before");
+      }
+    }
+    for (const NodeId n : roles_.steps) {
+      if (node(n).kind == NodeKind::tile_hold && depth_cores(g_) > 1) {
+        return fail(n, "is whole on no core of a cluster that has parts of k, expected k on one");
+      }
+    }
+    const std::vector<std::vector<NodeId>> walks = kernel_walks(g_, roles_);
+    if (walks.size() < 2) return;
+    for (const NodeId n : roles_.steps) {
+      const bool second = holds(walks[1], n) && node(n).kind != NodeKind::tile_hold;
+      for (const Input& input : node(n).inputs) {
+        if (input.is_immediate()) continue;
+        const NodeId from = stream(input).producer;
+        if (!is_held_reduction(g_, node(from))) continue;
+        if (holds(walks[1], from)) {
+          return fail(n, fmt::format("takes ${} in a step, which the second walk of k ends, "
+                                     "expected it after the last reduction",
+                                     stream(input).name));
+        }
+        if (second) {
+          return fail(n, fmt::format("takes ${} so far in the second walk of k, expected a "
+                                     "tile_hold of it",
+                                     stream(input).name));
+        }
+      }
+    }
+  }
+
   void check_running_inputs(NodeId n) {
+    if (node(n).kind == NodeKind::tile_hold) return;
     for (const Input& input : node(n).inputs) {
       if (input.is_immediate()) continue;
       const Node& from = node(stream(input).producer);

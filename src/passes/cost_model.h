@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "lower/known_phases.h"
 #include "machine/machine.h"
 
 namespace fuseflow {
@@ -76,6 +77,12 @@ class CostModel {
   /// tensors after those of the slice: in time that does not grow with the program.
   virtual std::optional<Cost> of_slice(const Program& slice, const std::vector<TensorId>& tensors,
                                        const std::vector<size_t>& regions) = 0;
+
+  /// Phases that were lowered to be judged: for who lowers what this model is asked for, too.
+  virtual KnownPhases& phases() { return phases_; }
+
+ private:
+  KnownPhases phases_;
 };
 
 using CostModelMaker = std::function<std::unique_ptr<CostModel>(const Machine&)>;

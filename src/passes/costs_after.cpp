@@ -45,6 +45,7 @@ class CostsAfter final : public CostModel {
   double margin() const override { return costs_->margin(); }
   double effort() const override { return costs_->effort(); }
   void spend(double effort) override { costs_->spend(effort); }
+  KnownPhases& phases() override { return costs_->phases(); }
 
  private:
   /// What the pass makes of a program; nothing where it refuses.

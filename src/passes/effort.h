@@ -1,5 +1,6 @@
 // What each search may take: the one place that says it, in effort of the cost model
-// (CostModel::effort): nodes that are lowered and judged, of which one takes about 12 us.
+// (CostModel::effort): nodes that are lowered and judged, of which one takes 2 to 8 us, the less
+// the more phases of a region were there before.
 #pragma once
 
 #include <algorithm>

@@ -29,18 +29,22 @@ struct MachineFit {
 };
 
 /// How a region fits as it would be lowered.
-MachineFit fit_of(const Program& program, size_t region, const Machine& machine) {
-  const CompletedRegion lowered(program, region);
+MachineFit fit_of(const Program& program, size_t region, const Machine& machine,
+                  KnownPhases* known) {
+  LowerOptions options;
+  options.known = known;
+  const CompletedRegion lowered(program, region, options);
   return {why_too_large(lowered.program(), lowered.region(), lowered.graph(), machine),
           shallower_buffers_note(lowered.program(), lowered.region(), machine)};
 }
 
 /// How a region fits with its phases in turn.
-MachineFit fit_in_turn(Program& program, size_t region, const Machine& machine) {
+MachineFit fit_in_turn(Program& program, size_t region, const Machine& machine,
+                       KnownPhases* known) {
   bool& barriers = program.regions[region].schedule.barriers;
   barriers = true;
   try {
-    MachineFit fit = fit_of(program, region, machine);
+    MachineFit fit = fit_of(program, region, machine, known);
     barriers = false;
     return fit;
   } catch (...) {
@@ -51,13 +55,14 @@ MachineFit fit_in_turn(Program& program, size_t region, const Machine& machine) 
 
 }  // namespace
 
-void make_fit(Program& program, size_t region, const Machine& machine, PassLog& log) {
+void make_fit(Program& program, size_t region, const Machine& machine, PassLog& log,
+              KnownPhases* known) {
   Region& r = program.regions[region];
   if (r.statements.empty()) return;
-  MachineFit fit = fit_of(program, region, machine);
+  MachineFit fit = fit_of(program, region, machine, known);
   if (!fit.too_large.empty() && !r.schedule.barriers) {
     const std::string why = fit.too_large;
-    fit = fit_in_turn(program, region, machine);
+    fit = fit_in_turn(program, region, machine, known);
     if (!fit.too_large.empty()) return;
     r.schedule.barriers = true;
     log.note(fmt::format("@{}: its phases take turns: {}", quote_if_needed(r.name), why));
@@ -73,7 +78,7 @@ void note_too_large(const Program& program, const Machine& machine, PassLog& log
     const Region& region = program.regions[r];
     if (region.statements.empty() || region.graph) continue;
     try {
-      const MachineFit fit = fit_of(program, r, machine);
+      const MachineFit fit = fit_of(program, r, machine, nullptr);
       more += !fit.too_large.empty() && !first.empty() ? 1 : 0;
       if (first.empty()) first = fit.too_large;
     } catch (const Error& error) {  // lowering it reports why

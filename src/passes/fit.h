@@ -1,6 +1,7 @@
 // Whether a region fits a machine, and letting its phases take turns where that is what it takes.
 #pragma once
 
+#include "lower/lower.h"
 #include "machine/machine.h"
 #include "passes/pass.h"
 
@@ -13,8 +14,9 @@ bool is_limited(const Machine& machine);
 bool has_counted_units(const Machine& machine);
 
 /// Lets the phases of a region take turns if they do not fit the machine together. Says so, and
-/// where its buffers are not as deep as they could be.
-void make_fit(Program& program, size_t region, const Machine& machine, PassLog& log);
+/// where its buffers are not as deep as they could be. `known`: phases that were lowered before.
+void make_fit(Program& program, size_t region, const Machine& machine, PassLog& log,
+              KnownPhases* known = nullptr);
 
 /// Says which regions a machine has no room for, so that fuseflow-sim would refuse them.
 void note_too_large(const Program& program, const Machine& machine, PassLog& log);

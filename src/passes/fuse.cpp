@@ -313,9 +313,10 @@ class Splitter {
     RunAlone run = runs_.make(first, end - 1, "full");
     Program program =
         choose_placements(std::move(run.slice.program), run.region, request_.placement).program;
-    make_fit(program, run.region, request_.machine, quiet);
-    return why_too_large(program, program.regions[run.region], lower_region(program, run.region),
-                         request_.machine);
+    const LowerOptions& options = request_.placement.lower;
+    make_fit(program, run.region, request_.machine, quiet, options.known);
+    return why_too_large(program, program.regions[run.region],
+                         lower_region(program, run.region, options), request_.machine);
   }
 
   const FuseRequest& request_;
@@ -330,6 +331,18 @@ std::vector<Group> auto_groups(const Program& program, const FuseRequest& reques
   std::vector<Group> groups = Splitter(program, request).run(why);
   if (groups.size() > 1) log.note(fmt::format("split into {} regions: {}", groups.size(), why));
   return groups;
+}
+
+/// The program in these regions; nothing where one of them has no placement that can be lowered (it
+/// would have too many nodes).
+std::optional<Candidate> assemble_possible(const Program& kernels, const std::vector<Part>& parts,
+                                           const Machine& machine, PlacedRuns& placed) {
+  try {
+    return assemble(kernels, parts, machine, placed);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::rejected) throw;
+    return std::nullopt;
+  }
 }
 
 bool any_tiles(const Program& program) {
@@ -387,16 +400,20 @@ Program best_regions(const Program& given, const FuseRequest& request, const Til
                      CostModel& costs, PassLog& log) {
   Program program = given;
   drop_residents(program);  // other regions pass on other tensors
-  const std::vector<std::vector<Part>> partitions = suggested_partitions(program, request);
   const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
+  constexpr size_t kFew = 1;  // as few regions as fit: where nothing does, what comes closest
   std::vector<Candidate> candidates;
+  std::vector<std::vector<Part>> partitions;
   PlacedRuns placed(program, request.machine, costs);
-  if (!free_streams) {
-    candidates.push_back({given, {}});
-    for (const std::vector<Part>& parts : partitions) {
-      candidates.push_back(assemble(program, parts, request.machine, placed));
+  if (!free_streams) candidates.push_back({given, {}});
+  for (std::vector<Part>& parts : suggested_partitions(program, request)) {
+    std::optional<Candidate> made = assemble_possible(program, parts, request.machine, placed);
+    if (made) partitions.push_back(std::move(parts));
+    if (!free_streams && (made || candidates.size() == kFew)) {
+      candidates.push_back(made ? std::move(*made) : Candidate{given, {}});
     }
   }
+  if (partitions.empty()) partitions.push_back(parts_of(program, present_groups(program)));
   const auto add_mixtures = [&](const MixtureSpace& space, const Machine& machine) {
     PlacedRuns there(program, machine, costs);
     for (Candidate& mixture : best_mixtures(program, partitions, space, machine, costs, there)) {
@@ -412,7 +429,6 @@ Program best_regions(const Program& given, const FuseRequest& request, const Til
   }
   candidates.insert(candidates.end(), tiles.wholes.begin(), tiles.wholes.end());
   if (candidates.empty()) candidates.push_back({given, {}});
-  constexpr size_t kFew = 1;  // as few regions as fit: where nothing does, what comes closest
   const size_t otherwise = std::min(kFew, candidates.size() - 1);
   Program best = choose(std::move(candidates), otherwise, "regions", costs, log);
   PassLog kept;
@@ -466,8 +482,10 @@ Candidate fused_by_cost(Candidate given, const FuseRequest& request, const Tiles
 /// The strategy `auto`: for the formats as given and, if others pay for the kernels alone or for as
 /// few regions as fit, for these. Cores read what they want to: for them no other formats are
 /// tried.
-Program best_by_cost(const Program& program, const FuseRequest& request, CostModel& costs,
+Program best_by_cost(const Program& program, const FuseRequest& given_request, CostModel& costs,
                      bool verbose, PassLog& log) {
+  FuseRequest request = given_request;
+  request.placement.lower.known = &costs.phases();
   const Tiles tiles = tiles_of(program, request);
   Candidate best = fused_by_cost({program, {}}, request, tiles, costs, verbose);
   if (!request.machine.has_streams) {

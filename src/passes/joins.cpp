@@ -135,9 +135,11 @@ JoinRequest parse_join_request(const std::string& text) {
 }
 
 /// The places where a region joins levels; empty where it cannot be lowered by itself.
-std::vector<JoinPlace> places_of(const Program& program, size_t region) {
+std::vector<JoinPlace> places_of(const Program& program, size_t region,
+                                 KnownPhases* known = nullptr) {
   LowerOptions options;
   options.buffers = false;
+  options.known = known;
   try {
     return lower_region_traced(program, region, options).join_places;
   } catch (const Error& error) {
@@ -239,7 +241,8 @@ void check_join(const PassArguments& arguments) {
 
 Program choose_joins(Program program, CostModel& costs, bool verbose, PassLog& log) {
   return search_open_regions(
-      std::move(program), costs, places_of,
+      std::move(program), costs,
+      [&](const Program& now, size_t region) { return places_of(now, region, &costs.phases()); },
       [&](Program& now, size_t region, const std::vector<JoinPlace>& places) {
         JoinSearch(now, region, costs, verbose, log).run(places);
       });

@@ -245,7 +245,7 @@ class PartSearch {
     Program& program = run.slice.program;
     costs_.spend(kNodesOfStatement *
                  static_cast<double>(program.regions[run.region].statements.size()));
-    return keep_all_reused(program, run.region, machine_, notes);
+    return keep_all_reused(program, run.region, machine_, costs_.phases(), notes);
   }
 
   /// Cycles of the region of a part; where that is several kernels, what fusing must gain is added.
@@ -278,7 +278,7 @@ class PartSearch {
   void improve(Program& program, size_t region, const PassLog& placed, CostModel& costs,
                PassLog& log, double effort) const {
     if (!improve_stores(program, region, machine_, &costs, log, effort)) log.note_all(placed);
-    if (is_limited(machine_)) make_fit(program, region, machine_, log);
+    if (is_limited(machine_)) make_fit(program, region, machine_, log, &costs.phases());
     if (max_copies_ > 1) copy(program, region, costs, log, kCopiesShare * effort);
   }
 

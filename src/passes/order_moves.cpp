@@ -51,21 +51,23 @@ std::vector<std::vector<bool>> indices_by_phase(const RegionIndices& indices,
 /// No buffers: only what flows is compared. An order that makes far more nodes than usual, used or
 /// not, is refused: loops of a chain of products may be nested so that each product is made anew
 /// in those of the next ones, as often as the Fibonacci numbers say.
-LowerOptions flow_alone(const Region& region) {
+LowerOptions flow_alone(const Region& region, KnownPhases& known) {
   LowerOptions options;
   options.buffers = false;
+  options.known = &known;
   if (region.schedule.parallel.empty()) options.max_nodes = 1000 + 100 * region.statements.size();
   return options;
 }
 
 }  // namespace
 
-OrderClimb::OrderClimb(const Program& program, size_t region, double most_effort, CostModel* model)
+OrderClimb::OrderClimb(const Program& program, size_t region, double most_effort, CostModel* model,
+                       KnownPhases& known)
     : p_(program),
       at_(region),
       region_(program.regions[region]),
       model_(model),
-      options_(flow_alone(region_)),
+      options_(flow_alone(region_, known)),
       lowering_(program, region, options_),
       indices_(lowering_.indices()),
       loops_(loops_by_instance(indices_)),

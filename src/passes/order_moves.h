@@ -17,8 +17,9 @@ namespace fuseflow {
 class OrderClimb {
  public:
   /// `most_effort`: in nodes lowered, and what the model takes. `model` judges by its cycles; null:
-  /// expected steps do. Throws what OrderedLowering throws.
-  OrderClimb(const Program& program, size_t region, double most_effort, CostModel* model = nullptr);
+  /// expected steps do. `known` outlives this. Throws what OrderedLowering throws.
+  OrderClimb(const Program& program, size_t region, double most_effort, CostModel* model,
+             KnownPhases& known);
 
   /// The best order that it finds from the one that the region has; nothing if none is better.
   std::optional<std::vector<std::string>> run();

@@ -21,6 +21,7 @@ constexpr size_t kShort = 4;
 PlacementOptions PlacedRuns::options() const {
   PlacementOptions options;
   options.scratchpad_bytes = machine_.scratchpad.bytes;
+  options.lower.known = &costs_.phases();
   return options;
 }
 
@@ -45,7 +46,7 @@ void PlacedRuns::place(Program& program, size_t region, const Part& part, PassLo
 std::shared_ptr<const PlacedRun> PlacedRuns::finished(PlacedRun placed) const {
   if (is_limited(machine_)) {
     Program fitted = placed.run.slice.program;
-    make_fit(fitted, placed.run.region, machine_, placed.in_turn);
+    make_fit(fitted, placed.run.region, machine_, placed.in_turn, &costs_.phases());
     placed.turns = fitted.regions[placed.run.region].schedule.barriers;
   }
   return std::make_shared<const PlacedRun>(std::move(placed));

@@ -54,9 +54,11 @@ void place_on_chip(Region& region, TensorId tensor) {
 class ReusedInputs {
  public:
   /// `program`: its region is what keep() changes.
-  ReusedInputs(Program& program, size_t region, const Machine& machine)
+  ReusedInputs(Program& program, size_t region, const Machine& machine, KnownPhases* known)
       : program_(program), region_(region), machine_(machine) {
-    const CompletedRegion lowered(program, region);  // maybe with copies of tensors
+    LowerOptions options;
+    options.known = known;
+    const CompletedRegion lowered(program, region, options);  // maybe with copies of tensors
     for (const TensorId tensor : lowered.graph().scratchpad) {
       taken_ += estimated_bytes(lowered.program().tensors[static_cast<size_t>(tensor)]);
     }
@@ -135,14 +137,15 @@ std::vector<ReusedInput> reused_inputs(const Program& program, const Graph& grap
   return wanted;
 }
 
-bool keep_all_reused(Program& program, size_t region, const Machine& machine, PassLog& log) {
+bool keep_all_reused(Program& program, size_t region, const Machine& machine, KnownPhases& known,
+                     PassLog& log) {
   std::optional<Cost> unused;
-  return ReusedInputs(program, region, machine).keep(nullptr, unused, log);
+  return ReusedInputs(program, region, machine, &known).keep(nullptr, unused, log);
 }
 
 void keep_reused_inputs(Program& program, size_t region, const Machine& machine, CostModel* costs,
                         std::optional<Cost>& cost, PassLog& log) {
-  ReusedInputs keeper(program, region, machine);
+  ReusedInputs keeper(program, region, machine, costs != nullptr ? &costs->phases() : nullptr);
   if (keeper.empty()) return;
   const Region given = program.regions[region];
   PassLog notes;

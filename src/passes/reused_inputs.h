@@ -23,8 +23,10 @@ struct ReusedInput {
 std::vector<ReusedInput> reused_inputs(const Program& program, const Graph& graph,
                                        const Region& region);
 
-/// Keeps all that fit, whatever they gain. Gives whether there are any.
-bool keep_all_reused(Program& program, size_t region, const Machine& machine, PassLog& log);
+/// Keeps all that fit, whatever they gain. Gives whether there are any. `known`: phases that were
+/// lowered before.
+bool keep_all_reused(Program& program, size_t region, const Machine& machine, KnownPhases& known,
+                     PassLog& log);
 
 /// By `costs`: those that pay, one after the other, those first that save most reads; or all
 /// together, where that is better. `cost` is the region's, and is kept up to date. Without `costs`

@@ -56,6 +56,7 @@ class SliceCosts final : public CostModel {
   double margin() const override { return whole_.margin(); }
   double effort() const override { return whole_.effort(); }
   void spend(double effort) override { whole_.spend(effort); }
+  KnownPhases& phases() override { return whole_.phases(); }
 
  private:
   CostModel& whole_;

@@ -30,9 +30,10 @@ bool same_reads(const Program& a, const Program& b, const std::vector<StoredUse>
                      [&](const StoredUse& use) { return read_by(a, use) == read_by(b, use); });
 }
 
-bool is_legal(const Program& program, size_t region) {
+bool is_legal(const Program& program, size_t region, KnownPhases& known) {
   LowerOptions options;
   options.buffers = false;
+  options.known = &known;
   try {
     static_cast<void>(lower_region(program, region, options));
     return true;
@@ -99,7 +100,7 @@ std::vector<StorageMove> storage_moves(const Program& program, TensorId tensor) 
 }
 
 std::optional<Program> with_move(const Program& program, const StorageMove& move,
-                                 const Format& format) {
+                                 const Format& format, KnownPhases& known) {
   Program candidate = program;
   if (is_intermediate(program, move.tensor)) {
     Format& stored = candidate.tensors[static_cast<size_t>(move.tensor)].format;
@@ -111,7 +112,8 @@ std::optional<Program> with_move(const Program& program, const StorageMove& move
   }
   for (const size_t r : regions_changed(program, move)) {
     std::vector<std::string>& order = candidate.regions[r].schedule.order;
-    if (!order.empty() && is_legal(program, r) && !is_legal(candidate, r)) order.clear();
+    if (!order.empty() && is_legal(program, r, known) && !is_legal(candidate, r, known))
+      order.clear();
   }
   return candidate;
 }

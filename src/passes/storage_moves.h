@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "lower/lower.h"
 #include "passes/storage_forms.h"
 
 namespace fuseflow {
@@ -23,9 +24,9 @@ struct StorageMove {
 std::vector<StorageMove> storage_moves(const Program& program, TensorId tensor);
 
 /// The program with a move's uses in a format; nothing where that is what it has. Orders that this
-/// makes illegal are removed.
+/// makes illegal are removed. `known`: phases that were lowered before.
 std::optional<Program> with_move(const Program& program, const StorageMove& move,
-                                 const Format& format);
+                                 const Format& format, KnownPhases& known);
 
 /// The regions that a move may make faster or slower: all that read the tensor, since the first of
 /// them pays for a copy, and the one that computes it. Ascending.

@@ -110,7 +110,7 @@ class StorageSearch {
     all.push_back(program_.tensors[static_cast<size_t>(move.tensor)].format);
     std::vector<Trial> trials;
     for (const Format& form : all) {
-      std::optional<Program> candidate = with_move(program_, move, form);
+      std::optional<Program> candidate = with_move(program_, move, form, costs_.phases());
       if (!candidate || ++tried_ > effort().formats) continue;
       trials.push_back({form, std::move(*candidate), std::nullopt});
     }

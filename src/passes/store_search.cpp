@@ -88,9 +88,11 @@ class Search {
         region_(region),
         machine_(machine),
         model_(model),
+        known_(model != nullptr ? model->phases() : own_known_),
         given_effort_(most_effort),
         most_effort_(effort() + most_effort) {
     given_.regions[region].graph.reset();
+    levels_ = alike_tensors(given_, at(given_), movable(at(given_)));
     for (const Statement& statement : at(given_).statements) computed_.insert(statement.result);
   }
 
@@ -132,6 +134,7 @@ class Search {
     Schedule asked;
     Program program;  ///< the region completed, without a graph
     Cost cost;
+    bool as_given = true;  ///< the program, but for the region's schedule
     TensorGroup reused;  ///< what comes from outside and is read again from memory, the most saving
                          ///< first; empty where the scratchpad has no limits
   };
@@ -165,8 +168,7 @@ class Search {
   void climb(State& best, Orders orders) {
     least_ = best.cost.cycles;
     if (orders != Orders::usual) try_move(best.asked, best, orders);
-    for (const std::vector<TensorGroup>& groups :
-         alike_tensors(given_, at(given_), movable(at(given_)))) {
+    for (const std::vector<TensorGroup>& groups : levels_) {
       for (bool any = true; any && has_time();) {
         any = sweep(with_inputs(groups, best), best, orders);
         if (orders == Orders::usual) any = slide(groups, best) || any;
@@ -227,8 +229,7 @@ class Search {
   /// Pairs of groups moved at once, with orders of their own: one stored instead of another, or two
   /// that only pay together.
   void exchange(State& best) {
-    const std::vector<TensorGroup> groups =
-        alike_tensors(given_, at(given_), movable(at(given_))).front();
+    const std::vector<TensorGroup>& groups = levels_.front();
     for (bool any = true; any && has_time();) {
       any = false;
       for (size_t a = 0; a < groups.size(); ++a) {
@@ -248,9 +249,20 @@ class Search {
   bool try_move(const std::optional<Schedule>& asked, State& best, Orders orders) {
     if (!asked || !has_time()) return false;
     std::optional<State> other = judge(*asked, orders);
-    if (!other || !replaces(*other, best)) return false;
-    best = std::move(*other);
-    return true;
+    if (!other) return false;
+    const bool is_better = replaces(*other, best);
+    if (is_better) std::swap(best, *other);
+    if (other->as_given) spare_ = std::move(other->program);
+    return is_better;
+  }
+
+  /// A program as given, but for the region's schedule: one that is needed no more, if there is
+  /// one.
+  Program program_to_try() {
+    if (!spare_) return given_;
+    Program program = std::move(*spare_);
+    spare_.reset();
+    return program;
   }
 
   /// Nothing if none of the group is stored.
@@ -349,12 +361,14 @@ class Search {
 
   /// Lowers as asked; where that has no order, stores what must be stored.
   std::optional<State> complete(Schedule asked) {
-    State state{std::move(asked), given_, {}, {}};
+    State state{std::move(asked), program_to_try(), {}, true, {}};
     state.program.regions[region_].schedule = state.asked;
     if (lower(state.program)) return state;
     PlacementOptions options;
     options.recompute_always = true;
     options.scratchpad_bytes = room_beside(state.asked);
+    options.lower.known = &known_;
+    state.as_given = false;
     try {
       PlacementChoice choice = choose_placements(std::move(state.program), region_, options);
       spend(kFlowEffort * choice.lowered);
@@ -379,6 +393,7 @@ class Search {
     LowerOptions options;
     options.max_instances = std::min(options.max_instances, 64 + 4 * region.statements.size());
     options.names = false;
+    options.known = &known_;
     region.graph.reset();
     try {
       region.graph = lower_region(program, region_, options);
@@ -436,18 +451,22 @@ class Search {
   /// `model`: judges; null: expected stream lengths do.
   void climb_order(State& state, double share, CostModel* model) {
     OrderClimb climb(state.program, region_,
-                     std::min(most_effort_ - effort(), share * given_effort_), model);
+                     std::min(most_effort_ - effort(), share * given_effort_), model, known_);
     const std::optional<std::vector<std::string>> found = climb.run();
     spend(climb.nodes());
     if (found) take_order(state, *found);
   }
 
   void take_order(State& state, const std::vector<std::string>& order) {
-    State other = state;
-    other.program.regions[region_].schedule.order = order;
-    if (!lower(other.program)) return;
-    other.asked.order = order;
-    state = std::move(other);
+    std::optional<Graph> before = std::move(state.program.regions[region_].graph);
+    std::vector<std::string>& now = state.program.regions[region_].schedule.order;
+    const std::vector<std::string> order_before = std::exchange(now, order);
+    if (lower(state.program)) {
+      state.asked.order = order;
+    } else {
+      state.program.regions[region_].schedule.order = order_before;
+      state.program.regions[region_].graph = std::move(before);
+    }
   }
 
   Program given_;
@@ -455,6 +474,10 @@ class Search {
   std::set<TensorId> computed_;  ///< by the region
   const Machine& machine_;
   CostModel* model_;
+  std::vector<std::vector<TensorGroup>> levels_;  ///< groups that are moved, the coarsest first
+  KnownPhases own_known_;                         ///< without a model
+  KnownPhases& known_;
+  std::optional<Program> spare_;
   double least_ = 0;       ///< cycles of the fastest state so far
   double own_effort_ = 0;  ///< without a model
   const double given_effort_;

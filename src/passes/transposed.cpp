@@ -66,7 +66,7 @@ class TransposeSearch {
     std::optional<Program> found;
     for (const Format& format : transposed(given)) {
       if (costs_.effort() >= most_effort_) break;
-      std::optional<Program> program = with_move(best_, move, format);
+      std::optional<Program> program = with_move(best_, move, format, costs_.phases());
       if (!program) continue;
       std::optional<Cost> cost = cost_of(*program);
       if (!better(cost, least_) || cost->cycles > most) continue;

@@ -188,7 +188,7 @@ def normalised(name, rows, columns, tile):
     return p
 
 
-def online(name, heads, queries, keys, size, width, tile, cluster=1):
+def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1):
     """What attention does, with whole numbers in the place of exponentials. Statements are attention's: their values are not used."""
     p = Plan(name)
     q = p.tensor("input", "q", [heads, queries, size])
@@ -202,7 +202,7 @@ def online(name, heads, queries, keys, size, width, tile, cluster=1):
                      f"{u}[h, i, j] = exp({s}[h, i, j] - {r}[h, i])", f"{z}[h, i] = sum(j) {u}[h, i, j]",
                      f"{y}[h, i, c] = sum(j) ({u}[h, i, j] / {z}[h, i]) * {v}[h, j, c]"]
     g = index("m", -(-queries // tile), tile, queries, cluster, f"i:{queries}") + index("n", 1, width, width, 1, f"c:{width}")
-    g += index("k", -(-keys // 16), 16, keys, 1, f"j:{keys}") + index("g", heads, 1, heads, 1, f"h:{heads}")
+    g += index("k", -(-keys // 16), 16, keys, parts, f"j:{keys}") + index("g", heads, 1, heads, 1, f"h:{heads}")
     g += index("l", 1, size, size, 1, f"d:{size}") + "    tiles [] bytes=2\n    phase {\n"
     g += f"      $x: val<m,l>[m,l] = tile_load {q}[h, i, d] capacity=2\n      $x_1: val<l,k>[l,k] = tile_load {k}[h, j, d] capacity=2\n"
     g += f"      $s: val<m,k>[m,k] = tile_multiply ($x, $x_1) capacity=1\n      $b: val<m,k>[m,k] = tile_load {b}[i, j] bytes=4 capacity=2\n"
@@ -211,8 +211,104 @@ def online(name, heads, queries, keys, size, width, tile, cluster=1):
     g += "      $f: val<m>[m] = map ge ($grown, -2)\n      $below: val<m,k>[m,k] = map sub ($sb, $max)\n"
     g += "      $up: val<m,k>[m,k] = map add ($below, 9)\n      $p: val<m,k>[m,k] = map relu ($up)\n"
     g += f"      $sum: val<m>[m] = reduce sum ($p, $f)\n      $x_2: val<k,n>[k,n] = tile_load {v}[h, j, c] capacity=2\n"
-    g += f"      $o: val<m,n>[m,n] = tile_multiply ($p, $x_2, $f)\n      $y: val<m,n>[m,n] = map div ($o, $sum)\n"
+    g += f"      $o: val<m,n>[m,n] = tile_multiply ($p, $x_2, $f)\n"
+    if parts > 1:
+        g += "      $largest: val<m>[m] = all_reduce max ($max)\n      $less: val<m>[m] = map sub ($max, $largest)\n"
+        g += "      $scale: val<m>[m] = map ge ($less, -2)\n      $part: val<m>[m] = map mul ($sum, $scale)\n"
+        g += "      $o_part: val<m,n>[m,n] = map mul ($o, $scale)\n      $sum_all: val<m>[m] = all_reduce sum ($part)\n"
+        g += "      $o_all: val<m,n>[m,n] = reduce_scatter ($o_part)\n      $y: val<m,n>[m,n] = map div ($o_all, $sum_all)\n"
+    else:
+        g += "      $y: val<m,n>[m,n] = map div ($o, $sum)\n"
     g += f"      tile_store {y}[h, i, c] ($y)\n    }}\n"
+    p.graph = g
+    return p
+
+
+def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2):
+    """A kernel of rows with products. sizes: rows, widths a, b, c; tile: rows, columns; cluster: rows, columns.
+
+    layers: y = relu(x w0) w1; gate: y = (relu(x w0) * (x w1)) w2; apart: relu(x w0) and x w1, of two widths, both stored;
+    norm: h = x w0 + v, d = h - max(h), stored, y = (d + min(d)) w1; softmax: y = d + sum(d), d = x - max(x), without products.
+    """
+    p = Plan(name)
+    m, a, b, c = sizes
+    tall, wide = cluster
+    h, at_h = ([batches], "h, ") if batches > 1 else ([], "")
+    x = p.tensor("input", "x", h + [m, a])
+
+    def whole(column):
+        return column if wide == 1 else "$all"
+
+    def tiles(width):
+        return -(-(-(-width // tile[1])) // wide) * wide
+
+    g = index("m", -(-(-(-m // tile[0])) // tall) * tall, tile[0], m, tall, f"i:{m}")
+    g += index("g", batches, 1, batches, 1, f"h:{batches}" if h else "one_g:1")
+    for letter, loop, width in zip("abc", "jkl", (a, b, c)):
+        g += index(letter, tiles(width), tile[1], width, wide, f"{loop}:{width}")
+    g += f"    tiles [] bytes=2\n    phase {{\n      $x: val<m,a>[m,a] = tile_load {x}[{at_h}i, j] capacity={2 * tiles(a)}\n"
+
+    def weights(number, rows, columns, at):
+        w = p.tensor("const", f"w{number}", h + [rows, columns])
+        return w, f"$w{number}: val<{at}>[{at}] = tile_load {w}[{at_h}{dict(a='j', b='k', c='l')[at[0]]}, " \
+                  f"{dict(a='j', b='k', c='l')[at[2]]}] capacity={copies}"
+
+    def gathered(stream):
+        return f"      $all: val<m,b>[m,b] = gather ({stream})\n" if wide > 1 else ""
+
+    if kind == "softmax":
+        r, d, s = p.tensor("temp", "r", [m]), p.tensor("temp", "d", [m, a]), p.tensor("temp", "s", [m])
+        y = p.tensor("result", "y", [m, a])
+        p.statements += [f"{r}[i] = max(j) {x}[i, j]", f"{d}[i, j] = {x}[i, j] - {r}[i]", f"{s}[i] = sum(j) {d}[i, j]",
+                         f"{y}[i, j] = {d}[i, j] + {s}[i]"]
+        g += "      $r: val<m>[m] = reduce max ($x) init=-inf\n      $d: val<m,a>[m,a] = map sub ($x, $r)\n"
+        g += f"      $s: val<m>[m] = reduce sum ($d)\n      $y: val<m,a>[m,a] = map add ($d, $s)\n      tile_store {y}[i, j] ($y)\n    }}\n"
+        g = "".join(line + "\n" for line in g.splitlines() if not line.startswith(("    index b", "    index c")))
+        p.graph = g
+        return p
+    w0, load0 = weights(0, a, b, "a,b")
+    t0 = p.tensor("temp", "t0", h + [m, b])
+    g += f"      {load0}\n      $c: val<m,b>[m,b] = tile_multiply ($x, $w0) capacity=2\n"
+    p.statements.append(f"{t0}[{at_h}i, k] = sum(j) {x}[{at_h}i, j] * {w0}[{at_h}j, k]")
+    if kind == "apart":
+        w1, load1 = weights(1, a, c, "a,c")
+        y0, y = p.tensor("result", "y0", h + [m, b]), p.tensor("result", "y", h + [m, c])
+        g += f"      $v: val<m,b>[m,b] = map relu ($c)\n      {load1}\n      $e: val<m,c>[m,c] = tile_multiply ($x, $w1) capacity=1\n"
+        g += f"      tile_store {y0}[{at_h}i, k] ($v)\n      tile_store {y}[{at_h}i, l] ($e)\n    }}\n"
+        p.statements += [f"{y0}[{at_h}i, k] = relu({t0}[{at_h}i, k])",
+                         f"{y}[{at_h}i, l] = sum(j) {x}[{at_h}i, j] * {w1}[{at_h}j, l]"]
+        p.graph = g
+        return p
+    if kind == "norm":
+        v = p.tensor("const", "v", [b], "f32")
+        r, d, s = p.tensor("temp", "r", h + [m]), p.tensor("result", "d", h + [m, b]), p.tensor("temp", "s", h + [m])
+        n = p.tensor("temp", "n", h + [m, b])
+        p.statements[0] += f" + {v}[k]"
+        p.statements += [f"{r}[{at_h}i] = max(k) {t0}[{at_h}i, k]", f"{d}[{at_h}i, k] = {t0}[{at_h}i, k] - {r}[{at_h}i]",
+                         f"{s}[{at_h}i] = min(k) {d}[{at_h}i, k]", f"{n}[{at_h}i, k] = {d}[{at_h}i, k] + {s}[{at_h}i]"]
+        g += f"      $v: val<b>[b] = tile_load {v}[k] bytes=4 capacity=2\n      $h: val<m,b>[m,b] = map add ($c, $v)\n"
+        g += "      $r: val<m>[m] = reduce max ($h) init=-inf\n      $d: val<m,b>[m,b] = map sub ($h, $r)\n"
+        g += f"      tile_store {d}[{at_h}i, k] ($d)\n      $s: val<m>[m] = reduce min ($d) init=inf\n      $last: val<m,b>[m,b] = map add ($d, $s)\n"
+        last, number = n, 1
+    elif kind == "gate":
+        w1, load1 = weights(1, a, b, "a,b")
+        t1, n = p.tensor("temp", "t1", h + [m, b]), p.tensor("temp", "n", h + [m, b])
+        p.statements += [f"{t1}[{at_h}i, k] = sum(j) {x}[{at_h}i, j] * {w1}[{at_h}j, k]",
+                         f"{n}[{at_h}i, k] = relu({t0}[{at_h}i, k]) * {t1}[{at_h}i, k]"]
+        g += f"      {load1}\n      $u: val<m,b>[m,b] = tile_multiply ($x, $w1) capacity=2\n      $v: val<m,b>[m,b] = map relu ($c)\n"
+        g += "      $last: val<m,b>[m,b] = map mul ($v, $u)\n"
+        last, number = n, 2
+    else:
+        n = p.tensor("temp", "n", h + [m, b])
+        p.statements.append(f"{n}[{at_h}i, k] = relu({t0}[{at_h}i, k])")
+        g += "      $last: val<m,b>[m,b] = map relu ($c)\n"
+        last, number = n, 1
+    w, load = weights(number, b, c, "b,c")
+    y = p.tensor("result", "y", h + [m, c])
+    p.statements.append(f"{y}[{at_h}i, l] = sum(k) {last}[{at_h}i, k] * {w}[{at_h}k, l]")
+    g += gathered("$last")
+    g += f"      {load}\n      $y: val<m,c>[m,c] = tile_multiply ({whole('$last')}, $w{number}) capacity=1\n"
+    g += f"      tile_store {y}[{at_h}i, l] ($y)\n    }}\n"
     p.graph = g
     return p
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from plans import chain, elements, normalised, online, product, program, reduction, write_npy
+from plans import chain, elements, normalised, online, product, program, reduction, rows, write_npy
 
 SEEDS = range(1, 11)
 
@@ -39,8 +39,17 @@ PLANS = [
     reduction("total", 9, 35, 4, "sum"),
     elements("scaled", 10, 44, 4),
     normalised("rows", 11, 30, 4),
+    rows("layers", "layers", (20, 40, 96, 48), (16, 32)),
+    rows("layers_wide", "layers", (40, 64, 128, 40), (16, 16), cluster=(2, 2)),
+    rows("layers_batch", "layers", (20, 32, 48, 32), (16, 16), batches=3),
+    rows("gate_rows", "gate", (16, 48, 64, 32), (16, 16), cluster=(1, 2), copies=3),
+    rows("apart", "apart", (33, 64, 48, 96), (16, 32), cluster=(2, 1)),
+    rows("norm", "norm", (20, 32, 80, 48), (16, 32)),
+    rows("norm_wide", "norm", (20, 32, 128, 48), (16, 16), cluster=(1, 4)),
+    rows("softmax_wide", "softmax", (11, 60, 0, 0), (4, 16), cluster=(2, 2)),
     online("attention", 2, 20, 40, 16, 24, 16),
     online("attention_shared", 1, 32, 48, 32, 16, 16, cluster=2),
+    online("attention_parts", 2, 16, 64, 32, 32, 16, parts=4),
 ]
 
 # What is wrong, the kernel, a piece of its text (the first one), and what is there instead: an expression; None: nothing.
@@ -70,6 +79,15 @@ FAULTS = [
     ("dropped meeting after the scores", "attention", r"ff::group_sync\(core\);", None),
     ("dropped fence before the second factor", "attention", r"ff::fence_async\(core\);", None),
     ("no rescaling", "attention", r"(?<=return x \* )ff::get_one\(core, rescale_at \+ row \* 4\)", "1"),
+    ("dropped fence before the second layer", "layers", r"ff::fence_async\(core\);", None),
+    ("dropped meeting before the second layer", "layers", r"ff::group_sync\(core\);", None),
+    ("no wait for rows", "layers", r"x0\.wait\(core, x0_step \+ k\);", None),
+    ("another tile of the rows", "layers", r"(?<=x0\.place\()x0_step \+ k", "x0_step"),
+    ("no wait for others' tiles", "layers_wide", r"tiles0\.wait\(core\);", None),
+    ("a tile sent to another place", "layers_wide", r"(?<=tiles0\.send\(core, p0_at \+ \()core_w \* 4 \+ tile", "tile"),
+    ("no wait for what others reduced", "norm_wide", r"parts0\.wait\(core\);", None),
+    ("reductions that begin again with each tile", "norm", r"(?<=_before = )tile == 0", "tile >= 0"),
+    ("no wait for others' parts of rows", "attention_parts", r"all0\.wait\(core\);", None),
     ("adds to another tile", "adds", r"(?<=c_sum\.mine\(\), params, )[^,]+", "0"),
 ]
 

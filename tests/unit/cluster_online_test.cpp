@@ -38,6 +38,13 @@ TEST(OnlineForm, WithoutAMaximumAndByAReciprocal) {
   EXPECT_EQ(form.members.size(), 6U);
 }
 
+TEST(OnlineForm, WeightsThatAreRounded) {
+  const OnlineForm form = form_of(parse(with(attention(2, 8, 8, 4, 4), "%e[h, i, j] / %z[h, i]",
+                                             "bf16(%e[h, i, j] * reciprocal(%z[h, i]))")));
+  EXPECT_EQ(form.rounded, Op::bf16);
+  EXPECT_TRUE(form.by_reciprocal);
+}
+
 TEST(OnlineForm, ScoresWithoutAProduct) {
   const OnlineForm form = form_of(
       parse("input %x: f32[9, 20] dense,dense = uniform(density=1,seed=1)\n"
@@ -149,6 +156,46 @@ TEST(Online, RandomShapesMasksAndTiles) {
   }
 }
 
+/// Weights are rounded as the statements say: in the one step of all keys, or in a second walk.
+TEST(Online, RoundedWeightsAreThoseOfTheStatements) {
+  const auto rounded = [](const std::string& weights, bool largest) {
+    const std::string text = with(attention(2, 40, 50, 8, 12), "%e[h, i, j] / %z[h, i]", weights);
+    if (largest) return text;
+    return with(with(with(text, "exp(%x[h, i, j] - %m[h, i])", "exp(%x[h, i, j])"),
+                     "  %m[h, i] = max(j) %x[h, i, j]\n", ""),
+                "temp %m: f32[2, 40] dense,dense\n", "");
+  };
+  for (const std::string weights :
+       {"f16(%e[h, i, j] / %z[h, i])", "bf16(%e[h, i, j] * reciprocal(%z[h, i]))"}) {
+    for (const bool largest : {true, false}) {
+      for (const int keys : {50, 25, 16, 7}) {
+        for (const int cores : {1, 4}) {
+          SCOPED_TRACE(fmt::format("{}, largest {}, {} keys a step, {} cores", weights, largest,
+                                   keys, cores));
+          expect_attention_right(
+              planned(rounded(weights, largest), {{8, 12, keys, 1}, 2, 1 + keys % 2, cores}));
+        }
+      }
+    }
+  }
+}
+
+/// The keys are loaded for both walks, the values for the second; what the first needs of a step is
+/// computed twice.
+TEST(Online, ASecondWalkDoesWhatBothNeedTwice) {
+  const std::string plain = attention(1, 16, 64, 16, 16, "%s[h, i, j]");
+  const Machine machine = load_machine("h100", {});
+  const auto measured = [&](const std::string& text, int64_t keys) {
+    return time_tiles(*planned(text, {{16, 16, keys, 1}, 2, 1}).regions.back().graph, machine);
+  };
+  const std::string rounded = with(plain, "%e[h, i, j] / %z[h, i]", "f16(%e[h, i, j] / %z[h, i])");
+  const int64_t product = int64_t{2} * 16 * 64 * 16;
+  EXPECT_EQ(measured(plain, 16).flops, 2 * product);
+  EXPECT_EQ(measured(rounded, 16).flops, 3 * product);
+  EXPECT_EQ(measured(rounded, 64).flops, 2 * product);  // one step
+  EXPECT_EQ(measured(rounded, 16).bytes.l2_read - measured(plain, 16).bytes.l2_read, 4 * 64 * 16);
+}
+
 TEST(Online, TakenWhereItIsFaster) {
   Program program = parse(attention(4, 64, 64, 32, 32));
   const Machine machine = load_machine("h100", {});
@@ -204,6 +251,20 @@ TEST(OnlineRules, RefusesWhatIsNoKernel) {
   refused("tiles [] bytes=4", "tiles [] bytes=4 band=[0, 3] open=[0:1; 0:1; 0:1]",
           "`open` says what `band` would");
   refused("tiles [] bytes=4", "tiles [] bytes=4 open=[0:1]", "`open` has 1 lists");
+}
+
+TEST(OnlineRules, RefusesWhatIsNoSecondWalk) {
+  const std::string text = print_program(planned(
+      with(attention(2, 20, 36, 8, 8), "%e[h, i, j] / %z[h, i]", "f16(%e[h, i, j] / %z[h, i])"),
+      {{16, 8, 16, 1}, 2, 1}));
+  const auto refused = [&](const std::string& from, const std::string& to,
+                           const std::string& message) { expect_refused(text, from, to, message); };
+  refused("tile_hold ($sum)", "tile_hold ($f)", "expected the tiles (m) that a reduce gives");
+  refused("tile_hold ($max)", "tile_hold ($before)", "expected the tiles (m) that a reduce gives");
+  refused("map sub ($v, $m)", "map sub ($v, $max)", "expected a tile_hold of it");
+  refused("map div ($p_1, $z)", "map div ($p_1, $sum)", "expected a tile_hold of it");
+  refused("index k: 3 block=16 size=36 cluster=1", "index k: 3 block=16 size=36 cluster=2",
+          "index k is spread over a cluster");
 }
 
 /// Only keys up to the query's own: what lies beyond adds nothing, and need not be walked.

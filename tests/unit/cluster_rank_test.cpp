@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <sstream>
 #include <vector>
 
+#include "chip/needs.h"
 #include "cluster/common/statement_table.h"
 #include "cluster/kernels/gathered.h"
 #include "cluster/kernels/present_tiles.h"
@@ -15,9 +18,9 @@
 #include "cluster/rows/tiles.h"
 #include "cluster_program.h"
 #include "machine/load.h"
-#include "sanitized.h"
 #include "sim/tiles/rows_counts.h"
 #include "support/ceil_div.h"
+#include "thorough.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -30,7 +33,28 @@ std::vector<Machine> machines() {
                                                  "dram.bandwidth_gigabytes_per_second=600"}),
                            load_machine("rda")};
   for (size_t i = 0; i < all.size(); ++i) all[i].name = fmt::format("machine {}", i);
-  return few_if_sanitized(std::move(all), 2);
+  return all;
+}
+
+/// A case and a machine to try it on.
+template <typename Case>
+struct Trial {
+  Machine machine;
+  Case what;
+};
+
+/// Each case on two machines, which differ from case to case, or on all of them.
+template <typename Case>
+std::vector<Trial<Case>> trials(std::initializer_list<Case> cases) {
+  static const std::vector<Machine> all = machines();
+  const size_t each = thorough_or(all.size(), 2);
+  std::vector<Trial<Case>> result;
+  for (const Case& one : cases) {
+    for (size_t i = 0; i < each; ++i) {
+      result.push_back({all[result.size() % all.size()], one});
+    }
+  }
+  return result;
 }
 
 /// The fewest cycles of graphs that fit a core.
@@ -101,19 +125,18 @@ std::string product_text(int m, int n, int k) {
 }
 
 TEST(Rank, DenseProducts) {
-  for (const Machine& machine : machines()) {
-    for (const auto& [m, n, k] :
-         {std::array{192, 160, 256}, std::array{64, 512, 128}, std::array{512, 48, 96},
-          std::array{16, 256, 1024}, std::array{48, 48, 2048}}) {
-      const Program program = parse(product_text(m, n, k));
-      const KernelForm form = kernel_form_of(program);
-      Fewest fewest(machine);
-      look_at_products(form, machine, fewest);
-      const auto taken = fastest_kernel(form, machine);
-      ASSERT_TRUE(taken);
-      expect_near(taken->measured.cycles, fewest, 4,
-                  fmt::format("{} x {} x {} on {}", m, n, k, machine.name));
-    }
+  for (const auto& [machine, what] :
+       trials({std::array{192, 160, 256}, std::array{64, 512, 128}, std::array{512, 48, 96},
+               std::array{16, 256, 1024}, std::array{48, 48, 2048}})) {
+    const auto& [m, n, k] = what;
+    const Program program = parse(product_text(m, n, k));
+    const KernelForm form = kernel_form_of(program);
+    Fewest fewest(machine);
+    look_at_products(form, machine, fewest);
+    const auto taken = fastest_kernel(form, machine);
+    ASSERT_TRUE(taken);
+    expect_near(taken->measured.cycles, fewest, 4,
+                fmt::format("{} x {} x {} on {}", m, n, k, machine.name));
   }
 }
 
@@ -173,110 +196,108 @@ void look_at_sparse(const KernelForm& form, const Machine& machine, Fewest& fewe
 }
 
 TEST(Rank, SparseProducts) {
-  for (const Machine& machine : machines()) {
-    for (const auto& [m, n, k, part] :
-         {std::array{128, 96, 160, 2}, std::array{64, 256, 256, 1}, std::array{256, 32, 128, 5},
-          std::array{64, 32, 1024, 2}, std::array{32, 16, 2048, 20}}) {
-      const Program program = parse(sparse_text(m, n, k, part, "result"));
-      const KernelForm form = kernel_form_of(program);
-      auto sparse = PresenceFinder(program).sparse_form(form);
-      ASSERT_TRUE(sparse);
-      sparse->gathered = gathered_format(program, *sparse, {});
-      Fewest fewest(machine);
-      look_at_products(form, machine, fewest);
-      look_at_sparse(*sparse, machine, fewest);
-      const auto taken = fastest_kernel(form, machine, &*sparse);
-      ASSERT_TRUE(taken);
-      expect_near(taken->measured.cycles, fewest, 4,
-                  fmt::format("{} x {} x {}, {}% on {}", m, n, k, part, machine.name));
-    }
+  for (const auto& [machine, what] : trials(
+           {std::array{128, 96, 160, 2}, std::array{64, 256, 256, 1}, std::array{256, 32, 128, 5},
+            std::array{64, 32, 1024, 2}, std::array{32, 16, 2048, 20}})) {
+    const auto& [m, n, k, part] = what;
+    const Program program = parse(sparse_text(m, n, k, part, "result"));
+    const KernelForm form = kernel_form_of(program);
+    auto sparse = PresenceFinder(program).sparse_form(form);
+    ASSERT_TRUE(sparse);
+    sparse->gathered = gathered_format(program, *sparse, {});
+    Fewest fewest(machine);
+    look_at_products(form, machine, fewest);
+    look_at_sparse(*sparse, machine, fewest);
+    const auto taken = fastest_kernel(form, machine, &*sparse);
+    ASSERT_TRUE(taken);
+    expect_near(taken->measured.cycles, fewest, 4,
+                fmt::format("{} x {} x {}, {}% on {}", m, n, k, part, machine.name));
   }
 }
 
 TEST(Rank, SecondProductsAfterSparseOnes) {
-  for (const Machine& machine : machines()) {
-    for (const auto& [m, n, k, part] : {std::array{128, 96, 160, 2}, std::array{64, 256, 256, 1}}) {
-      const std::string text = sparse_text(m, n, k, part, "temp") +
-                               fmt::format(
-                                   "const %w: f32[{1}, 24] dense,dense = dense(seed=3)\n"
-                                   "result %y: f32[{0}, 24] dense,dense\n"
-                                   "region @y {{ %y[i, l] = sum(j) %c[i, j] * %w[j, l] }}\n",
-                                   m, n);
-      // Declarations stand before regions.
-      std::string declared, regions;
-      std::istringstream lines(text);
-      for (std::string line; std::getline(lines, line);) {
-        (line.starts_with("region") ? regions : declared) += line + "\n";
-      }
-      const Program program = parse(declared + regions);
-      std::string why;
-      const StatementTable statements(program);
-      const TensorId c = find_tensor(program, "c"), y = find_tensor(program, "y");
-      auto form =
-          second_product_form(statements, program.regions.back().statements.back(), {c, y}, why);
-      ASSERT_TRUE(form) << why;
-      const auto alone = kernel_form(program, program.regions[0].statements[0], {}, why);
-      ASSERT_TRUE(alone) << why;
-      const auto sparse = PresenceFinder(program).sparse_form(*alone);
-      ASSERT_TRUE(sparse);
-      form->present = sparse->present;
-      form->gathered = gathered_format(program, *sparse, {});
-      Fewest fewest(machine);
-      look_at_sparse(*form, machine, fewest);
-      const auto taken = fastest_two_products(*form, machine);
-      ASSERT_TRUE(taken);
-      expect_near(taken->measured.cycles, fewest, 4,
-                  fmt::format("{} x {} x {}, {}%, 24 on {}", m, n, k, part, machine.name));
+  for (const auto& [machine, what] :
+       trials({std::array{128, 96, 160, 2}, std::array{64, 256, 256, 1}})) {
+    const auto& [m, n, k, part] = what;
+    const std::string text = sparse_text(m, n, k, part, "temp") +
+                             fmt::format(
+                                 "const %w: f32[{1}, 24] dense,dense = dense(seed=3)\n"
+                                 "result %y: f32[{0}, 24] dense,dense\n"
+                                 "region @y {{ %y[i, l] = sum(j) %c[i, j] * %w[j, l] }}\n",
+                                 m, n);
+    // Declarations stand before regions.
+    std::string declared, regions;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      (line.starts_with("region") ? regions : declared) += line + "\n";
     }
+    const Program program = parse(declared + regions);
+    std::string why;
+    const StatementTable statements(program);
+    const TensorId c = find_tensor(program, "c"), y = find_tensor(program, "y");
+    auto form =
+        second_product_form(statements, program.regions.back().statements.back(), {c, y}, why);
+    ASSERT_TRUE(form) << why;
+    const auto alone = kernel_form(program, program.regions[0].statements[0], {}, why);
+    ASSERT_TRUE(alone) << why;
+    const auto sparse = PresenceFinder(program).sparse_form(*alone);
+    ASSERT_TRUE(sparse);
+    form->present = sparse->present;
+    form->gathered = gathered_format(program, *sparse, {});
+    Fewest fewest(machine);
+    look_at_sparse(*form, machine, fewest);
+    const auto taken = fastest_two_products(*form, machine);
+    ASSERT_TRUE(taken);
+    expect_near(taken->measured.cycles, fewest, 4,
+                fmt::format("{} x {} x {}, {}%, 24 on {}", m, n, k, part, machine.name));
   }
 }
 
 TEST(Rank, Attention) {
-  for (const Machine& machine : machines()) {
-    for (const auto& [rows, depth, heads] : {std::array{128, 64, 4}, std::array{256, 32, 1}}) {
-      const Program program = parse(fmt::format(
-          "input %q: f16[{2}, {0}, {1}] dense,dense,dense = dense(seed=1)\n"
-          "input %k: f16[{2}, {0}, {1}] dense,dense,dense = dense(seed=2)\n"
-          "input %v: f16[{2}, {0}, {1}] dense,dense,dense = dense(seed=3)\n"
-          "temp %s: f16[{2}, {0}, {0}] dense,dense,dense\ntemp %m: f16[{2}, {0}] dense,dense\n"
-          "temp %e: f16[{2}, {0}, {0}] dense,dense,dense\ntemp %z: f16[{2}, {0}] dense,dense\n"
-          "temp %p: f16[{2}, {0}, {0}] dense,dense,dense\n"
-          "result %y: f16[{2}, {0}, {1}] dense,dense,dense\n"
-          "region @s {{ %s[h, i, j] = sum(d) %q[h, i, d] * %k[h, j, d] }}\n"
-          "region @m {{ %m[h, i] = max(j) %s[h, i, j] }}\n"
-          "region @e {{ %e[h, i, j] = exp(%s[h, i, j] - %m[h, i]) }}\n"
-          "region @z {{ %z[h, i] = sum(j) %e[h, i, j] }}\n"
-          "region @p {{ %p[h, i, j] = %e[h, i, j] / %z[h, i] }}\n"
-          "region @y {{ %y[h, i, c] = sum(j) %p[h, i, j] * %v[h, j, c] }}\n",
-          rows, depth, heads));
-      std::string why;
-      const auto form =
-          online_form(StatementTable(program), program.regions.back().statements.back(), why);
-      ASSERT_TRUE(form) << why;
-      Fewest fewest(machine);
-      const KernelSizes size = sizes_of(form->digits);
-      for (const int64_t m : even_blocks(size[kKernelM], 256)) {
-        for (const int64_t n : even_blocks(size[kKernelN], 512)) {
-          for (const int64_t k : even_blocks(size[kKernelK], 256)) {
-            for (const int64_t steps : {1, 2}) {
-              for (const int cores : {1, 2, 4, 8}) {
-                const bool there = machine.concurrent_clusters(cores) > 0 &&
-                                   ceil_div<int64_t>(size[kKernelM], m) >= cores;
-                if (!there) continue;
-                for (const int64_t copies : {2, 4}) {
-                  const Graph graph = online_graph(*form, {{m, n, k, 1}, copies, steps, cores});
-                  fewest.look_at(graph, kernel_need(graph));
-                }
+  for (const auto& [machine, what] : trials({std::array{128, 64, 4}, std::array{256, 32, 1}})) {
+    const auto& [rows, depth, heads] = what;
+    const Program program = parse(fmt::format(
+        "input %q: f16[{2}, {0}, {1}] dense,dense,dense = dense(seed=1)\n"
+        "input %k: f16[{2}, {0}, {1}] dense,dense,dense = dense(seed=2)\n"
+        "input %v: f16[{2}, {0}, {1}] dense,dense,dense = dense(seed=3)\n"
+        "temp %s: f16[{2}, {0}, {0}] dense,dense,dense\ntemp %m: f16[{2}, {0}] dense,dense\n"
+        "temp %e: f16[{2}, {0}, {0}] dense,dense,dense\ntemp %z: f16[{2}, {0}] dense,dense\n"
+        "temp %p: f16[{2}, {0}, {0}] dense,dense,dense\n"
+        "result %y: f16[{2}, {0}, {1}] dense,dense,dense\n"
+        "region @s {{ %s[h, i, j] = sum(d) %q[h, i, d] * %k[h, j, d] }}\n"
+        "region @m {{ %m[h, i] = max(j) %s[h, i, j] }}\n"
+        "region @e {{ %e[h, i, j] = exp(%s[h, i, j] - %m[h, i]) }}\n"
+        "region @z {{ %z[h, i] = sum(j) %e[h, i, j] }}\n"
+        "region @p {{ %p[h, i, j] = %e[h, i, j] / %z[h, i] }}\n"
+        "region @y {{ %y[h, i, c] = sum(j) %p[h, i, j] * %v[h, j, c] }}\n",
+        rows, depth, heads));
+    std::string why;
+    const auto form =
+        online_form(StatementTable(program), program.regions.back().statements.back(), why);
+    ASSERT_TRUE(form) << why;
+    Fewest fewest(machine);
+    const KernelSizes size = sizes_of(form->digits);
+    for (const int64_t m : even_blocks(size[kKernelM], 256)) {
+      for (const int64_t n : even_blocks(size[kKernelN], 512)) {
+        for (const int64_t k : even_blocks(size[kKernelK], 256)) {
+          for (const int64_t steps : {1, 2}) {
+            for (const int cores : {1, 2, 4, 8}) {
+              const bool there = machine.concurrent_clusters(cores) > 0 &&
+                                 ceil_div<int64_t>(size[kKernelM], m) >= cores;
+              if (!there) continue;
+              for (const int64_t copies : {2, 4}) {
+                const Graph graph = online_graph(*form, {{m, n, k, 1}, copies, steps, cores});
+                fewest.look_at(graph, kernel_need(graph));
               }
             }
           }
         }
       }
-      const auto taken = fastest_online(*form, machine);
-      ASSERT_TRUE(taken);
-      expect_near(taken->measured.cycles, fewest, 4,
-                  fmt::format("{} rows of {}, {} heads on {}", rows, depth, heads, machine.name));
     }
+    const auto taken = fastest_online(*form, machine);
+    ASSERT_TRUE(taken);
+    expect_near(taken->measured.cycles, fewest, 4,
+                fmt::format("{} rows of {}, {} heads on {}", rows, depth, heads, machine.name));
   }
 }
 
@@ -300,39 +321,39 @@ void look_at_elementwise(const KernelForm& form, Fewest& fewest) {
 }
 
 TEST(Rank, ElementwiseKernelsAndReductions) {
-  for (const Machine& machine : machines()) {
-    for (const auto& [rows, columns] :
-         {std::array{512, 256}, std::array{64, 2048}, std::array{2048, 24}, std::array{3, 5000}}) {
-      for (const char* region : {"%y[i, j] = exp(%x[i, j]) * %b[j]",
-                                 "%y[i, j] = %x[i, j] + %x[i, j]", "%z[i] = sum(j) %x[i, j]"}) {
-        const bool reduces = region[1] == 'z';
-        const Program program = parse(
-            fmt::format("input %x: f16[{0}, {1}] dense,dense = dense(seed=1)\n"
-                        "input %b: f16[{1}] dense = dense(seed=2)\nresult %{2}: f16[{3}] {4}\n"
-                        "region @r {{ {5} }}\n",
-                        rows, columns, reduces ? "z" : "y",
-                        reduces ? fmt::format("{}", rows) : fmt::format("{}, {}", rows, columns),
-                        reduces ? "dense" : "dense,dense", region));
-        const KernelForm form = kernel_form_of(program);
-        Fewest fewest(machine);
-        look_at_elementwise(form, fewest);
-        const auto taken = fastest_kernel(form, machine);
-        ASSERT_TRUE(taken);
-        expect_near(taken->measured.cycles, fewest, 4,
-                    fmt::format("{} x {}: {} on {}", rows, columns, region, machine.name));
-      }
+  for (const auto& [machine, what] : trials({std::array{512, 256}, std::array{64, 2048},
+                                             std::array{2048, 24}, std::array{3, 5000}})) {
+    const auto& [rows, columns] = what;
+    for (const char* region : {"%y[i, j] = exp(%x[i, j]) * %b[j]", "%y[i, j] = %x[i, j] + %x[i, j]",
+                               "%z[i] = sum(j) %x[i, j]"}) {
+      const bool reduces = region[1] == 'z';
+      const Program program = parse(
+          fmt::format("input %x: f16[{0}, {1}] dense,dense = dense(seed=1)\n"
+                      "input %b: f16[{1}] dense = dense(seed=2)\nresult %{2}: f16[{3}] {4}\n"
+                      "region @r {{ {5} }}\n",
+                      rows, columns, reduces ? "z" : "y",
+                      reduces ? fmt::format("{}", rows) : fmt::format("{}, {}", rows, columns),
+                      reduces ? "dense" : "dense,dense", region));
+      const KernelForm form = kernel_form_of(program);
+      Fewest fewest(machine);
+      look_at_elementwise(form, fewest);
+      const auto taken = fastest_kernel(form, machine);
+      ASSERT_TRUE(taken);
+      expect_near(taken->measured.cycles, fewest, 4,
+                  fmt::format("{} x {}: {} on {}", rows, columns, region, machine.name));
     }
   }
 }
 
-/// Measures a kernel of rows with as many copies of loads as fit.
+/// Measures a kernel of rows with as many copies of loads as fit, where it can be built.
 void look_at_rows(const RowsForm& form, const RowsTiles& shape, const Machine& machine,
                   Fewest& fewest) {
   for (const int64_t copies : {8, 4, 2}) {
     RowsTiles tiles = shape;
     tiles.copies = copies;
+    if (chip::chip_of(machine)) tiles.unit = chip::kUnit;
     const Graph graph = rows_graph(form, tiles);
-    if (!fits_core(rows_need(graph), machine)) continue;
+    if (!fits_core(rows_need(graph), machine) || !chip::fits_chip(graph, machine)) continue;
     return fewest.look_at(graph, rows_need(graph));
   }
 }
@@ -368,22 +389,21 @@ std::string rows_text(int rows, int width, int inner) {
 }
 
 TEST(Rank, KernelsOfRows) {
-  for (const Machine& machine : machines()) {
-    for (const auto& [rows, width, inner] : {std::array{64, 96, 192}, std::array{256, 32, 64},
-                                             std::array{16, 256, 128}, std::array{1024, 64, 64}}) {
-      const Program program = parse(rows_text(rows, width, inner));
-      std::vector<const Statement*> statements;
-      for (const Region& region : program.regions) statements.push_back(&region.statements[0]);
-      std::string why;
-      const auto form = rows_form(StatementTable(program), statements, why);
-      ASSERT_TRUE(form) << why;
-      Fewest fewest(machine);
-      look_at_all_rows(*form, machine, fewest);
-      const auto taken = fastest_rows(*form, machine);
-      ASSERT_TRUE(taken);
-      expect_near(taken->measured.cycles, fewest, 4,
-                  fmt::format("{} rows of {} and {} on {}", rows, width, inner, machine.name));
-    }
+  for (const auto& [machine, what] : trials({std::array{64, 96, 192}, std::array{256, 32, 64},
+                                             std::array{16, 256, 128}, std::array{1024, 64, 64}})) {
+    const auto& [rows, width, inner] = what;
+    const Program program = parse(rows_text(rows, width, inner));
+    std::vector<const Statement*> statements;
+    for (const Region& region : program.regions) statements.push_back(&region.statements[0]);
+    std::string why;
+    const auto form = rows_form(StatementTable(program), statements, why);
+    ASSERT_TRUE(form) << why;
+    Fewest fewest(machine);
+    look_at_all_rows(*form, machine, fewest);
+    const auto taken = fastest_rows(*form, machine);
+    ASSERT_TRUE(taken);
+    expect_near(taken->measured.cycles, fewest, 4,
+                fmt::format("{} rows of {} and {} on {}", rows, width, inner, machine.name));
   }
 }
 

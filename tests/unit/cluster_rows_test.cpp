@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "chip/needs.h"
 #include "cluster/common/attach_plan.h"
 #include "cluster/rows/rows.h"
 #include "cluster_program.h"
@@ -128,6 +129,25 @@ TEST(Rows, PlacesAreUsedAgain) {
   EXPECT_EQ(shape.loops.size(), 4U);
   // x, four weights of one tile each, two places, the tile that is stored.
   EXPECT_EQ(rows_need(graph).scratchpad, 1024 * (1 + 4 + 2 + 1));
+}
+
+/// 40 inputs are two tiles of 32 (of 20, rounded to products of the chip), which stay; 96 hidden
+/// columns three of 32, which lie in the scratchpad from one product to the next.
+TEST(Rows, WhatACoreNeedsOfTheChip) {
+  RowsTiles tiles{16, 32, 1, 1, 2, false, 2};
+  tiles.unit = chip::kUnit;
+  const auto needs = chip::needs_of(rows_graph(form_of(mlp(20, 40, 96)), tiles));
+  ASSERT_TRUE(needs);
+  std::vector<std::array<int64_t, 3>> rings;
+  for (const chip::Ring& ring : needs->rings)
+    rings.push_back({ring.copies, ring.bytes, ring.least});
+  const std::vector<std::array<int64_t, 3>> expected{{2, 2048, 2}, {2, 4096, 1}, {2, 2048, 1}};
+  EXPECT_EQ(rings, expected);
+  EXPECT_EQ(needs->rooms, std::vector<int64_t>{3 * 2048});
+  ASSERT_EQ(needs->sums.size(), 2U);  // never alive together
+  EXPECT_EQ(needs->sums[0][0].columns, 32);
+  EXPECT_EQ(needs->sums[1][0].columns, 16);
+  EXPECT_EQ(chip::scratchpad_of(*needs), 4096 + 8192 + 4096 + 6144 + 16 + 12 * 8);
 }
 
 TEST(Rows, WeightsTakeTurnsInOneBuffer) {

@@ -1,6 +1,6 @@
 #include "cluster/chain/on_chip.h"
 
-#include "chip/fit.h"
+#include "chip/needs.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -14,29 +14,21 @@ bool sums_over_steps(const Plan& plan, const Trips& trips) {
   return false;
 }
 
-/// With one copy of each operand.
-chip::Needs needs_of(const Chain& chain, const Plan& plan, const Trips& trips, int64_t c_tiles) {
-  const int64_t m = plan.tile[Dim::m], n = plan.tile[Dim::n], k = plan.tile[Dim::k],
-                l = plan.tile[Dim::l];
-  const int branches = plan.way == GatedWay::sequential ? 2 : 1;
-  const int64_t c_bytes = m * n * chain.bytes.work();
-  const chip::SumsSize c{m, n}, e{m, l};
-  const ClusterShape& shape = plan.shape;
-  chip::Needs needs;
-  needs.rings.push_back({1, m * k * chain.bytes.a});
-  for (int b = 0; b < branches; ++b) needs.rings.push_back({1, k * n * chain.bytes.b});
-  needs.rings.push_back({1, n * l * chain.bytes.d});
-  needs.sums = {c};
-  if (chain.gated()) needs.sums.push_back(c);
-  needs.sums.push_back(e);
-  needs.together = sums_over_steps(plan, trips);
-  needs.rooms.push_back(c_tiles * c_bytes);
-  for (int b = 0; b < branches && shape.k > 1; ++b) chip::add_scatter(needs, c, shape.k);
-  if (shape.k > 1) ++needs.barriers;  // finished shares that go to all
-  if (shape.shuffle() > 1) chip::add_round(needs, c_bytes, shape.shuffle());
-  if (shape.reduce() > 1) chip::add_scatter(needs, e, shape.reduce());
-  if (sharers_of(trips) > 1) needs.rooms.push_back(m * l * chip::kSumBytes);
-  return needs;
+chip::ChainNumbers numbers_of(const Chain& chain, const Plan& plan, const Trips& trips,
+                              int64_t c_tiles) {
+  chip::ChainNumbers numbers;
+  numbers.tile = plan.tile;
+  numbers.shape = plan.shape;
+  numbers.gated = chain.gated();
+  numbers.one_after_other = plan.way == GatedWay::sequential;
+  numbers.a_bytes = chain.bytes.a;
+  numbers.b_bytes = chain.bytes.b;
+  numbers.c_bytes = chain.bytes.work();
+  numbers.d_bytes = chain.bytes.d;
+  numbers.c_tiles = c_tiles;
+  numbers.sums_over_n = sums_over_steps(plan, trips);
+  numbers.adders = sharers_of(trips);
+  return numbers;
 }
 
 /// Kernels keep neither partial E over steps of N, nor several C that are exchanged and then make
@@ -53,7 +45,7 @@ Capacity capacity_built(const Chain& chain, const Plan& plan, const Trips& trips
   Capacity capacity = capacity_of(chain, plan, trips, machine, holding);
   const auto chip = chip::chip_of(machine);
   if (!chip || !capacity.fits() || !plan.shape.regular()) return capacity;
-  chip::Needs needs = needs_of(chain, plan, trips, capacity.c_tiles_held);
+  chip::Needs needs = chip::chain_needs(numbers_of(chain, plan, trips, capacity.c_tiles_held));
   capacity.c = {.scratchpad = capacity.c.total()};
   capacity.e_accumulators = 1;
   capacity.buffers_fit = false;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "chip/needs.h"
 #include "cluster/common/candidates.h"
-#include "cluster/common/on_chip.h"
 #include "cluster/kernels/present_tiles.h"
 #include "cluster/kernels/product_cost.h"
 #include "cluster/kernels/row_kernels.h"
@@ -104,7 +104,7 @@ std::optional<Graph> fitting(const KernelForm& form, const ProductTiles& tiles,
     if (leaves_out && graph.tiles->open.empty()) return std::nullopt;  // takes all rows
     const bool shares = tiles.by.column_cores > 1 || tiles.by.parts.cores > 1;
     if (shares && !shares_rows(graph)) return std::nullopt;
-    if (fits_core(kernel_need(graph), machine) && fits_chip(graph, machine)) return graph;
+    if (fits_core(kernel_need(graph), machine) && chip::fits_chip(graph, machine)) return graph;
   }
   return std::nullopt;
 }

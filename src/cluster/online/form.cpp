@@ -137,7 +137,7 @@ class OnlineBuilder {
 
   bool divides_by_sum(const Place& side) const {
     Place at = look_anywhere(side);
-    if (at.rounds()) at = look_anywhere(at.child(0));  // refused later, with the reason
+    if (at.rounds()) at = look_anywhere(at.child(0));
     if (!at.applies(Op::div) && !at.applies(Op::mul)) return false;
     Place bottom = look_anywhere(at.child(1));
     if (at.applies(Op::mul)) {
@@ -179,15 +179,14 @@ class OnlineBuilder {
 
   /// Numerator and denominator, as they are accessed.
   std::pair<Place, Place> quotient(const Place& side) {
-    const Place at = look(side);
+    Place at = look(side);
     if (at.rounds()) {
-      refuse_kernel(fmt::format(
-          "its weights are rounded to {0}, and a kernel that divides at its end never has them; an "
-          "import with --type {0} rounds only what is stored",
-          op_info(at.expr().op).name));
+      form_.rounded = at.expr().op;
+      at = look(at.child(0));
     }
     Place bottom = at.child(1);
-    if (at.applies(Op::mul)) bottom = look(bottom).child(0);
+    form_.by_reciprocal = at.applies(Op::mul);
+    if (form_.by_reciprocal) bottom = look(bottom).child(0);
     return {at.child(0), bottom};
   }
 

@@ -26,6 +26,8 @@ struct OnlineForm : KernelTerms {
   int32_t product = -1;               ///< in X: a `reduce` of the loads (m, l) and (k, l); -1: none
   KernelTerm values;                  ///< V
   bool maximum = false;               ///< the rows' largest is subtracted
+  std::optional<Op> rounded;          ///< P is rounded so: it must be whole before the product
+  bool by_reciprocal = false;         ///< P is the exponential times the reciprocal of the sum
   std::set<TensorId> members;         ///< tensors whose statements it computes
   std::set<TensorId> unread;          ///< temporaries made from members that nobody reads
   std::set<TensorId> as_dense;        ///< loaded tensors to be stored dense first

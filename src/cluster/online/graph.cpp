@@ -1,5 +1,6 @@
 // The graph of an online softmax: reductions that hold rows' largest, sums and the product, and
-// rescale what they hold whenever the largest grows.
+// rescale what they hold whenever the largest grows. Weights that are rounded are computed when the
+// largest and the sum are whole, in a second walk of the keys.
 #include <algorithm>
 #include <limits>
 
@@ -28,15 +29,17 @@ class OnlineGraph {
     if (form_.product >= 0) score_product();
     const Input scores = builder_.give(form_.scores, kStep);
     const Input exponentials = form_.maximum ? rescaled(scores) : exponential(scores, "p");
+    const bool one_step = tiles_.block[kKernelK] >= sizes_of(form_.digits)[kKernelK];
     Node sum = builder_.node(NodeKind::reduce, with_factor({exponentials}));
     sum.reduction = Reduction::sum;
     Input sums = builder_.add(std::move(sum), kRows, "sum");
-    const Input values = builder_.load_term(form_.values, {kKernelK, kKernelN});
-    Input products = builder_.add(
-        builder_.node(NodeKind::tile_multiply, with_factor({exponentials, values})), kResult, "o");
-    if (tiles_.parts > 1) join_parts(sums, products);
-    builder_.store(form_.result, form_.stored,
-                   builder_.map(Op::div, {products, sums}, kResult, "y"));
+    if (form_.rounded) {
+      store(product({one_step ? rounded(exponentials, sums) : rounded_again(scores, sums)}));
+    } else {
+      Input products = product(with_factor({exponentials}));
+      if (tiles_.parts > 1) join_parts(sums, products);
+      store(builder_.map(Op::div, {products, sums}, kResult, "y"));
+    }
     builder_.set_cluster(tiles_.cores);
     return builder_.take();
   }
@@ -53,6 +56,35 @@ class OnlineGraph {
     node.capacity = tiles_.steps;
     builder_.set_made(form_.product, builder_.add(std::move(node), kStep, "s"), kStep);
   }
+
+  /// Of weights, a load of the values, and a factor where the product is rescaled.
+  Input product(std::vector<Input> weights) {
+    const Input values = builder_.load_term(form_.values, {kKernelK, kKernelN});
+    weights.insert(weights.begin() + 1, values);
+    return builder_.add(builder_.node(NodeKind::tile_multiply, std::move(weights)), kResult, "o");
+  }
+
+  /// In a second walk of the keys, where the largest and the sum are whole.
+  Input rounded_again(Input scores, Input sums) {
+    if (largest_) {
+      const Input largest =
+          builder_.add(builder_.node(NodeKind::tile_hold, {*largest_}), kRows, "m");
+      scores = builder_.map(Op::sub, {scores, largest}, kStep, "below");
+    }
+    const Input whole = builder_.add(builder_.node(NodeKind::tile_hold, {sums}), kRows, "z");
+    return rounded(exponential(scores, "p"), whole);
+  }
+
+  /// The weights as the statements say them, rounded.
+  Input rounded(Input exponentials, Input sums) {
+    Input by = sums;
+    if (form_.by_reciprocal) by = builder_.map(Op::reciprocal, {sums}, kRows, "r");
+    const Op op = form_.by_reciprocal ? Op::mul : Op::div;
+    const Input weights = builder_.map(op, {exponentials, by}, kStep, "w");
+    return builder_.map(*form_.rounded, {weights}, kStep, "rounded");
+  }
+
+  void store(Input result) { builder_.store(form_.result, form_.stored, result); }
 
   Input exponential(Input of, const char* name) {
     return builder_.map(Op::exp, {of}, name[0] == 'f' ? kRows : kStep, name);

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "chip/needs.h"
 #include "cluster/common/load_cycles.h"
-#include "cluster/common/on_chip.h"
 #include "sim/tiles/kernel_counts.h"
 #include "sim/tiles/lanes.h"
 #include "support/ceil_div.h"
@@ -42,9 +42,9 @@ double steps_of(const Graph& graph, int64_t all) {
 }
 
 /// What a step loads; what does not differ along rows the cores of a cluster share.
-StepBytes step_bytes(const Graph& graph) {
+StepBytes step_bytes(const Graph& graph, const std::vector<NodeId>& loads) {
   StepBytes bytes;
-  for (const NodeId n : kernel_roles(graph).loads) {
+  for (const NodeId n : loads) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
     const auto varies = varies_along(graph, load);
     if (!varies[kKernelK]) continue;
@@ -66,38 +66,53 @@ double join_cycles(const Graph& graph, const Machine& machine) {
   return cycles;
 }
 
+/// What the matrix unit and the lanes do in a step, in cycles.
+struct StepWork {
+  double matrix = 0, lanes = 0;
+};
+
+StepWork step_work(const Graph& graph, const std::vector<NodeId>& nodes, const Machine& machine) {
+  const int64_t element = graph.tiles->element_bytes;
+  StepWork work;
+  for (const NodeId n : nodes) {
+    const Node& node = graph.nodes[static_cast<size_t>(n)];
+    if (node.kind == NodeKind::tile_multiply) {
+      const ProductExtents extents = product_extents(graph, node);
+      work.matrix += machine.matrix_work(extents.rows, extents.columns, extents.depth, element);
+    } else if (node.kind != NodeKind::tile_hold) {
+      work.lanes += lane_cycles(kernel_lanes(graph, node), machine);
+    }
+  }
+  work.matrix /= machine.matrix_rate(element);
+  return work;
+}
+
 /// Cycles of the slowest core, roughly: in each step the largest of what its matrix unit, its lanes
 /// and its loads take, or the sum of the first two where one step is there at a time.
 double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& graph,
                const Machine& machine) {
   const KernelRoles roles = kernel_roles(graph);
-  const int64_t element = graph.tiles->element_bytes;
-  const auto at = [&](NodeId n) -> const Node& { return graph.nodes[static_cast<size_t>(n)]; };
-  double products = 0, lanes = 0;
-  for (const NodeId n : roles.steps) {
-    const Node& node = at(n);
-    if (node.kind == NodeKind::tile_multiply) {
-      const ProductExtents extents = product_extents(graph, node);
-      products += machine.matrix_work(extents.rows, extents.columns, extents.depth, element);
-    } else {
-      lanes += lane_cycles(kernel_lanes(graph, node), machine);
-    }
-  }
   const ClusterCores cluster{tiles.cores, tiles.parts};
   // Tiles that all clusters have at a time.
   const int64_t at_a_time =
       std::max<int64_t>(machine.concurrent_clusters(cluster.all()), 1) * cluster.rows;
   const int64_t all = tiles_of(size, tiles.block);
   const int64_t at_work = std::min(at_a_time, all) * cluster.parts;
-  const StepBytes bytes = step_bytes(graph);
-  const double first = load_path(bytes, cluster.rows, machine);
-  const double loads = std::max(load_cycles(bytes, cluster.rows, at_work, machine),
-                                first / static_cast<double>(tiles.copies));
-  const double matrix = products / machine.matrix_rate(element);
-  const double computed = tiles.steps > 1 ? std::max(matrix, lanes) : matrix + lanes;
   double steps = steps_of(graph, ceil_div(size[kKernelK], tiles.block[kKernelK]));
   if (cluster.parts > 1) steps = std::ceil(steps / cluster.parts);
-  const double a_tile = steps * std::max(computed, loads) + join_cycles(graph, machine);
+  const auto walks = kernel_walks(graph, roles);
+  double first = 0, a_tile = join_cycles(graph, machine);
+  for (size_t walk = 0; walk < walks.size(); ++walk) {
+    const StepWork work = step_work(graph, walks[walk], machine);
+    const StepBytes bytes = step_bytes(graph, loads_of_walk(graph, roles, walks, walk));
+    const double path = load_path(bytes, cluster.rows, machine);
+    const double loads = std::max(load_cycles(bytes, cluster.rows, at_work, machine),
+                                  path / static_cast<double>(tiles.copies));
+    const double computed =
+        tiles.steps > 1 ? std::max(work.matrix, work.lanes) : work.matrix + work.lanes;
+    if (walk == 0) first = path;
+    a_tile += steps * std::max(computed, loads);
+  }
   return first + static_cast<double>(ceil_div(all, at_a_time)) * a_tile;
 }
 
@@ -107,7 +122,7 @@ std::optional<Candidate<OnlineTiles>> fitting(const OnlineForm& form, OnlineTile
   for (tiles.copies = kMostCopiesTried; tiles.copies > 0; --tiles.copies) {
     Candidate<OnlineTiles> candidate{tiles, online_graph(form, tiles), 0};
     if (!fits_core(kernel_need(candidate.graph), machine)) continue;
-    if (!fits_chip(candidate.graph, machine)) continue;
+    if (!chip::fits_chip(candidate.graph, machine)) continue;
     candidate.cost = cost_of(sizes_of(form.digits), tiles, candidate.graph, machine);
     return candidate;
   }
@@ -187,12 +202,17 @@ SpreadTried tried_rows(const OnlineForm& form, const Candidates& found) {
   return tried(found, "its rows ({}) are one tile", sizes_of(form.digits)[kKernelM]);
 }
 
+/// Weights that are rounded have to be whole, for which a core needs all keys.
+constexpr const char* kWholeWeights = "its weights are rounded when all keys are known";
+
 SpreadTried tried_keys(const OnlineForm& form, const Candidates& found) {
+  if (form.rounded) return {kWholeWeights, 0, 0};
   return tried(found, "its keys ({}) are one step", sizes_of(form.digits)[kKernelK]);
 }
 
 Candidates with_parts(const OnlineForm& form, const Machine& machine) {
   Candidates found;
+  if (form.rounded) return found;
   for (const int parts : kSummingClusters) add_candidates(form, {1, parts}, machine, found);
   return found;
 }

@@ -154,7 +154,8 @@ class RowsGraph : private TileGraphBuilder {
 }  // namespace
 
 int64_t rows_column(int64_t width, const RowsTiles& tiles) {
-  return even_block(ceil_div(width, int64_t{tiles.wide}), tiles.column);
+  const int64_t block = even_block(ceil_div(width, int64_t{tiles.wide}), tiles.column);
+  return block < width ? ceil_div(block, tiles.unit) * tiles.unit : block;
 }
 
 Graph rows_graph(const RowsForm& form, const RowsTiles& tiles) {

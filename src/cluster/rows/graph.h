@@ -16,6 +16,7 @@ struct RowsTiles {
   int64_t copies = 2;   ///< of a load that is not kept
   bool keep = false;    ///< weights and vectors stay in the scratchpad for all tiles of rows
   int64_t accumulators = 2;
+  int64_t unit = 1;  ///< several tiles of a width have multiples of it
 };
 
 Graph rows_graph(const RowsForm& form, const RowsTiles& tiles);

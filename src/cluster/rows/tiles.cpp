@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "chip/needs.h"
 #include "cluster/common/load_cycles.h"
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
@@ -246,7 +247,9 @@ std::optional<Candidate<RowsTiles>> fitting(const RowsForm& form, RowsTiles tile
     tiles.copies = copies;
     tiles.accumulators = std::min<int64_t>(copies, 2);
     Candidate<RowsTiles> candidate{tiles, rows_graph(form, tiles), 0};
-    if (!fits_core(rows_need(candidate.graph), machine)) continue;
+    const bool fits =
+        fits_core(rows_need(candidate.graph), machine) && chip::fits_chip(candidate.graph, machine);
+    if (!fits) continue;
     const Costs costs(candidate.graph, candidate.tiles, machine);
     if (costs.operations() > kMostOperations) return std::nullopt;
     candidate.cost = costs.all();
@@ -260,6 +263,7 @@ std::vector<RowsTiles> shapes_of(const RowsForm& form, const Machine& machine) {
   for (size_t w = 0; w < form.widths.size(); ++w) {
     widest = std::max(widest, form.width(static_cast<int>(w)));
   }
+  const int64_t unit = chip::chip_of(machine) ? chip::kUnit : 1;
   std::vector<RowsTiles> all;
   for (const int64_t rows : even_blocks(form.rows(), kMostRows)) {
     for (const int64_t column : power_blocks(widest, kMostColumns)) {
@@ -269,7 +273,7 @@ std::vector<RowsTiles> shapes_of(const RowsForm& form, const Machine& machine) {
               tall == 1 || (machine.links.multicast && tall <= ceil_div(form.rows(), rows));
           if (!useful || machine.concurrent_clusters(tall * wide) < 1) continue;
           for (const bool keep : {false, true}) {
-            all.push_back({rows, column, tall, wide, 1, keep, 1});
+            all.push_back({rows, column, tall, wide, 1, keep, 1, unit});
           }
         }
       }

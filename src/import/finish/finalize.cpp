@@ -9,12 +9,14 @@
 #include <map>
 #include <set>
 
+#include "import/finish/broadcasts.h"
 #include "import/finish/edge_masks.h"
 #include "import/finish/edge_matrix.h"
 #include "import/finish/finite_masks.h"
 #include "import/finish/fully_masked_rows.h"
 #include "import/finish/infer.h"
 #include "import/finish/masked_products.h"
+#include "import/finish/nan_guards.h"
 #include "import/finish/round_results.h"
 #include "import/finish/split_dimensions.h"
 #include "import/values/evaluate.h"
@@ -245,6 +247,7 @@ void finalize_structure(DraftProgram& draft) {
   split_dimensions(draft);
   split_read_at_constants(draft);
   drop_dead_statements(draft);
+  drop_broadcasts(draft);
   drop_unit_dimensions(draft);
   straighten_constants(draft);
   drop_unused_tensors(draft);
@@ -300,18 +303,22 @@ void drop_ranges(Program& program) {
 }
 
 /// Constants that were added late take their place before what is computed; those that masked what
-/// needs no mask go.
+/// needs no mask go, and what no statement computes any more.
 void sort_tensors(Program& program, DraftProgram& draft) {
-  std::set<TensorId> read;
+  std::set<TensorId> read, computes;
   for (const DraftStatement& made : draft.statements) {
+    computes.insert(made.statement.result);
     for (const Expr& node : made.statement.nodes) {
       if (node.kind == Expr::Kind::access) read.insert(node.tensor);
     }
   }
   std::vector<size_t> order;
   for (size_t t = 0; t < program.tensors.size(); ++t) {
-    if (!draft.tensors[t].edge_matrix || read.contains(static_cast<TensorId>(t)))
-      order.push_back(t);
+    const auto id = static_cast<TensorId>(t);
+    const bool masks = draft.tensors[t].edge_matrix;
+    const bool stays =
+        program.tensors[t].given() ? !masks || read.contains(id) : computes.contains(id);
+    if (stays) order.push_back(t);
   }
   const auto computed = [&](size_t t) { return !program.tensors[t].given(); };
   std::stable_partition(order.begin(), order.end(), [&](size_t t) { return !computed(t); });
@@ -348,13 +355,16 @@ Program finalize(DraftProgram draft, const OnnxModel& model, const ImportOptions
   finalize_constants(program, draft, model, options);
   apply_formats(program, draft, options);
   expect_given_facts(program, draft);
+  NanGuards guards;
   for (size_t s = 0; s < draft.statements.size(); ++s) {
     stop_if_asked();
+    if (!guards.drop(program, draft, s)) continue;
     drop_edge_masks(program, draft, draft.statements[s].statement);
     if (widen_finite_mask(draft, s) || guard_fully_masked_rows(program, draft, s))
       add_new_tensors(program, draft, model, options);
     infer_statement(program, draft, draft.statements[s].statement, options);
   }
+  guards.remove_unneeded(draft);
   drop_ranges(program);
   sort_tensors(program, draft);
   join_masked_products(program, draft);

@@ -147,7 +147,8 @@ std::vector<std::string> LinalgModule::functions() const {
   if (names.empty()) {
     state_->block.walk([&](mlir::Operation* op) {
       const llvm::StringRef dialect = op->getName().getDialectNamespace();
-      if (dialect != "builtin" && dialect != "ml_program") refuse(*op, "is in no func.func");
+      if (dialect != "builtin" && dialect != "ml_program" && !llvm::isa<mlir::func::FuncOp>(op))
+        refuse(*op, "is in no func.func");
     });
   }
   return names;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <utility>
 #include <vector>
 
 namespace fuseflow {
@@ -28,6 +29,19 @@ std::vector<std::string> map_of(const std::string& text, const std::string& key,
   return found_all(match[results ? 2 : 1], std::regex(R"(([^,\s][^,]*[^,\s]|[^,\s]))"));
 }
 
+/// "compressed-nu-no" is neither unique nor in order.
+std::string new_level(std::string level) {
+  std::string properties;
+  for (const auto& [ending, property] :
+       {std::pair{"-no", "nonordered"}, std::pair{"-nu", "nonunique"}}) {
+    if (!level.ends_with(ending)) continue;
+    level.resize(level.size() - 3);
+    properties = property + (properties.empty() ? "" : ", " + properties);
+  }
+  if (level == "compressed-hi") level = "loose_compressed";
+  return level + (properties.empty() ? "" : "(" + properties + ")");
+}
+
 /// The inside of an encoding; empty if it is spelled as MLIR reads it.
 std::string new_encoding(const std::string& inside) {
   if (inside.size() > kLongestPiece) return {};
@@ -50,10 +64,7 @@ std::string new_encoding(const std::string& inside) {
   for (size_t d = 0; d < dims.size(); ++d) map += (d > 0 ? ", " : "") + dims[d];
   map += ") -> (";
   for (size_t l = 0; l < levels.size(); ++l) {
-    std::string level = levels[l];
-    const bool many = level.ends_with("-nu");  // "compressed-nu": not unique
-    if (many) level.resize(level.size() - 3);
-    map += (l > 0 ? ", " : "") + places[l] + " : " + level + (many ? "(nonunique)" : "");
+    map += (l > 0 ? ", " : "") + places[l] + " : " + new_level(levels[l]);
   }
   map += ")";
   map.append(static_cast<size_t>(std::count(inside.begin(), inside.end(), '\n')), '\n');

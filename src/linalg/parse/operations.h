@@ -8,10 +8,6 @@ namespace fuseflow {
 /// The operation, its results as new values of the function. Refuses what has no meaning here.
 LinalgOp read_operation(mlir::Operation& op, FunctionScope& scope);
 
-/// Each element of `yes` where the scalar `condition` is not 0, else that of `no`.
-LinalgOp read_choice(mlir::Operation& op, mlir::Type type, int32_t condition, mlir::Value yes,
-                     mlir::Value no, FunctionScope& scope);
-
 /// A scalar that the function returns, as an operation without loops.
 LinalgOp read_scalar_result(mlir::Value value, mlir::Operation& user, FunctionScope& scope);
 

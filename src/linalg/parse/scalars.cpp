@@ -12,25 +12,49 @@ namespace {
 
 namespace sparse = mlir::sparse_tensor;
 
+/// An operation has what its scalars are computed from as part of its body.
+constexpr int64_t kMostCopies = 1000000;
+
 /// Results of folding are wrapped, so that hostile numbers do not overflow.
 int64_t wrapped(uint64_t value) {
   return static_cast<int64_t>(value);
 }
 
+/// The integer of a signed type of so few bits with the same last bits.
+int64_t cut_to(int64_t value, ElementType type) {
+  if (type == ElementType::boolean) return value & 1;
+  const int64_t bits = 8 * element_bytes(type);
+  if (bits >= 64) return value;
+  const uint64_t up = static_cast<uint64_t>(value) << (64 - bits);
+  return static_cast<int64_t>(up) >> (64 - bits);
+}
+
+/// An integer of a signed type as the unsigned one with the same bits.
+int64_t unsigned_of(int64_t value, ElementType type) {
+  const int64_t bits = type == ElementType::boolean ? 1 : 8 * element_bytes(type);
+  return bits >= 64 ? value : value & ((int64_t{1} << bits) - 1);
+}
+
+std::optional<int64_t> folded_cast(llvm::StringRef op, int64_t x, ElementType from,
+                                   ElementType to) {
+  if (op == "arith.extui" || op == "arith.index_castui") return unsigned_of(x, from);
+  if (op == "arith.trunci") return cut_to(x, to);
+  if (op == "arith.extsi" || op == "arith.index_cast")
+    return from == ElementType::boolean ? -x : cut_to(x, to);
+  return std::nullopt;
+}
+
 /// Arithmetic on known integers; nothing for other operations.
-std::optional<int64_t> folded(llvm::StringRef op, llvm::ArrayRef<int64_t> x) {
-  if (x.size() == 1) {
-    if (op == "arith.index_cast" || op == "arith.extsi" || op == "arith.extui" ||
-        op == "arith.trunci" || op == "arith.index_castui")
-      return x[0];
-    return std::nullopt;
-  }
+std::optional<int64_t> folded(llvm::StringRef op, llvm::ArrayRef<int64_t> x, ElementType from,
+                              ElementType to) {
+  if (x.size() == 1) return folded_cast(op, x[0], from, to);
   if (x.size() != 2) return std::nullopt;
   const auto a = static_cast<uint64_t>(x[0]);
   const auto b = static_cast<uint64_t>(x[1]);
-  if (op == "arith.addi") return wrapped(a + b);
-  if (op == "arith.subi") return wrapped(a - b);
-  if (op == "arith.muli") return wrapped(a * b);
+  if (op == "arith.addi") return cut_to(wrapped(a + b), to);
+  if (op == "arith.subi") return cut_to(wrapped(a - b), to);
+  if (op == "arith.muli") return cut_to(wrapped(a * b), to);
+  if (from == ElementType::boolean) return std::nullopt;
   if (op == "arith.maxsi") return std::max(x[0], x[1]);
   if (op == "arith.minsi") return std::min(x[0], x[1]);
   if (op == "arith.cmpi eq") return x[0] == x[1] ? 1 : 0;
@@ -68,14 +92,22 @@ int32_t number(ScalarScope& scope, float value) {
 
 /// An apply whose value may be a known integer.
 int32_t apply_known(ScalarScope& scope, BodyNode node) {
+  if (node.children.empty()) return scope.add(std::move(node));
+  const auto known = [&](int32_t child) { return scope.known[static_cast<size_t>(child)]; };
+  if (node.op == "arith.select" && known(node.children[0]))
+    return node.children[*known(node.children[0]) != 0 ? 1 : 2];
   std::vector<int64_t> integers;
   for (const int32_t child : node.children) {
-    const auto& known = scope.known[static_cast<size_t>(child)];
-    if (!known) return scope.add(std::move(node));
-    integers.push_back(*known);
+    if (!known(child)) return scope.add(std::move(node));
+    integers.push_back(*known(child));
   }
-  const auto value = folded(node.op, integers);
-  return value ? scope.integer(*value) : scope.add(std::move(node));
+  const ElementType from = scope.nodes[static_cast<size_t>(node.children[0])].type;
+  const auto value = folded(node.op, integers, from, node.type);
+  if (!value) return scope.add(std::move(node));
+  BodyNode number;
+  number.type = node.type;
+  number.constant = static_cast<float>(*value);
+  return scope.add(number, value);
 }
 
 /// An affine expression over scalars.
@@ -153,25 +185,26 @@ int32_t read_select(sparse::SelectOp op, ScalarScope& scope, const FunctionScope
   return either(scope, kept, x, number(scope, 0), type);
 }
 
+/// Whether a value is a result so far of the linalg operation around `op`.
+bool is_result_so_far(mlir::Value value, mlir::Operation& op) {
+  const auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+  auto around = llvm::dyn_cast<mlir::linalg::LinalgOp>(op.getParentOp());
+  return argument && around && argument.getOwner() == op.getBlock() &&
+         static_cast<int64_t>(argument.getArgNumber()) >= around.getNumDpsInputs();
+}
+
 /// A reduction of what is there: an absent element is the identity.
 int32_t read_reduce(sparse::ReduceOp op, ScalarScope& scope, const FunctionScope& around,
                     ElementType type) {
   const int32_t x = scalar(op.getX(), scope, *op);
   const int32_t y = scalar(op.getY(), scope, *op);
   const int32_t identity = scalar(op.getIdentity(), scope, *op);
-  const auto accumulates = [&](int32_t n) {
-    return scope.nodes[static_cast<size_t>(n)].kind == BodyNode::Kind::operand;
-  };
-  // One of the two is the result so far: the block's last argument.
-  mlir::Block* block = op->getBlock();
-  const mlir::Value out = block->getNumArguments() == 0
-                              ? mlir::Value{}
-                              : block->getArgument(block->getNumArguments() - 1);
-  const bool left = op.getX() == out;
-  if (!left && !(op.getY() == out && accumulates(y)))
-    refuse(*op, "expected the result so far (the block's last argument) as an operand");
+  const bool left = is_result_so_far(op.getX(), *op);
+  if (!left && !is_result_so_far(op.getY(), *op))
+    refuse(*op, "expected the result so far (an argument of the body for an out) as an operand");
   const int32_t element = left ? y : x;
   const int32_t taken = either(scope, present(scope, element), element, identity, type);
+  scope.nodes[static_cast<size_t>(taken)].skips = true;
   const std::vector<int32_t> arguments =
       left ? std::vector<int32_t>{x, taken} : std::vector<int32_t>{taken, y};
   return inlined(op.getRegion(), arguments, scope, around, *op);
@@ -239,18 +272,31 @@ int32_t read_apply(mlir::Operation& op, ScalarScope& scope, ElementType type) {
   return apply_known(scope, applied(full_name(op), std::move(children), type));
 }
 
+/// The results of a map of the operands, combined by `combine`.
+int32_t read_affine(mlir::Operation& op, mlir::AffineMap map, const std::string& combine,
+                    ScalarScope& scope) {
+  std::vector<int32_t> operands;
+  for (const mlir::Value v : op.getOperands()) operands.push_back(scalar(v, scope, op));
+  int32_t value = -1;
+  for (const mlir::AffineExpr expr : map.getResults()) {
+    const int32_t one = affine_node(expr, operands, map.getNumDims(), scope);
+    value = value < 0 ? one : apply_known(scope, applied(combine, {value, one}, ElementType::i64));
+  }
+  return value;
+}
+
 int32_t read_one(mlir::Operation& op, ScalarScope& scope, const FunctionScope& around) {
   if (auto constant = llvm::dyn_cast<mlir::arith::ConstantOp>(op))
     return read_constant(constant, scope);
   if (auto extract = llvm::dyn_cast<mlir::tensor::ExtractOp>(op))
     return read_extract(extract, scope, around);
   if (auto dim = llvm::dyn_cast<mlir::tensor::DimOp>(op)) return read_dim(dim, scope, around);
-  if (auto apply = llvm::dyn_cast<mlir::affine::AffineApplyOp>(op)) {
-    std::vector<int32_t> operands;
-    for (const mlir::Value v : apply.getMapOperands()) operands.push_back(scalar(v, scope, op));
-    const mlir::AffineMap map = apply.getAffineMap();
-    return affine_node(map.getResult(0), operands, map.getNumDims(), scope);
-  }
+  if (auto apply = llvm::dyn_cast<mlir::affine::AffineApplyOp>(op))
+    return read_affine(op, apply.getAffineMap(), "", scope);
+  if (auto least = llvm::dyn_cast<mlir::affine::AffineMinOp>(op))
+    return read_affine(op, least.getMap(), "arith.minsi", scope);
+  if (auto largest = llvm::dyn_cast<mlir::affine::AffineMaxOp>(op))
+    return read_affine(op, largest.getMap(), "arith.maxsi", scope);
   if (auto index = llvm::dyn_cast<mlir::linalg::IndexOp>(op)) {
     BodyNode node;
     node.kind = BodyNode::Kind::index;
@@ -261,7 +307,7 @@ int32_t read_one(mlir::Operation& op, ScalarScope& scope, const FunctionScope& a
   if (!llvm::isa_and_present<mlir::arith::ArithDialect, mlir::math::MathDialect,
                              sparse::SparseTensorDialect, mlir::scf::SCFDialect>(op.getDialect()))
     refuse(op, "has no meaning for scalars here, expected operations of arith and math");
-  const ElementType type = element_type(op.getResult(0).getType(), op);
+  const ElementType type = element_type(mlir::getElementTypeOrSelf(op.getResult(0)), op);
   if (auto unary = llvm::dyn_cast<sparse::UnaryOp>(op))
     return read_unary(unary, scope, around, type);
   if (auto binary = llvm::dyn_cast<sparse::BinaryOp>(op))
@@ -276,6 +322,10 @@ int32_t read_one(mlir::Operation& op, ScalarScope& scope, const FunctionScope& a
 }
 
 }  // namespace
+
+int32_t elementwise_node(mlir::Operation& op, ScalarScope& scope) {
+  return read_apply(op, scope, element_type(mlir::getElementTypeOrSelf(op.getResult(0)), op));
+}
 
 int32_t ScalarScope::add(BodyNode node, std::optional<int64_t> integer) {
   nodes.push_back(std::move(node));
@@ -301,6 +351,7 @@ int32_t outer_scalar(int32_t node, ScalarScope& scope) {
     for (const int32_t child : scope.outer->nodes[static_cast<size_t>(at)].children)
       stack.push_back(child);
   }
+  scope.outer->copies += static_cast<int64_t>(missing.size());
   for (const int32_t at : missing) {
     BodyNode copy = scope.outer->nodes[static_cast<size_t>(at)];
     for (int32_t& child : copy.children) child = scope.copied.at(child);
@@ -323,6 +374,11 @@ int32_t scalar(mlir::Value value, ScalarScope& scope, mlir::Operation& user) {
   if (found != scope.at.end()) return found->second;
   if (scope.outer != nullptr) {
     const auto around = scope.outer->at.find(value);
+    if (scope.outer->copies > kMostCopies)
+      refuse(user, fmt::format("the operations of the function need more than {} operations on "
+                               "scalars of the function, each its own; expected scalars that take "
+                               "less to compute, or tensors of them",
+                               kMostCopies));
     if (around != scope.outer->at.end()) return outer_scalar(around->second, scope);
   }
   refuse(user, "an operand that is no scalar of a known operation");

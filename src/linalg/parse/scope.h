@@ -46,6 +46,7 @@ struct ScalarScope {
   llvm::DenseMap<mlir::Value, int32_t> at;
   llvm::DenseMap<int32_t, int32_t> copied;  ///< nodes of `outer` that are here, too
   ScalarScope* outer = nullptr;
+  int64_t copies = 0;  ///< how many nodes other scopes have copied from here
 
   int32_t add(BodyNode node, std::optional<int64_t> integer = {});
   int32_t integer(int64_t value);
@@ -69,6 +70,10 @@ int32_t outer_scalar(int32_t node, ScalarScope& scope);
 
 /// Adds an operation on scalars (of arith, math, ...) to the scope.
 void read_scalar(mlir::Operation& op, ScalarScope& scope, const FunctionScope& around);
+
+/// What an operation of arith or math gives for one element of each tensor that it reads, whose
+/// nodes are in `scope.at`.
+int32_t elementwise_node(mlir::Operation& op, ScalarScope& scope);
 
 /// The operations of a block, without its terminator.
 void read_scalars(mlir::Block& block, ScalarScope& scope, const FunctionScope& around);

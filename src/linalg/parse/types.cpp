@@ -93,7 +93,9 @@ ElementType element_type(mlir::Type type, mlir::Operation& op) {
   if (type.isInteger(1)) return ElementType::boolean;
   if (type.isUnsignedInteger(8)) return ElementType::u8;
   if (type.isInteger(8)) return ElementType::i8;
-  if (type.isInteger(16) || type.isInteger(32)) return ElementType::i32;
+  if (type.isUnsignedInteger(16)) return ElementType::u16;
+  if (type.isInteger(16)) return ElementType::i16;
+  if (type.isInteger(32)) return ElementType::i32;
   if (type.isInteger(64) || type.isIndex()) return ElementType::i64;
   refuse(op, fmt::format("elements of type {}, expected f16, bf16, f32, f64, an f8 or an integer "
                          "of at most 64 bits",
@@ -150,7 +152,7 @@ std::optional<Format> format_of(mlir::RankedTensorType type, mlir::Operation& op
            "tensor.extract_slice");
   Format format;
   std::vector<int64_t> block(static_cast<size_t>(type.getRank()), 1);
-  int last_inner = -1;
+  bool inner = false;
   const mlir::AffineMap map = encoding.getDimToLvl();
   const auto levels = encoding.getLvlTypes();
   for (size_t l = 0; l < levels.size(); ++l) {
@@ -158,19 +160,19 @@ std::optional<Format> format_of(mlir::RankedTensorType type, mlir::Operation& op
                                  : std::pair<int, int64_t>{static_cast<int>(l), int64_t{1}};
     const LevelKind kind = level_kind(levels[l], op);
     if (size < 0) {  // inside of blocks
-      if (kind != LevelKind::dense || dim < last_inner || block[static_cast<size_t>(dim)] != -size)
+      if (kind != LevelKind::dense || block[static_cast<size_t>(dim)] != -size)
         refuse(op,
-               "an encoding's blocks are not dense ones of d floordiv N, d mod N, innermost "
-               "and in the order of the dimensions");
-      last_inner = dim;
+               "an encoding's blocks are not dense ones of d floordiv N, d mod N, with d mod N "
+               "innermost");
+      inner = true;
       continue;
     }
-    if (last_inner >= 0) refuse(op, "an encoding has a level within its blocks");
+    if (inner) refuse(op, "an encoding has a level within its blocks");
     format.levels.push_back(kind);
     format.mode_order.push_back(dim);
     block[static_cast<size_t>(dim)] = size;
   }
-  if (last_inner >= 0) format.block = block;
+  if (inner) format.block = block;
   try {
     check_format(format, static_cast<int>(type.getRank()));
   } catch (const Error& error) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "linalg/parse/operations.h"
+#include "linalg/parse/pointwise.h"
 
 namespace fuseflow {
 
@@ -12,17 +13,6 @@ namespace {
 /// What calls, rounds of loops and the operations in them may unfold to.
 constexpr int64_t kMostSteps = 200000;
 constexpr int kDeepestCalls = 64;
-
-/// The callee, wherever in the file it is; null if it is not.
-mlir::func::FuncOp function_called(mlir::func::CallOp op) {
-  mlir::Block* top = op->getBlock();
-  while (top->getParentOp() != nullptr) top = top->getParentOp()->getBlock();
-  mlir::func::FuncOp found;
-  top->walk([&](mlir::func::FuncOp f) {
-    if (f.getName() == op.getCallee()) found = f;
-  });
-  return found;
-}
 
 class Walk {
  public:
@@ -35,6 +25,8 @@ class Walk {
   mlir::Operation* block(mlir::Block& block);
   void operation(mlir::Operation& op);
   void call(mlir::func::CallOp op);
+  /// The callee, wherever in the file it is; null if it is not.
+  mlir::func::FuncOp function_called(mlir::func::CallOp op);
   void loop(mlir::scf::ForOp op);
   void choice(mlir::scf::IfOp op);
   /// The operations of one side of a choice; gives what it yields.
@@ -50,7 +42,8 @@ class Walk {
 
   const ValueNames& names_;
   FunctionScope scope_;
-  std::string region_;  ///< of the call that is being read
+  llvm::StringMap<mlir::func::FuncOp> functions_;  ///< by name, once one is called
+  std::string region_;                             ///< of the call that is being read
   int depth_ = 0;
   int calls_ = 0;
   int64_t steps_ = 0;
@@ -66,6 +59,15 @@ void Walk::bind_all(mlir::ValueRange to, mlir::ValueRange from, mlir::Operation&
     else
       scope_.scalars.at[to[i]] = ids[i];
   }
+}
+
+mlir::func::FuncOp Walk::function_called(mlir::func::CallOp op) {
+  if (functions_.empty()) {
+    mlir::Block* top = op->getBlock();
+    while (top->getParentOp() != nullptr) top = top->getParentOp()->getBlock();
+    top->walk([&](mlir::func::FuncOp f) { functions_[f.getName()] = f; });
+  }
+  return functions_.lookup(op.getCallee());
 }
 
 void Walk::call(mlir::func::CallOp op) {

@@ -22,11 +22,15 @@ namespace {
 struct KernelNodes {
   explicit KernelNodes(const Graph& graph)
       : roles(kernel_roles(graph)),
+        walks(kernel_walks(graph, roles)),
         tiles(kernel_tiles(graph)),
         packed(gathered_step(graph)),
         work(work_on_lanes(graph)),
         varies(graph.nodes.size()) {
     for (const NodeId n : roles.loads) varies[n] = varies_along(graph, graph.nodes[n]);
+    for (size_t w = 0; w < walks.size(); ++w) {
+      loads.push_back(loads_of_walk(graph, roles, walks, w));
+    }
     for (const NodeId n : roles.steps) {
       for (const Input& input : graph.nodes[n].inputs) {
         if (!input.is_immediate()) of_steps.insert(input.stream);
@@ -35,6 +39,8 @@ struct KernelNodes {
   }
 
   KernelRoles roles;
+  std::vector<std::vector<NodeId>> walks;  ///< of the steps of k
+  std::vector<std::vector<NodeId>> loads;  ///< by walk
   KernelSizes tiles;
   int64_t packed;                         ///< k that a step gathers; 0: it has a tile of k
   std::vector<OnLanes> work;              ///< by node
@@ -48,6 +54,7 @@ class CoreBuilder {
   CoreBuilder(const Graph& graph, const KernelNodes& nodes, int core)
       : g_(graph),
         core_(core),
+        nodes_(nodes),
         roles_(nodes.roles),
         tiles_(nodes.tiles),
         packed_(nodes.packed),
@@ -71,7 +78,10 @@ class CoreBuilder {
       step(0);
     } else {
       const int cores = depth_cores(g_);
-      walk(kernel_walk_of(g_, at.m, at.g, at.part * cores + (cores > 1 ? core_ : 0)));
+      const std::vector<TileRange> ranges =
+          kernel_walk_of(g_, at.m, at.g, at.part * cores + (cores > 1 ? core_ : 0));
+      for (walk_ = 0; walk_ < nodes_.walks.size(); ++walk_) walk(ranges);
+      walk_ = 0;
     }
     after_ = kAfterSteps;
     begin_step(after_);
@@ -129,12 +139,18 @@ class CoreBuilder {
   bool is_taken(NodeId load) const { return !adds_ || of_steps_.count(node(load).outputs[0]) != 0; }
 
   void step(int64_t k) {
-    begin_step(k - first_step_);
+    begin_step(k - first_step_ + static_cast<int64_t>(walk_) * tiles_[kKernelK]);
     at_[kKernelK] = k;
-    for (const NodeId n : roles_.loads) {
+    for (const NodeId n : nodes_.loads[walk_]) {
       if (is_taken(n)) load(n);
     }
-    for (const NodeId n : roles_.steps) is_held_reduction(g_, node(n)) ? reduce(n) : compute(n);
+    for (const NodeId n : nodes_.walks[walk_]) {
+      if (node(n).kind == NodeKind::tile_hold) {
+        made(node(n).outputs[0]) = made(node(n).inputs[0].stream);
+      } else {
+        is_held_reduction(g_, node(n)) ? reduce(n) : compute(n);
+      }
+    }
     end_step();
   }
 
@@ -182,7 +198,8 @@ class CoreBuilder {
     const StreamId given = node(n).outputs[0];
     made(given) = buffers_[n].get({n, resident(n), 0}, [&](const std::vector<int32_t>& room) {
       TileOp op = op_of(TileOpKind::load, n);
-      op.turn = turn_;
+      // A tile that is loaded in both walks is not the same load.
+      op.turn = turn_ * static_cast<int32_t>(nodes_.walks.size()) + static_cast<int32_t>(walk_);
       op.row = static_cast<int32_t>(number(varies_[n], given));
       if (gathered(n)) add_pieces(n, op);
       op.bytes.global_read = op.bytes.scratchpad_write =
@@ -230,7 +247,10 @@ class CoreBuilder {
   void took(const Node& at, int32_t op) {
     for (const Input& input : at.inputs) {
       if (input.is_immediate()) continue;
-      const NodeId from = g_.streams[input.stream].producer;
+      NodeId from = g_.streams[input.stream].producer;
+      if (node(from).kind == NodeKind::tile_hold) {
+        from = g_.streams[node(from).inputs[0].stream].producer;
+      }
       if (node(from).kind == NodeKind::tile_load) {
         buffers_[from].users().push_back(op);
       }
@@ -378,6 +398,7 @@ class CoreBuilder {
 
   const Graph& g_;
   const int core_;  ///< of its cluster
+  const KernelNodes& nodes_;
   const KernelRoles& roles_;
   const KernelSizes& tiles_;
   const int64_t packed_;
@@ -386,6 +407,7 @@ class CoreBuilder {
   std::vector<int64_t> picked_;  ///< those of the step under way
   KernelSizes at_{};
   int32_t turn_ = 0;
+  size_t walk_ = 0;              ///< of k
   int64_t first_step_ = 0;       ///< of k, from which steps are numbered
   int64_t after_ = kAfterSteps;  ///< which part of what follows them it is at
   bool adds_ = false;            ///< to what another cluster finishes
@@ -405,9 +427,11 @@ class CoreBuilder {
 };
 
 /// Operations of a step and of the end of a tile: a rescaled product, an exchange and a store to
-/// which clusters add have two.
+/// which clusters add have two, and what a second walk needs, too.
 int64_t operations_a_step(const Graph& graph) {
+  const KernelRoles roles = kernel_roles(graph);
   int64_t operations = static_cast<int64_t>(graph.nodes.size());
+  if (kernel_walks(graph, roles).size() > 1) operations += static_cast<int64_t>(roles.steps.size());
   for (const Node& node : graph.nodes) {
     const bool reduces = is_held_reduction(graph, node);
     if (reduces && node.kind == NodeKind::tile_multiply && rescale_of(node)) ++operations;

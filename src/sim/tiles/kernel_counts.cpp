@@ -39,12 +39,13 @@ std::vector<TileRange> taken_along_k(const Graph& graph, const std::vector<bool>
   return merged;
 }
 
-/// Bytes of registers that the nodes of a step take at a time: a tile is there until its last
-/// reader, and a map may write over an operand that ends with it.
+/// Bytes of registers that the nodes of a step of a walk take at a time: a tile is there until its
+/// last reader, and a map may write over an operand that ends with it. What a `tile_hold` gives is
+/// there anyway.
 class StepRegisters {
  public:
-  StepRegisters(const Graph& graph, const KernelRoles& roles) : g_(graph), roles_(roles) {
-    for (const NodeId n : roles.steps) {
+  StepRegisters(const Graph& graph, const std::vector<NodeId>& walk) : g_(graph), walk_(walk) {
+    for (const NodeId n : walk) {
       for (const Input& input : g_.nodes[n].inputs) {
         if (!input.is_immediate()) last_reader_[input.stream] = n;
       }
@@ -52,7 +53,7 @@ class StepRegisters {
   }
 
   int64_t most() {
-    for (const NodeId n : roles_.steps) step(n);
+    for (const NodeId n : walk_) step(n);
     return most_;
   }
 
@@ -69,7 +70,7 @@ class StepRegisters {
         ended += bytes_of(input.stream);
       }
     }
-    const bool held = is_held_reduction(g_, node);
+    const bool held = is_held_reduction(g_, node) || node.kind == NodeKind::tile_hold;
     const int64_t given = held ? 0 : bytes_of(node.outputs[0]);
     const bool over = node.kind == NodeKind::map;  // a product reads operands to its end
     most_ = std::max(most_, live_ + given - (over ? std::min(ended, given) : 0));
@@ -78,7 +79,7 @@ class StepRegisters {
   }
 
   const Graph& g_;
-  const KernelRoles& roles_;
+  const std::vector<NodeId>& walk_;
   std::map<StreamId, NodeId> last_reader_;
   std::set<StreamId> made_;  ///< in this step, on the core
   int64_t live_ = 0, most_ = 0;
@@ -87,7 +88,11 @@ class StepRegisters {
 /// Registers of a kernel of several reductions: what they hold, the tiles of the steps that are
 /// under way, what follows the last step.
 int64_t held_registers(const Graph& graph, const KernelRoles& roles) {
-  int64_t bytes = steps_at_a_time(graph, roles) * StepRegisters(graph, roles).most();
+  int64_t step = 0;
+  for (const std::vector<NodeId>& walk : kernel_walks(graph, roles)) {
+    step = std::max(step, StepRegisters(graph, walk).most());
+  }
+  int64_t bytes = steps_at_a_time(graph, roles) * step;
   const auto add = [&](NodeId n) {
     for (const StreamId s : graph.nodes[n].outputs) {
       bytes += core_elements(graph, s) * kAccumulatorBytes;

@@ -41,6 +41,7 @@ FormCounts of_kernel(const Graph& graph) {
   const auto node = [&graph](NodeId n) -> const Node& { return graph.nodes[n]; };
   const auto tiles = [=, &graph](NodeId n, StreamId s, int64_t operations) {
     if (shares_of(graph, s) > 1) return operations / shares_of(graph, s);
+    if (node(n).kind == NodeKind::tile_hold) return kernel_tile_count(graph);
     const bool ends = is_held_reduction(graph, node(n)) && !read_in_step[s];
     return ends ? kernel_tile_count(graph) * depth_parts(graph) : operations;
   };

@@ -1,0 +1,175 @@
+#include "chip/needs.h"
+
+#include <algorithm>
+
+#include "chip/rows.h"
+#include "graph/tile_kernel.h"
+#include "support/ceil_div.h"
+
+namespace fuseflow::chip {
+namespace {
+
+const Node& node_of(const Graph& graph, NodeId n) {
+  return graph.nodes[static_cast<size_t>(n)];
+}
+
+int64_t copies_of(const Graph& graph, NodeId load) {
+  return std::max<int64_t>(node_of(graph, load).capacity, 1);
+}
+
+Needs of_chain(const Graph& graph) {
+  const TileRoles roles = tile_roles(graph);
+  const TileGeometry geometry = tile_geometry(graph);
+  ChainNumbers chain;
+  chain.tile = geometry.tile;
+  chain.shape = geometry.shape;
+  chain.gated = roles.branches == 2;
+  chain.one_after_other = chain.gated && graph.tiles->way != GatedWay::split;
+  chain.a_bytes = moved_bytes(graph, node_of(graph, roles.a));
+  chain.b_bytes = moved_bytes(graph, node_of(graph, roles.b[0]));
+  chain.d_bytes = moved_bytes(graph, node_of(graph, roles.d));
+  chain.c_bytes = graph.tiles->element_bytes;
+  chain.a_copies = copies_of(graph, roles.a);
+  chain.b_copies = copies_of(graph, roles.b[0]);
+  chain.d_copies = copies_of(graph, roles.d);
+  chain.c_tiles = geometry.c_tiles_held;
+  for (const Dim dim : graph.tiles->loops) {
+    if (dim != Dim::k && geometry.temporal[dim] > 1) chain.sums_over_n = dim == Dim::n;
+  }
+  chain.adders = geometry.sharers();
+  return chain_needs(chain);
+}
+
+/// Of a kernel of one loop: a product, or attention.
+class KernelNeeds {
+ public:
+  explicit KernelNeeds(const Graph& graph) : graph_(graph), roles_(kernel_roles(graph)) {}
+
+  std::optional<Needs> needs() {
+    if (has_second_product(graph_) || gathered_step(graph_) > 0) return std::nullopt;
+    const bool multiplies =
+        std::any_of(graph_.nodes.begin(), graph_.nodes.end(),
+                    [](const Node& n) { return n.kind == NodeKind::tile_multiply; });
+    if (!multiplies) return needs_;  // threads read memory and write it
+    const bool there = roles_.held() ? attention() : product();
+    return there ? std::optional(needs_) : std::nullopt;
+  }
+
+ private:
+  int64_t whole(int dim) const {
+    return ceil_div(graph_.indices[static_cast<size_t>(dim)].block, kUnit) * kUnit;
+  }
+  const Node& node(NodeId n) const { return node_of(graph_, n); }
+  /// The load that gives an operand; -1: something else does.
+  NodeId load_of(const Node& product, size_t input) const {
+    const NodeId from = graph_.streams[static_cast<size_t>(product.inputs[input].stream)].producer;
+    return node(from).kind == NodeKind::tile_load ? from : -1;
+  }
+  bool ring(NodeId load, int rows, int columns) {
+    if (load < 0) return false;
+    needs_.rings.push_back(
+        {copies_of(graph_, load), whole(rows) * whole(columns) * moved_bytes(graph_, node(load))});
+    return true;
+  }
+
+  bool product() {
+    if (roles_.reductions.size() != 1 || roles_.steps.size() != 1) return false;
+    const Node& of = node(roles_.reductions[0]);
+    if (of.kind != NodeKind::tile_multiply) return false;
+    if (!ring(load_of(of, 0), kKernelM, kKernelK) || !ring(load_of(of, 1), kKernelK, kKernelN))
+      return false;
+    const SumsSize sums{whole(kKernelM), whole(kKernelN)};
+    needs_.sums = {{sums}};
+    if (depth_cores(graph_) > 1) add_scatter(needs_, sums, depth_cores(graph_));
+    if (adding_clusters(graph_) > 1) needs_.rooms.push_back(sums.rows * sums.columns * kSumBytes);
+    return true;
+  }
+
+  /// Scores of two loads, reductions of their rows, a product of what these leave and a load.
+  bool attention() {
+    const Node* scores = nullptr;
+    const Node* product = nullptr;
+    int64_t reductions = 0;
+    for (const NodeId n : roles_.steps) {
+      if (node(n).kind == NodeKind::reduce) ++reductions;
+      if (node(n).kind != NodeKind::tile_multiply) continue;
+      const Node*& found = is_held_reduction(graph_, node(n)) ? product : scores;
+      if (found != nullptr) return false;
+      found = &node(n);
+    }
+    if (scores == nullptr || product == nullptr) return false;
+    if (!ring(load_of(*scores, 0), kKernelM, kKernelL) ||
+        !ring(load_of(*scores, 1), kKernelL, kKernelK) ||
+        !ring(load_of(*product, 1), kKernelK, kKernelN))
+      return false;
+    needs_.rings[0].copies = 1;
+    const int64_t m = whole(kKernelM), k = whole(kKernelK);
+    const int64_t rows = m * kSumBytes;
+    needs_.sums = {{{m, k}, {m, whole(kKernelN)}}};
+    // The factor of the second product, in elements; scores, what rows hold, their factors.
+    needs_.rooms = {m * k * graph_.tiles->element_bytes, k * rows, reductions * rows, rows,
+                    reductions * rows};
+    // Parts of the keys: what each core has of each row, and shares of the sums.
+    for (const NodeId n : roles_.exchanges) {
+      if (n == roles_.scatter) continue;
+      needs_.rooms.push_back(depth_cores(graph_) * rows);
+      ++needs_.barriers;
+    }
+    if (roles_.scatter >= 0) add_scatter(needs_, needs_.sums[0][1], depth_cores(graph_));
+    return true;
+  }
+
+  const Graph& graph_;
+  const KernelRoles roles_;
+  Needs needs_;
+};
+
+}  // namespace
+
+Needs chain_needs(const ChainNumbers& chain) {
+  const int64_t m = chain.tile[Dim::m], n = chain.tile[Dim::n], k = chain.tile[Dim::k],
+                l = chain.tile[Dim::l];
+  const int branches = chain.one_after_other ? 2 : 1;
+  const int64_t c_bytes = m * n * chain.c_bytes;
+  const SumsSize c{m, n}, e{m, l};
+  const ClusterShape& shape = chain.shape;
+  Needs needs;
+  needs.rings.push_back({chain.a_copies, m * k * chain.a_bytes});
+  for (int b = 0; b < branches; ++b) needs.rings.push_back({chain.b_copies, k * n * chain.b_bytes});
+  needs.rings.push_back({chain.d_copies, n * l * chain.d_bytes});
+  needs.sums = {{c}};
+  if (chain.gated) needs.sums[0].push_back(c);
+  if (chain.sums_over_n) {
+    needs.sums[0].push_back(e);
+  } else {
+    needs.sums.push_back({e});
+  }
+  needs.rooms.push_back(chain.c_tiles * c_bytes);
+  for (int b = 0; b < branches && shape.k > 1; ++b) add_scatter(needs, c, shape.k);
+  if (shape.k > 1) ++needs.barriers;  // finished shares that go to all
+  if (shape.reduce() > 1) add_scatter(needs, e, shape.reduce());
+  if (shape.shuffle() > 1) add_round(needs, c_bytes, shape.shuffle());
+  if (chain.adders > 1) needs.rooms.push_back(m * l * kSumBytes);
+  return needs;
+}
+
+std::optional<Needs> needs_of(const Graph& graph) {
+  switch (tile_form(graph)) {
+    case TileForm::chain:
+      return of_chain(graph);
+    case TileForm::kernel:
+      return KernelNeeds(graph).needs();
+    case TileForm::rows:
+      return rows_needs(graph, rows_on_core(graph));
+  }
+  return std::nullopt;
+}
+
+bool fits_chip(const Graph& graph, const Machine& machine) {
+  const auto chip = chip_of(machine);
+  if (!chip) return true;
+  const auto needs = needs_of(graph);
+  return !needs || why_not(*needs, *chip).empty();
+}
+
+}  // namespace fuseflow::chip

@@ -1,0 +1,101 @@
+// What exporters put around attention: a guard against NaN after the softmax, keys that are
+// repeated for the queries of a group.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "import_values.h"
+#include "ir/print.h"
+
+namespace fuseflow {
+namespace {
+
+/// Rows of scores x [2, 3] under a mask, guarded as the default exporter of PyTorch does it.
+std::string guarded(const std::string& mask, const std::string& more = "") {
+  return "(float[2,3] x) => (float[2,3] y) <float[2,3] mask = {" + mask +
+         "}, float none = {0}> { s = Add(x, mask) p = Softmax<axis = -1>(s) nan = IsNaN(p) "
+         "q = Where(nan, none, p) " +
+         (more.empty() ? "y = Identity(q)" : more) + " }";
+}
+
+const Binds kScores = {{"x", "values(1, 2, 3, 1, 1, 1)"}};
+
+Program guarded_program(const std::string& graph) {
+  return imported_with(model_at(18, graph), kScores);
+}
+
+bool asks_for_nan(const Program& program) {
+  for (const Region& region : program.regions) {
+    for (const Statement& s : region.statements) {
+      for (const Expr& node : s.nodes) {
+        if (node.kind == Expr::Kind::apply && node.op == Op::isnan) return true;
+      }
+    }
+  }
+  return false;
+}
+
+TEST(ImportNanGuard, GoesWhereEveryRowIsOpen) {
+  const Program program = guarded_program(guarded("0, -inf, -inf, 0, 0, -inf", "y = Mul(q, x)"));
+  EXPECT_FALSE(asks_for_nan(program)) << print_program(program);
+  EXPECT_LT(find_tensor(program, "q"), 0);  // who read it reads the softmax
+  EXPECT_LT(find_tensor(program, "nan"), 0);
+  EXPECT_TRUE(program.tensors[static_cast<size_t>(find_tensor(program, "p"))].assumed.no_nan);
+  expect_values(result_of(program), {1, 0, 0, 0.5F, 0.5F, 0});
+}
+
+TEST(ImportNanGuard, StaysAsACopyInAResult) {
+  const Program program = guarded_program(guarded("0, -inf, -inf, 0, 0, -inf"));
+  EXPECT_FALSE(asks_for_nan(program));
+  expect_values(result_of(program), {1, 0, 0, 0.5F, 0.5F, 0});
+}
+
+TEST(ImportNanGuard, StaysWhereARowIsClosed) {
+  const Program program = guarded_program(guarded("-inf, -inf, -inf, 0, 0, -inf", "y = Mul(q, x)"));
+  EXPECT_TRUE(asks_for_nan(program));
+  expect_values(result_of(program), {0, 0, 0, 0.5F, 0.5F, 0});
+}
+
+TEST(ImportNanGuard, StaysForDataThatMayHaveNan) {
+  const std::string graph =
+      "(float[2,3] x) => (float[2,3] y) <float none = {7}> { nan = IsNaN(x) y = Where(nan, none, "
+      "x) "
+      "}";
+  expect_values(values_at(18, graph, {{"x", "values(1, nan, 3, 1, 1, nan)"}}), {1, 7, 3, 1, 1, 7});
+}
+
+/// Exponentials that overflow give inf / inf: no softmax, but what the guard is for.
+TEST(ImportNanGuard, StaysWhereExponentialsMayOverflow) {
+  const std::string graph =
+      "(float[2,3] x) => (float[2,3] y) <float none = {0}, int64[1] last = {1}> { e = Exp(x) "
+      "z = ReduceSum(e, last) p = Div(e, z) nan = IsNaN(p) q = Where(nan, none, p) y = Mul(q, x) }";
+  expect_values(values_at(13, graph, {{"x", "values(100, 0, 0, 1, 1, 1)"}}),
+                {0, 0, 0, 1 / 3.0F, 1 / 3.0F, 1 / 3.0F});
+}
+
+/// What asks for NaN is kept for others that read it.
+TEST(ImportNanGuard, ConditionsThatOthersReadStay) {
+  const Program program = guarded_program(
+      guarded("0, -inf, -inf, 0, 0, -inf", "f = Cast<to = 1>(nan) z = Add(f, q) y = Identity(z)"));
+  expect_values(result_of(program), {1, 0, 0, 0.5F, 0.5F, 0});
+}
+
+/// Keys [2, 3] (heads, width) are repeated for two groups of queries, scaled, and multiplied.
+TEST(ImportBroadcasts, WhatIsRepeatedIsComputedOnce) {
+  const std::string graph =
+      "(float[2,2,3] x) => (float[2,2] y) <float[2,1,3] keys = {1, 2, 3, 4, 5, 6}, int64[3] to = "
+      "{2, "
+      "2, 3}, float two = {2}, int64[1] last = {2}> { w = Tanh(x) k = ReduceMax<keepdims = 1>(x) "
+      "r = Mul(keys, k) e = Expand(r, to) s = Mul(e, two) p = Mul(s, w) y = ReduceSum<keepdims = "
+      "0>(p, last) }";
+  const Program program =
+      imported_with(model_at(13, graph), {{"x", "values(0, 0, 0, 1, 1, 1, 0, 1, 0, 1, 0, 1)"}});
+  const Tensor& scaled = program.tensors[static_cast<size_t>(find_tensor(program, "s"))];
+  EXPECT_EQ(scaled.shape.size(), 2U) << print_program(program);
+  const float t = std::tanh(1.0F);
+  expect_values(result_of(program), {0, 12 * t, 10 * t, 20 * t});
+}
+
+}  // namespace
+}  // namespace fuseflow
