@@ -27,12 +27,7 @@ class Elements {
   explicit Elements(FunctionScope& scope) : scope_(scope) { body.outer = &scope.scalars; }
 
   int32_t apply(std::string op, std::vector<int32_t> children, ElementType type) {
-    BodyNode node;
-    node.kind = BodyNode::Kind::apply;
-    node.op = std::move(op);
-    node.children = std::move(children);
-    node.type = type;
-    return body.add(std::move(node));
+    return body.add(applied(std::move(op), std::move(children), type));
   }
   int32_t place(size_t dim) {
     BodyNode node;

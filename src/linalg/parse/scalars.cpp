@@ -75,15 +75,6 @@ std::optional<int64_t> folded(llvm::StringRef op, llvm::ArrayRef<int64_t> x, Ele
   return std::nullopt;
 }
 
-BodyNode applied(std::string op, std::vector<int32_t> children, ElementType type) {
-  BodyNode node;
-  node.kind = BodyNode::Kind::apply;
-  node.op = std::move(op);
-  node.children = std::move(children);
-  node.type = type;
-  return node;
-}
-
 int32_t number(ScalarScope& scope, float value) {
   BodyNode node;
   node.constant = value;
@@ -322,6 +313,15 @@ int32_t read_one(mlir::Operation& op, ScalarScope& scope, const FunctionScope& a
 }
 
 }  // namespace
+
+BodyNode applied(std::string op, std::vector<int32_t> children, ElementType type) {
+  BodyNode node;
+  node.kind = BodyNode::Kind::apply;
+  node.op = std::move(op);
+  node.children = std::move(children);
+  node.type = type;
+  return node;
+}
 
 int32_t elementwise_node(mlir::Operation& op, ScalarScope& scope) {
   return read_apply(op, scope, element_type(mlir::getElementTypeOrSelf(op.getResult(0)), op));

@@ -81,4 +81,7 @@ void read_scalars(mlir::Block& block, ScalarScope& scope, const FunctionScope& a
 /// The integer that a scalar of the function is known to be; refused where it is not.
 int64_t known_integer(mlir::OpFoldResult value, FunctionScope& scope, mlir::Operation& user);
 
+/// A step of a body: MLIR's operation `op` of earlier steps.
+BodyNode applied(std::string op, std::vector<int32_t> children, ElementType type);
+
 }  // namespace fuseflow
