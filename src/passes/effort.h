@@ -8,6 +8,10 @@
 
 namespace fuseflow {
 
+/// How many times the best one's cycles a program may take before it is searched, and still be
+/// searched: placements, orders and copies hardly make up for more.
+inline constexpr double kOutOfReach = 12;
+
 /// Nodes that a statement becomes, about.
 inline constexpr double kNodesOfStatement = 13;
 

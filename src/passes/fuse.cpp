@@ -392,6 +392,19 @@ Tiles tiles_of(Program program, const FuseRequest& request) {
 /// estimate may take the wrong one.
 constexpr double kTokensOfSmall = 1e6;
 constexpr int64_t kSmaller = 4;
+constexpr double kBuffersBeside = 2;  ///< what tensors take with buffers beside them, at most
+
+/// The machine of a second search; nothing where it would find what the first did.
+std::optional<Machine> smaller_machine(const Program& program, const Machine& machine,
+                                       double tokens) {
+  double bytes = 0;
+  for (const Tensor& tensor : program.tensors) bytes += estimated_bytes(tensor);
+  Machine smaller = machine;
+  smaller.scratchpad.bytes /= kSmaller;
+  const bool binds = kBuffersBeside * bytes > static_cast<double>(smaller.scratchpad.bytes);
+  if (tokens >= kTokensOfSmall || smaller.scratchpad.bytes == 0 || !binds) return std::nullopt;
+  return smaller;
+}
 
 /// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer. Then what stays in the scratchpad. Where the
@@ -422,10 +435,9 @@ Program best_regions(const Program& given, const FuseRequest& request, const Til
   };
   if (const std::optional<Cost> known = costs.learn(program)) {
     add_mixtures({tiles.runs, request.max_copies}, request.machine);
-    Machine smaller = request.machine;
-    smaller.scratchpad.bytes /= kSmaller;
-    const bool again = known->tokens < kTokensOfSmall && smaller.scratchpad.bytes > 0;
-    if (again && !free_streams) add_mixtures({{}, request.max_copies}, smaller);
+    const std::optional<Machine> smaller =
+        free_streams ? std::nullopt : smaller_machine(program, request.machine, known->tokens);
+    if (smaller) add_mixtures({{}, request.max_copies}, *smaller);
   }
   candidates.insert(candidates.end(), tiles.wholes.begin(), tiles.wholes.end());
   if (candidates.empty()) candidates.push_back({given, {}});
@@ -441,25 +453,31 @@ Program best_regions(const Program& given, const FuseRequest& request, const Til
   return on_chip;
 }
 
-/// Whether `a` is surely expected to take less than `b`.
-bool surely_better(const Program& a, const Program& b, CostModel& costs) {
+/// How many times the cycles of the other program one may take by estimate, and yet take fewer.
+double most_off(const Cost& a, const Cost& b, const CostModel& costs) {
+  constexpr double kExact = 1.05;
+  constexpr double kUnsure = 2;
+  return costs.margin() > 0 || !a.doubt.empty() || !b.doubt.empty() ? kUnsure : kExact;
+}
+
+/// Whether `a` takes less than `b`: by estimate, and where that is not sure, as simulated, if that
+/// takes little.
+bool is_faster(const Program& a, const Program& b, CostModel& costs) {
   const std::optional<Cost> first = costs.of_program(a);
   const std::optional<Cost> second = costs.of_program(b);
+  if (!first || !second) return false;
+  const double most = most_off(*first, *second, costs);
+  if (first->cycles < most * second->cycles && second->cycles < most * first->cycles) {
+    const std::optional<double> then = costs.simulated(a);
+    const std::optional<double> now = then ? costs.simulated(b) : std::nullopt;
+    if (now) return *then < *now;
+  }
   return better(first, second) && first->cycles <= (1 - costs.margin()) * second->cycles;
 }
 
-/// Takes a second candidate that is surely expected to take less than the best so far. Where an
-/// estimate may be off, and simulating both takes little, one that does take less.
+/// Takes a second candidate where it is faster.
 void replace(Candidate& best, Candidate other, CostModel& costs) {
-  if (costs.margin() > 0) {
-    const std::optional<double> now = costs.simulated(best.program);
-    const std::optional<double> then = now ? costs.simulated(other.program) : std::nullopt;
-    if (then) {
-      if (*then < *now) best = std::move(other);
-      return;
-    }
-  }
-  if (surely_better(other.program, best.program, costs)) best = std::move(other);
+  if (is_faster(other.program, best.program, costs)) best = std::move(other);
 }
 
 /// The best regions for a program's formats; then other formats for them, where that pays once
@@ -498,11 +516,15 @@ Program best_by_cost(const Program& program, const FuseRequest& given_request, C
     Candidate given{std::move(*stored), std::move(stored_log)};
     replace(best, fused_by_cost(std::move(given), request, {}, costs, verbose), costs);
   }
+  const std::optional<Cost> least = costs.of_program(best.program);
   Candidate turned{program, {}};
   drop_residents(turned.program);
-  if (std::optional<Program> other =
-          transposed_for(turned.program, suggested_partitions(turned.program, request).front(),
-                         request.machine, costs, turned.log)) {
+  std::optional<Program> other;
+  if (least) {
+    other = transposed_for(turned.program, suggested_partitions(turned.program, request).front(),
+                           request.machine, least->cycles, costs, turned.log);
+  }
+  if (other) {
     turned.program = std::move(*other);
     replace(best, fused_by_cost(std::move(turned), request, {}, costs, verbose), costs);
   }

@@ -27,9 +27,8 @@ constexpr double kRecomputeGain = 0.9;
 /// What another partition may take, of the best one's cycles, to be searched, too: sets and orders
 /// that are searched for its regions may make it the best.
 constexpr double kMixtureNearlyAsGood = 1.05;
-/// How many times the best one's a partition may take where cores run parts of the best, and still
-/// be searched: placements, orders and copies hardly make up for more.
-constexpr double kOutOfReach = 12;
+/// How much more a search may gain for one partition than it did for another.
+constexpr double kMoreGain = 2;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::vector<Part> alone(size_t kernels) {
@@ -126,8 +125,11 @@ class PartSearch {
     std::vector<Candidate> found;
     found.push_back(made_of(best));
     const std::vector<Part>& first = suggested.front();
-    const bool hopeless = has_tiles(best) && total_of(first) > kOutOfReach * total_of(best);
-    if (!hopeless && !tiles_.empty() && machine_.has_streams) found.push_back(of_streams());
+    const auto out_of_reach = [&] {
+      return has_tiles(best) && total_of(first) > most_gain_ * total_of(best);
+    };
+    if (!tiles_.empty() && machine_.has_streams && !out_of_reach()) found.push_back(of_streams());
+    const bool hopeless = out_of_reach();
     search_all(hopeless ? best : first);
     if (!hopeless && machine_.has_streams) found.push_back(made_of(first));
     found.push_back(made_of(partition()));
@@ -319,12 +321,21 @@ class PartSearch {
   }
 
   /// The best of streams alone, searched: what cores run is judged as it will be, streams only
-  /// then.
+  /// then. What the search gained says what it can gain.
   Candidate of_streams() {
     std::map<Interval, JudgedTiles> tiles;
     std::swap(tiles, tiles_);
     most_effort_ = costs_.effort() + kStreamsEffort;
-    search(partition());
+    double before = 0;
+    double after = 0;
+    for (const Part& part : partition()) {
+      const JudgedPart& judged = judged_.at(part.kernels());
+      const double cycles = judged.cycles;
+      if (!search({part})) continue;
+      before += cycles;
+      after += judged.cycles;
+    }
+    if (after > 0) most_gain_ = std::min(most_gain_, kMoreGain * before / after);
     Candidate made = made_of(partition());
     std::swap(tiles, tiles_);
     return made;
@@ -477,6 +488,7 @@ class PartSearch {
   std::map<Interval, JudgedPart> judged_;
   std::map<Interval, JudgedTiles> tiles_;
   double most_effort_ = 0;
+  double most_gain_ = kOutOfReach;  ///< of cycles, by a search
 };
 
 }  // namespace

@@ -39,23 +39,25 @@ std::vector<Format> transposed(const Tensor& tensor) {
 class TransposeSearch {
  public:
   TransposeSearch(const Program& kernels, const std::vector<Part>& parts, const Machine& machine,
-                  CostModel& costs, PassLog& log)
+                  double least_elsewhere, CostModel& costs, PassLog& log)
       : best_(kernels),
         parts_(parts),
         machine_(machine),
+        least_elsewhere_(least_elsewhere),
         costs_(costs),
         log_(log),
         most_effort_(costs.effort() + transpose_effort(costs.effort())) {}
 
   std::optional<Program> run() {
     least_ = cost_of(best_);
-    if (!least_) return std::nullopt;
+    if (!least_ || least_->cycles > kOutOfReach * least_elsewhere_) return std::nullopt;
     bool any = false;
     for (const TensorId tensor : stored_tensors_read(best_)) {
       const StorageMove all{tensor, uses_of(best_, tensor)};
       if (!all.uses.empty()) any = improve(all) || any;
     }
-    return any ? std::optional(std::move(best_)) : std::nullopt;
+    if (!any || least_->cycles > kMostLeft * least_elsewhere_) return std::nullopt;
+    return std::move(best_);
   }
 
  private:
@@ -93,6 +95,7 @@ class TransposeSearch {
   Program best_;
   const std::vector<Part>& parts_;
   const Machine& machine_;
+  const double least_elsewhere_;
   CostModel& costs_;
   PassLog& log_;
   const double most_effort_;
@@ -102,8 +105,9 @@ class TransposeSearch {
 }  // namespace
 
 std::optional<Program> transposed_for(const Program& kernels, const std::vector<Part>& parts,
-                                      const Machine& machine, CostModel& costs, PassLog& log) {
-  return TransposeSearch(kernels, parts, machine, costs, log).run();
+                                      const Machine& machine, double least_elsewhere,
+                                      CostModel& costs, PassLog& log) {
+  return TransposeSearch(kernels, parts, machine, least_elsewhere, costs, log).run();
 }
 
 }  // namespace fuseflow
