@@ -15,9 +15,7 @@ namespace {
 /// Gains that are worth a change: of cycles, beyond rounding; of bytes at no more cycles.
 constexpr double kChoiceGain = 0.999;
 constexpr double kByteGain = 0.95;
-/// Where an estimate may be off, programs that take at most so many times the least by it are
-/// simulated, but no more than these.
-constexpr double kUnsure = 2;
+/// Programs that are simulated where an estimate may be off.
 constexpr size_t kMostSimulated = 8;
 constexpr double kMostTokens = 1e7;  ///< of all of them
 

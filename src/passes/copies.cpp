@@ -94,6 +94,9 @@ class CopySearch {
                           gain_text(*cost_, before)));
   }
 
+  /// Whether the machine has room for all copies that were tried.
+  bool all_fit() const { return all_fit_; }
+
  private:
   static constexpr double kLeastGain = 0.03;
   static constexpr size_t kMostLoops = 6;  ///< the outermost
@@ -134,6 +137,7 @@ class CopySearch {
       schedule().parallel = more;
       const std::optional<Cost> cost = costs_.of_region(program_, region_);
       if (verbose_) log_.note(fmt::format("@{}: {}: {}", name(), copies_text(more), tried(cost)));
+      all_fit_ = all_fit_ && (!cost || std::isfinite(cost->cycles));
       if (!better(cost, best) || cost->cycles > most) continue;
       best = cost;
       chosen = more;
@@ -167,6 +171,7 @@ class CopySearch {
   std::map<std::string, int64_t> extents_;
   std::optional<Cost> cost_;
   int tried_ = 0;
+  bool all_fit_ = true;
 };
 
 /// Why lowering refuses copies of a loop; empty: it does not.
@@ -203,9 +208,11 @@ std::vector<Parallel> doubled_copies(std::vector<Parallel> copies,
   return copies;
 }
 
-void copy_loops(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
+bool copy_loops(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
                 PassLog& log) {
-  CopySearch(program, region, limits, costs, false, log).run(loops_of(program, region));
+  CopySearch search(program, region, limits, costs, false, log);
+  search.run(loops_of(program, region));
+  return search.all_fit();
 }
 
 Program choose_copies(Program program, CostModel& costs, bool verbose, PassLog& log) {

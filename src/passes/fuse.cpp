@@ -456,7 +456,6 @@ Program best_regions(const Program& given, const FuseRequest& request, const Til
 /// How many times the cycles of the other program one may take by estimate, and yet take fewer.
 double most_off(const Cost& a, const Cost& b, const CostModel& costs) {
   constexpr double kExact = 1.05;
-  constexpr double kUnsure = 2;
   return costs.margin() > 0 || !a.doubt.empty() || !b.doubt.empty() ? kUnsure : kExact;
 }
 

@@ -284,27 +284,40 @@ class PartSearch {
     if (max_copies_ > 1) copy(program, region, costs, log, kCopiesShare * effort);
   }
 
-  /// Copies loops; what the region reads is also tried from memory, since the buffers of copies
-  /// need room, and their ports take turns in the scratchpad.
+  /// Copies loops. What the region reads is also tried from memory, since the ports of copies take
+  /// turns in the scratchpad, and where their buffers lack room there, all that it stores.
   void copy(Program& program, size_t region, CostModel& costs, PassLog& log, double effort) const {
     const CopyLimits limits{max_copies_, effort};
-    Program other = program;
-    copy_loops(program, region, limits, costs, log);
-    if (!drop_kept_inputs(other.regions[region])) return;
-    PassLog notes;
-    copy_loops(other, region, limits, costs, notes);
-    if (!better(costs.of_region(other, region), costs.of_region(program, region))) return;
-    program = std::move(other);
-    log.note_all(notes);
+    const Program given = program;
+    const bool fits = copy_loops(program, region, limits, costs, log);
+    for (const bool intermediates : {false, true}) {
+      if (intermediates && fits) return;
+      Program other = given;
+      if (!use_memory(other.regions[region], intermediates)) continue;
+      PassLog notes;
+      copy_loops(other, region, limits, costs, notes);
+      if (!better(costs.of_region(other, region), costs.of_region(program, region))) continue;
+      program = std::move(other);
+      log.note_all(notes);
+    }
   }
 
-  /// Whether a region kept any.
-  static bool drop_kept_inputs(Region& region) {
-    return std::erase_if(region.schedule.placements, [&](const UsePlacement& use) {
-             return use.placement == Placement::scratchpad &&
-                    std::none_of(region.statements.begin(), region.statements.end(),
-                                 [&](const Statement& s) { return s.result == use.tensor; });
-           }) > 0;
+  /// Reads from memory what is kept from outside, and also stores there what the region computes.
+  /// Gives whether that changes anything.
+  static bool use_memory(Region& region, bool intermediates) {
+    const std::vector<UsePlacement> before = region.schedule.placements;
+    const auto is_computed = [&](const UsePlacement& use) {
+      return std::any_of(region.statements.begin(), region.statements.end(),
+                         [&](const Statement& s) { return s.result == use.tensor; });
+    };
+    std::erase_if(region.schedule.placements, [&](const UsePlacement& use) {
+      return use.placement == Placement::scratchpad && !is_computed(use);
+    });
+    for (UsePlacement& use : region.schedule.placements) {
+      if (intermediates && use.placement == Placement::scratchpad)
+        use.placement = Placement::memory;
+    }
+    return region.schedule.placements != before;
   }
 
   /// Searches what is not yet of a partition; gives whether there was anything.
