@@ -479,21 +479,28 @@ void replace(Candidate& best, Candidate other, CostModel& costs) {
   if (is_faster(other.program, best.program, costs)) best = std::move(other);
 }
 
+struct Fused {
+  Candidate best;
+  std::optional<Cost> in_given_formats;
+};
+
 /// The best regions for a program's formats; then other formats for them, where that pays once
 /// joins are chosen.
-Candidate fused_by_cost(Candidate given, const FuseRequest& request, const Tiles& tiles,
-                        CostModel& costs, bool verbose) {
+Fused fused_by_cost(Candidate given, const FuseRequest& request, const Tiles& tiles,
+                    CostModel& costs, bool verbose) {
   PassLog& log = given.log;
-  const Program fused = best_regions(given.program, request, tiles, costs, log);
+  const Program regions = best_regions(given.program, request, tiles, costs, log);
   PassLog stored_log = log;
-  std::optional<Program> stored = choose_storage(fused, StorageOf::all, costs, verbose, stored_log);
-  Program joined = choose_joins(fused, costs, verbose, log);
-  Candidate best{std::move(joined), std::move(log)};
+  std::optional<Program> stored =
+      choose_storage(regions, StorageOf::all, costs, verbose, stored_log);
+  Program joined = choose_joins(regions, costs, verbose, log);
+  Fused fused{{std::move(joined), std::move(log)}, {}};
+  fused.in_given_formats = costs.of_program(fused.best.program);
   if (stored) {
     Program other = choose_joins(std::move(*stored), costs, verbose, stored_log);
-    replace(best, {std::move(other), std::move(stored_log)}, costs);
+    replace(fused.best, {std::move(other), std::move(stored_log)}, costs);
   }
-  return best;
+  return fused;
 }
 
 /// The strategy `auto`: for the formats as given and, if others pay for the kernels alone or for as
@@ -504,7 +511,7 @@ Program best_by_cost(const Program& program, const FuseRequest& given_request, C
   FuseRequest request = given_request;
   request.placement.lower.known = &costs.phases();
   const Tiles tiles = tiles_of(program, request);
-  Candidate best = fused_by_cost({program, {}}, request, tiles, costs, verbose);
+  auto [best, in_given_formats] = fused_by_cost({program, {}}, request, tiles, costs, verbose);
   if (!request.machine.has_streams) {
     log.note_all(best.log);
     return std::move(best.program);
@@ -513,19 +520,18 @@ Program best_by_cost(const Program& program, const FuseRequest& given_request, C
   if (std::optional<Program> stored =
           choose_storage(program, StorageOf::given, costs, false, stored_log)) {
     Candidate given{std::move(*stored), std::move(stored_log)};
-    replace(best, fused_by_cost(std::move(given), request, {}, costs, verbose), costs);
+    replace(best, fused_by_cost(std::move(given), request, {}, costs, verbose).best, costs);
   }
-  const std::optional<Cost> least = costs.of_program(best.program);
   Candidate turned{program, {}};
   drop_residents(turned.program);
   std::optional<Program> other;
-  if (least) {
+  if (in_given_formats) {
     other = transposed_for(turned.program, suggested_partitions(turned.program, request).front(),
-                           request.machine, least->cycles, costs, turned.log);
+                           request.machine, in_given_formats->cycles, costs, turned.log);
   }
   if (other) {
     turned.program = std::move(*other);
-    replace(best, fused_by_cost(std::move(turned), request, {}, costs, verbose), costs);
+    replace(best, fused_by_cost(std::move(turned), request, {}, costs, verbose).best, costs);
   }
   log.note_all(best.log);
   return std::move(best.program);

@@ -16,8 +16,6 @@ namespace {
 
 /// A share of the cycles: what may be left of them.
 constexpr double kMostLeft = 0.9;
-/// How many times as fast other orders may make a program.
-constexpr double kMostGain = 4;
 /// Ranks of which all orders are tried.
 constexpr size_t kMostModes = 3;
 
@@ -52,7 +50,7 @@ class TransposeSearch {
 
   std::optional<Program> run() {
     least_ = cost_of(best_);
-    if (!least_ || least_->cycles > kMostGain * least_elsewhere_) return std::nullopt;
+    if (!least_ || least_->cycles > kOutOfReach * least_elsewhere_) return std::nullopt;
     bool any = false;
     for (const TensorId tensor : stored_tensors_read(best_)) {
       const StorageMove all{tensor, uses_of(best_, tensor)};
