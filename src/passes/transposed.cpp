@@ -56,7 +56,7 @@ class TransposeSearch {
       const StorageMove all{tensor, uses_of(best_, tensor)};
       if (!all.uses.empty()) any = improve(all) || any;
     }
-    if (!any || least_->cycles > kMostLeft * least_elsewhere_) return std::nullopt;
+    if (!any || least_->cycles > least_elsewhere_) return std::nullopt;
     return std::move(best_);
   }
 
