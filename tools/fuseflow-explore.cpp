@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "cluster/common/machine_to_plan.h"
 #include "cluster/kernels/kernels.h"
-#include "cluster/plan.h"
+#include "cluster/tile_plans.h"
 #include "explore/rewritten.h"
 #include "explore/same_kernels.h"
 #include "explore/search.h"
@@ -219,36 +218,17 @@ bool with_tiles(const ExploreOptions& o, const Machine& machine) {
 
 /// What the machine's cores can run, as seeds of the search: runs of kernels, and plans with
 /// tensors of their own (statements divided, copies read) as they are.
-PlannedSeeds seeds_of_tiles(const Program& kernels, const Machine& whole, int threads,
+PlannedSeeds seeds_of_tiles(const Program& kernels, const Machine& machine, int threads,
                             const KeptProgram& kept) {
-  const Machine machine = cluster::machine_to_plan(whole);
-  cluster::PlanOptions options{.given = cluster::given_formats(kernels),
-                               .effort = {.operations = int64_t{1} << 22},
-                               .threads = threads};
-  Program dense = kernels;
-  cluster::store_dense(dense);  // a region may read dense copies of compressed inputs
   PlannedSeeds seeds;
-  const auto add = [&](const Program& program, cluster::PlanStrategy strategy, const char* name) {
-    try {
-      options.strategy = strategy;
-      Program planned = kept(name, program, [&] {
-        cluster::PlanListener unheard;
-        return cluster::plan(program, machine, options, unheard);
-      });
-      Seed runs = planned_seed(kernels, planned, name);
-      if (!runs.parts.empty()) seeds.runs.push_back(std::move(runs));
-      if (planned.tensors.size() == kernels.tensors.size()) return;
-      cluster::restore_given_formats(planned, options.given);
-      seeds.wholes.push_back({name, std::move(planned)});
-    } catch (const Error& error) {  // the cores have no room for any tile
-      if (error.code() != ExitCode::rejected) throw;
-      report(Severity::note, fmt::format("{}: {}; left out of the search", name, error.what()));
-    }
-  };
-  add(kernels, cluster::PlanStrategy::none, "tiles apart");
-  add(kernels, cluster::PlanStrategy::tiles, "tiles");
-  add(dense, cluster::PlanStrategy::none, "dense tiles apart");
-  add(dense, cluster::PlanStrategy::tiles, "dense tiles");
+  std::vector<std::string> notes;
+  for (PlannedProgram& plan :
+       cluster::tile_plans(kernels, machine, {.threads = threads}, kept, notes)) {
+    Seed runs = planned_seed(kernels, std::move(plan.program), plan.name);
+    if (!runs.parts.empty()) seeds.runs.push_back(std::move(runs));
+    if (plan.whole) seeds.wholes.push_back({plan.name, std::move(*plan.whole)});
+  }
+  for (std::string& note : notes) report(Severity::note, std::move(note));
   if (seeds.runs.empty() && seeds.wholes.empty()) {
     report(Severity::note,
            "no run of kernels has a form of tiles, so streams alone are searched; "
@@ -339,6 +319,7 @@ ExitCode explore_main(ExploreOptions& o) {
   if (!tiles) warn_of_streams(kernels, machine);
   read_seeds(kernels, o);
   if (tiles) {
+    o.search.tiles = cluster::tile_planner();
     o.search.planned = SeedMaker{"tiles", [&](const Program& searched, const KeptProgram& kept) {
                                    return seeds_of_tiles(searched, machine, o.search.threads, kept);
                                  }};

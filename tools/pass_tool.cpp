@@ -1,5 +1,6 @@
 #include "pass_tool.h"
 
+#include "cluster/tile_plans.h"
 #include "estimate/pass_costs.h"
 #include "import/import.h"
 #include "ir/data_facts.h"
@@ -63,6 +64,7 @@ int run_pass_tool(std::string_view name, int argc, char** argv) {
   ProgramOptions filter;
   PassArguments arguments;
   arguments.costs = estimated_costs();
+  arguments.tiles = cluster::tile_planner();
   add_program_options(app, filter);
   add_pass_options(app, pass, arguments);
   register_onnx_sources();

@@ -9,6 +9,7 @@
 #include "estimate/count_within.h"
 #include "estimate/guessed.h"
 #include "ir/copies.h"
+#include "ir/print.h"
 #include "ir/slice_regions.h"
 #include "lower/completed_region.h"
 #include "lower/lower.h"
@@ -468,6 +469,12 @@ std::optional<Cost> EstimatedCosts::guess_of_regions(const Program& given,
 }
 
 std::optional<double> EstimatedCosts::simulated(const Program& given) {
+  const auto [known, is_new] = simulated_.try_emplace(print_program(given));
+  if (is_new) known->second = simulate(given);
+  return known->second;
+}
+
+std::optional<double> EstimatedCosts::simulate(const Program& given) {
   const std::optional<Cost> cost = of_program(given);
   if (!cost || cost->tokens > kFewTokens) return std::nullopt;
   try {

@@ -77,6 +77,7 @@ class EstimatedCosts final : public CostModel {
   size_t most_rows(const KnownPatterns& known) const;
   Cost estimate_alone(const Program& program, const Region& region, TensorContents& known);
   Cost from_statistics(const Program& program, const Region& region, TensorContents& known);
+  std::optional<double> simulate(const Program& program);
   Cost guess(const Program& program, const Region& region,
              std::vector<estimate::TensorStatistics>& known);
 
@@ -85,6 +86,7 @@ class EstimatedCosts final : public CostModel {
   StatisticsCache statistics_;
   CountedRegions counted_;
   estimate::PhaseCounts phase_counts_;
+  std::map<std::string, std::optional<double>> simulated_;  ///< by text
   std::string without_data_;  ///< why statistics are used; empty: patterns are
   TensorContents learned_;
   double effort_ = 0;

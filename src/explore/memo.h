@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "explore/interval.h"
 #include "explore/objective.h"
 #include "explore/points.h"
+#include "search/interval.h"
 
 namespace fuseflow {
 

@@ -6,13 +6,12 @@
 #include <set>
 
 #include "explore/orders.h"
-#include "explore/stream_kernels.h"
-#include "graph/fingerprint.h"
 #include "ir/copies.h"
 #include "ir/names.h"
 #include "lower/region_indices.h"
 #include "passes/regroup.h"
 #include "passes/storage_forms.h"
+#include "search/whole_kernels.h"
 #include "support/error.h"
 #include "support/parallel_for.h"
 
@@ -285,12 +284,9 @@ std::vector<Interval> intervals_of(size_t kernels, size_t longest, const std::ve
 
 /// The point of a region that a seed has planned for cores; once, if seeds agree.
 void add_planned(std::vector<Point>& points, const Seed& seed, const Seed::Part& part) {
-  const auto same = [](const PlannedRegion& a, const PlannedRegion& b) {
-    return fingerprint(a.graph) == fingerprint(b.graph);
-  };
+  const PlannedPart own{part.kernels(), part.planned};
   for (Point& point : points) {
-    if (point.planned && std::equal(point.planned->begin(), point.planned->end(),
-                                    part.planned->begin(), part.planned->end(), same)) {
+    if (point.planned && own.same_as({point.kernels(), point.planned})) {
       return name_seed(point, seed.name);
     }
   }
@@ -358,6 +354,31 @@ size_t longest_run(size_t kernels, const SearchSpace& space) {
     ++longest;
   }
   return longest;
+}
+
+StreamKernels stream_kernels(const Program& kernels, const Machine& machine,
+                             const std::vector<Seed>& seeds) {
+  std::vector<Interval> planned;
+  for (const Seed& seed : seeds) {
+    for (const Seed::Part& part : seed.parts) {
+      if (part.planned) planned.push_back(part.kernels());
+    }
+  }
+  return left_to_streams(kernels, machine, planned);
+}
+
+void refuse_streams(std::vector<Point>& points, const Program& kernels, const Machine& machine,
+                    const StreamKernels& may) {
+  if (points.empty()) return;
+  size_t kernel = points[0].first;
+  while (kernel <= points[0].last && may[kernel]) ++kernel;
+  if (kernel > points[0].last) return;
+  for (Point& point : points) {
+    const bool tiles = point.planned || (point.as_given && has_tiles(kernels.regions[point.first]));
+    if (tiles || !point.refused.empty()) continue;
+    point.refused = fmt::format("machine {} has no units for streams, and @{} has tiles",
+                                machine.name, quote_if_needed(kernels.regions[kernel].name));
+  }
 }
 
 std::vector<Point> enumerate_points(const Program& kernels, const Machine& machine,

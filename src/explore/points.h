@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "explore/interval.h"
-#include "explore/planned_run.h"
 #include "ir/program.h"
 #include "lower/placements.h"
 #include "machine/machine.h"
 #include "passes/runs_alone.h"
+#include "search/interval.h"
+#include "search/planned_run.h"
+#include "search/stream_kernels.h"
 
 namespace fuseflow {
 
@@ -110,6 +111,14 @@ void name_seed(Point& point, const std::string& names);
 /// Kernels of the longest runs that are enumerated: `max_kernels`, or less in a long program, whose
 /// runs would be too many. Longer ones are those of seeds alone.
 size_t longest_run(size_t kernels, const SearchSpace& space);
+
+StreamKernels stream_kernels(const Program& kernels, const Machine& machine,
+                             const std::vector<Seed>& seeds);
+
+/// Refuses the points of a run of kernels that run as streams where `may` excludes one of its
+/// kernels. Called where points are made.
+void refuse_streams(std::vector<Point>& points, const Program& kernels, const Machine& machine,
+                    const StreamKernels& may);
 
 /// All points without parallel copies, by id. Throws Error(rejected) naming the rule that left
 /// none.

@@ -17,7 +17,7 @@ using TrialCost = std::function<double(const Trial&)>;
 /// Positions of trials that are the regions of a program, in its order.
 using TrialList = std::vector<size_t>;
 
-/// The trial without copies of each part of a seed that costs the least: of streams among those of
+/// The trial of each part of a seed that costs the least: of streams among those of
 /// all seeds, of tiles among its own. Nothing where a part has none.
 std::optional<TrialList> trials_of(const TrialTable& table, const Seed& seed,
                                    const TrialCost& cost);

@@ -51,6 +51,7 @@ struct SearchOptions {
   /// The program as it was read, where something of it is left out of the kernels (what stays on
   /// chip between regions): a seed too, and what fuse starts from.
   std::optional<Program> given;
+  TilePlanner tiles;                 ///< what fuse considers beside streams, for the seed `auto`
   std::optional<SeedMaker> planned;  ///< what is planned for the machine's cores
   /// Sides of the blocks that all tensors have, a whole search each; 1: none.
   std::vector<int64_t> blocks = {1};

@@ -36,7 +36,7 @@ Seeds seeds_until_interrupted(const Program& kernels, const Machine& machine,
     const KeptProgram kept = [&](const auto& name, const Program& from, const auto& plan) {
       return kept_program(record, name, from, plan);
     };
-    add_automatic(kernels, options.given.value_or(kernels), machine, kept, seeds);
+    add_automatic(kernels, machine, options, kept, seeds);
     if (options.shards == 1 && options.merge.empty()) {
       run_seeds(seeds.wholes, machine, options, record);
     }

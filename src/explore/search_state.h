@@ -7,8 +7,8 @@
 #include "explore/record.h"
 #include "explore/search_clock.h"
 #include "explore/search_options.h"
-#include "explore/stream_kernels.h"
 #include "explore/trial_table.h"
+#include "search/stream_kernels.h"
 
 namespace fuseflow {
 

@@ -11,22 +11,14 @@
 #include "passes/layers.h"
 #include "passes/pass.h"
 #include "passes/regroup.h"
+#include "search/stream_kernels.h"
+#include "search/whole_kernels.h"
 #include "support/error.h"
 #include "support/stop.h"
 
 namespace fuseflow {
 
 namespace {
-
-/// The kernel that defines a value of this name; the number of kernels if none does.
-size_t kernel_of(const Program& kernels, const std::string& value) {
-  for (size_t k = 0; k < kernels.regions.size(); ++k) {
-    for (const Statement& s : kernels.regions[k].statements) {
-      if (kernels.tensors[static_cast<size_t>(s.result)].name == value) return k;
-    }
-  }
-  return kernels.regions.size();
-}
 
 /// The schedule with the tensors of `kernels`; false if it names others (copies made for it).
 bool translate(const Program& kernels, const Program& program, Schedule& schedule) {
@@ -76,76 +68,18 @@ std::vector<StoredAccess> stored_accesses(const Program& kernels, const Program&
   return found;
 }
 
-/// Regions of a program that make up whole kernels together: one, or several parts of a kernel and
-/// what stands in one region with one of them.
-struct WholeKernels {
-  std::vector<size_t> regions;
-  std::vector<size_t> kernels;
-};
-
-/// The kernels of which the region has statements, ascending.
-std::vector<size_t> kernels_of(const Program& kernels, const Program& program,
-                               const Region& region) {
-  std::vector<size_t> members;
-  for (const Statement& s : region.statements) {
-    const std::string& value = program.tensors[static_cast<size_t>(s.result)].name;
-    members.push_back(kernel_of(kernels, value));
-    if (members.back() == kernels.regions.size()) {
-      throw Error(ExitCode::rejected, region.where,
-                  fmt::format("%{} is not computed by the program that is searched, expected a "
-                              "seed made of the same kernels",
-                              value));
-    }
-  }
-  std::sort(members.begin(), members.end());
-  members.erase(std::unique(members.begin(), members.end()), members.end());
-  return members;
-}
-
-/// In the order of their first regions.
-std::vector<WholeKernels> wholes_of(const Program& kernels, const Program& program) {
-  std::vector<WholeKernels> wholes;
-  for (size_t r = 0; r < program.regions.size(); ++r) {
-    WholeKernels whole{{r}, kernels_of(kernels, program, program.regions[r])};
-    const auto shares = [&](const WholeKernels& other) {
-      return std::any_of(other.kernels.begin(), other.kernels.end(), [&](size_t k) {
-        return std::binary_search(whole.kernels.begin(), whole.kernels.end(), k);
-      });
-    };
-    auto into = std::stable_partition(wholes.begin(), wholes.end(),
-                                      [&](const WholeKernels& other) { return !shares(other); });
-    for (auto other = into; other != wholes.end(); ++other) {
-      whole.regions.insert(whole.regions.end(), other->regions.begin(), other->regions.end());
-      whole.kernels.insert(whole.kernels.end(), other->kernels.begin(), other->kernels.end());
-    }
-    wholes.erase(into, wholes.end());
-    std::sort(whole.regions.begin(), whole.regions.end());
-    std::sort(whole.kernels.begin(), whole.kernels.end());
-    whole.kernels.erase(std::unique(whole.kernels.begin(), whole.kernels.end()),
-                        whole.kernels.end());
-    wholes.push_back(std::move(whole));
-  }
-  std::sort(wholes.begin(), wholes.end(),
-            [](const WholeKernels& a, const WholeKernels& b) { return a.regions < b.regions; });
-  return wholes;
-}
-
-bool has_tiles(const Region& region) {
-  return region.graph && region.graph->tiles;
-}
-
 Seed::Part part_of(const Program& kernels, const Program& program, const WholeKernels& whole) {
   const Region& region = program.regions[whole.regions.front()];
-  const std::vector<size_t>& members = whole.kernels;
-  if (members.empty() || members.back() - members.front() + 1 != members.size()) {
+  if (!whole.are_a_run()) {
     throw Error(ExitCode::rejected, region.where,
                 fmt::format("region @{} of the seed is not a run of consecutive kernels, which is "
                             "all that is searched",
                             region.name));
   }
-  Seed::Part part{members.front(), members.back(), region.schedule, true};
+  Seed::Part part{whole.run().first, whole.run().last, region.schedule, true};
   if (has_tiles(region) || whole.regions.size() > 1) {
-    part.planned = planned_run(kernels, program, whole.regions, part.kernels());
+    part.schedule = {};
+    part.planned = planned_run(kernels, program, whole.regions, whole.run());
     part.scheduled = false;
     return part;
   }
@@ -155,10 +89,13 @@ Seed::Part part_of(const Program& kernels, const Program& program, const WholeKe
 }
 
 /// What fuse makes of a program by default.
-Program fused(const Program& given, const Machine& machine) {
+Program fused(const Program& given, const Machine& machine, const SearchOptions& options) {
   PassArguments arguments;
   arguments.costs = estimated_costs();
+  arguments.tiles = options.tiles;
   arguments.machine = machine;
+  const int64_t copies = std::clamp<int64_t>(options.space.max_copies, 1, 65536);
+  arguments.add("max-copies", fmt::format("{}", copies));
   PassLog unused;
   return run_pass(find_pass("fuse"), given, arguments, unused);
 }
@@ -199,11 +136,12 @@ Seeds strategy_seeds(const Program& kernels) {
   return {{none, layer, {"full", {{0, present.size() - 1, {}, false}}}}, {}, {}};
 }
 
-void add_automatic(const Program& kernels, const Program& given, const Machine& machine,
+void add_automatic(const Program& kernels, const Machine& machine, const SearchOptions& options,
                    const KeptProgram& kept, Seeds& seeds) {
+  const Program& given = options.given ? *options.given : kernels;
   if (seeds.runs.empty()) return;  // a program without kernels
   try {
-    WholeSeed whole{"auto", kept("auto", given, [&] { return fused(given, machine); })};
+    WholeSeed whole{"auto", kept("auto", given, [&] { return fused(given, machine, options); })};
     whole.program.strategy = given.strategy;
     const bool is_point =
         kernels.regions.size() < 2 && print_program(whole.program) == print_program(given);
@@ -237,26 +175,14 @@ Seed given_seed(const Program& kernels, const Program& program, const std::strin
 }
 
 Seed planned_seed(const Program& kernels, Program program, const std::string& name) {
-  std::erase_if(program.regions, [&](const Region& region) {
-    return std::any_of(region.statements.begin(), region.statements.end(), [&](const Statement& s) {
-      const auto result = static_cast<size_t>(s.result);
-      return kernel_of(kernels, program.tensors[result].name) == kernels.regions.size();
-    });
-  });
   Seed seed{name, {}};
-  for (const WholeKernels& whole : wholes_of(kernels, program)) {
-    if (!has_tiles(program.regions[whole.regions.front()])) continue;
-    try {
-      seed.parts.push_back(part_of(kernels, program, whole));
-    } catch (const Error& error) {  // runs of kernels in another order, or parts not planned
-      if (error.code() != ExitCode::rejected) throw;
-    }
+  std::vector<bool> planned(kernels.regions.size());
+  for (PlannedPart& part : planned_parts(kernels, std::move(program))) {
+    const Interval run = part.kernels;
+    for (size_t k = run.first; k <= run.last; ++k) planned[k] = true;
+    seed.parts.push_back({run.first, run.last, {}, false, std::move(part.planned)});
   }
   if (seed.parts.empty()) return seed;
-  std::vector<bool> planned(kernels.regions.size());
-  for (const Seed::Part& part : seed.parts) {
-    for (size_t k = part.first; k <= part.last; ++k) planned[k] = true;
-  }
   for (size_t k = 0; k < planned.size(); ++k) {
     if (!planned[k]) seed.parts.push_back({k, k, {}, false});
   }

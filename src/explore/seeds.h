@@ -20,9 +20,10 @@ struct Seeds {
 /// `none`, `layer` and `full` for these kernels; nothing of a program without any.
 Seeds strategy_seeds(const Program& kernels);
 
-/// Adds `auto`, what fuse makes of `given` on the machine: as a whole, and where its regions are
-/// runs of kernels as runs; not where that is a point anyway.
-void add_automatic(const Program& kernels, const Program& given, const Machine& machine,
+/// Adds `auto`, what fuse makes of the program as it was given, on the machine and within the
+/// search's space: as a whole, and where its regions are runs of kernels as runs; not where that is
+/// a point anyway.
+void add_automatic(const Program& kernels, const Machine& machine, const SearchOptions& options,
                    const KeptProgram& kept, Seeds& seeds);
 
 /// The regions of `program`, which are made of the same kernels; schedules are taken over where

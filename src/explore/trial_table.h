@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "explore/partition.h"
 #include "explore/trial.h"
+#include "search/partition.h"
 
 namespace fuseflow {
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ir/print.h"
 
@@ -13,6 +15,66 @@ namespace {
 /// Gains that are worth a change: of cycles, beyond rounding; of bytes at no more cycles.
 constexpr double kChoiceGain = 0.999;
 constexpr double kByteGain = 0.95;
+/// Programs that are simulated where an estimate may be off.
+constexpr size_t kMostSimulated = 8;
+constexpr double kMostTokens = 1e7;  ///< of all of them
+
+double cycles_of(const std::optional<Cost>& cost) {
+  return cost ? cost->cycles : INFINITY;
+}
+
+/// Positions of the programs that are worth a simulation, and not expected to be slower than given,
+/// the least by estimate first, equal ones once; `chosen` is among them, and what was given, if
+/// there is room for it.
+std::vector<size_t> finalists(const std::vector<Candidate>& candidates,
+                              const std::vector<std::optional<Cost>>& costs, size_t chosen) {
+  std::vector<size_t> order(candidates.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return cycles_of(costs[a]) < cycles_of(costs[b]); });
+  std::vector<size_t> found{chosen};
+  std::vector<std::string> texts{print_program(candidates[chosen].program)};
+  const auto add = [&](size_t c) {
+    std::string text = print_program(candidates[c].program);
+    if (std::find(texts.begin(), texts.end(), text) != texts.end()) return;
+    texts.push_back(std::move(text));
+    found.push_back(c);
+  };
+  const double most = std::min(kUnsure * costs[chosen]->cycles, cycles_of(costs[0]));
+  for (const size_t c : order) {
+    if (c != 0 && cycles_of(costs[c]) <= most && found.size() < kMostSimulated) add(c);
+  }
+  if (costs[0] && std::isfinite(costs[0]->cycles)) add(0);
+  return found;
+}
+
+struct Simulated {
+  size_t position = 0;
+  double cycles = 0;
+  double given = 0;  ///< cycles of the program as given
+};
+
+/// The fastest of the finalists as simulated; nothing where that takes long, or is not known of one
+/// of them.
+std::optional<Simulated> fastest(const std::vector<Candidate>& candidates,
+                                 const std::vector<std::optional<Cost>>& known, size_t chosen,
+                                 CostModel& costs) {
+  const std::vector<size_t> some = finalists(candidates, known, chosen);
+  double tokens = 0;
+  for (const size_t c : some) tokens += known[c] ? known[c]->tokens : INFINITY;
+  if (!(tokens <= kMostTokens)) return std::nullopt;
+  Simulated best{chosen, INFINITY, INFINITY};
+  for (const size_t c : some) {
+    const std::optional<double> cycles = costs.simulated(candidates[c].program);
+    if (!cycles) return std::nullopt;
+    if (c == 0) best.given = *cycles;
+    if (*cycles < best.cycles) {
+      best.position = c;
+      best.cycles = *cycles;
+    }
+  }
+  return std::isfinite(best.cycles) ? std::optional(best) : std::nullopt;
+}
 
 }  // namespace
 
@@ -46,26 +108,38 @@ Program not_slower(Program chosen, const Program& given, CostModel& costs, PassL
 
 Program choose(std::vector<Candidate> candidates, size_t otherwise, std::string_view what,
                CostModel& costs, PassLog& log) {
-  const std::optional<Cost> given = costs.of_program(candidates[0].program);
+  std::vector<std::optional<Cost>> all;
+  for (const Candidate& candidate : candidates) all.push_back(costs.of_program(candidate.program));
+  const std::optional<Cost>& given = all[0];
   std::optional<Cost> least = given;
   size_t chosen = 0;
   const double margin = costs.margin();
   for (size_t c = 1; c < candidates.size(); ++c) {
-    std::optional<Cost> cost = costs.of_program(candidates[c].program);
-    if (!better(cost, least)) continue;
-    if (margin > 0 && cost->cycles > (1 - margin) * given->cycles) continue;
-    least = std::move(cost);
+    if (!better(all[c], least)) continue;
+    if (margin > 0 && given && all[c]->cycles > (1 - margin) * given->cycles) continue;
+    least = all[c];
     chosen = c;
   }
   const bool fits = !least || std::isfinite(least->cycles);
   if (!fits) chosen = otherwise;
+  std::optional<Simulated> simulated;
+  if (margin > 0 && least && fits) {
+    simulated = fastest(candidates, all, chosen, costs);
+  }
+  if (simulated) {
+    chosen = simulated->position;
+    least = all[chosen];
+  }
   for (const std::string& line : candidates[chosen].log.lines()) log.note(line);
   if (!least) {
     log.note("the program stays as it was: its cycles cannot be estimated");
   } else if (!fits) {
     log.note("whatever is chosen, the machine has no room for it");
   } else {
-    log.note(chosen > 0
+    log.note(chosen > 0 && simulated && std::isfinite(simulated->given)
+                 ? fmt::format("{:.0f} cycles as simulated instead of {:.0f}", simulated->cycles,
+                               simulated->given)
+             : chosen > 0
                  ? gain_text(*least, *given)
                  : fmt::format(
                        "no other {} are {} by estimate than those of the program as it was given",

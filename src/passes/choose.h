@@ -12,6 +12,10 @@
 
 namespace fuseflow {
 
+/// Where an estimate may be off: how many times the cycles of another program one may take by it
+/// that takes fewer.
+inline constexpr double kUnsure = 2;
+
 /// Whether `a` is to replace `b`: fewer cycles, by more than rounding, or fewer bytes of memory in
 /// no more cycles. What is not known never replaces anything.
 bool better(const std::optional<Cost>& a, const std::optional<Cost>& b);

@@ -70,13 +70,16 @@ std::vector<CopyLoop> loops_of(Program program, size_t region) {
 /// estimate falls.
 class CopySearch {
  public:
-  CopySearch(Program& program, size_t region, CostModel& costs, bool verbose, PassLog& log)
+  CopySearch(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
+             bool verbose, PassLog& log)
       : program_(program),
         region_(region),
         costs_(costs),
         verbose_(verbose),
         log_(log),
-        given_(program.regions[region].schedule.parallel) {}
+        given_(program.regions[region].schedule.parallel),
+        most_copies_(limits.copies),
+        most_effort_(costs.effort() + limits.effort) {}
 
   void run(const std::vector<CopyLoop>& loops) {
     cost_ = costs_.of_region(program_, region_);
@@ -91,10 +94,12 @@ class CopySearch {
                           gain_text(*cost_, before)));
   }
 
+  /// Whether the machine has room for all copies that were tried.
+  bool all_fit() const { return all_fit_; }
+
  private:
   static constexpr double kLeastGain = 0.03;
-  static constexpr int64_t kMostCopies = 64;  ///< of one loop
-  static constexpr size_t kMostLoops = 6;     ///< the outermost
+  static constexpr size_t kMostLoops = 6;  ///< the outermost
   static constexpr int kMostTried = 64;
 
   Schedule& schedule() { return program_.regions[region_].schedule; }
@@ -127,11 +132,12 @@ class CopySearch {
     std::vector<Parallel> chosen = now;
     for (const std::vector<std::string>& loops : moves) {
       const std::vector<Parallel> more = doubled_copies(now, loops, extents_);
-      if (more == now || too_many(more) || tried_ >= kMostTried) continue;
+      if (more == now || too_many(more) || !has_time()) continue;
       ++tried_;
       schedule().parallel = more;
       const std::optional<Cost> cost = costs_.of_region(program_, region_);
       if (verbose_) log_.note(fmt::format("@{}: {}: {}", name(), copies_text(more), tried(cost)));
+      all_fit_ = all_fit_ && (!cost || std::isfinite(cost->cycles));
       if (!better(cost, best) || cost->cycles > most) continue;
       best = cost;
       chosen = more;
@@ -141,9 +147,11 @@ class CopySearch {
     return chosen != now;
   }
 
-  static bool too_many(const std::vector<Parallel>& copies) {
+  bool has_time() const { return tried_ < kMostTried && costs_.effort() < most_effort_; }
+
+  bool too_many(const std::vector<Parallel>& copies) const {
     return std::any_of(copies.begin(), copies.end(),
-                       [](const Parallel& entry) { return entry.factor > kMostCopies; });
+                       [&](const Parallel& entry) { return entry.factor > most_copies_; });
   }
 
   static std::string tried(const std::optional<Cost>& cost) {
@@ -158,9 +166,12 @@ class CopySearch {
   const bool verbose_;
   PassLog& log_;
   const std::vector<Parallel> given_;
+  const int64_t most_copies_;  ///< of one loop
+  const double most_effort_;
   std::map<std::string, int64_t> extents_;
   std::optional<Cost> cost_;
   int tried_ = 0;
+  bool all_fit_ = true;
 };
 
 /// Why lowering refuses copies of a loop; empty: it does not.
@@ -197,10 +208,17 @@ std::vector<Parallel> doubled_copies(std::vector<Parallel> copies,
   return copies;
 }
 
+bool copy_loops(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
+                PassLog& log) {
+  CopySearch search(program, region, limits, costs, false, log);
+  search.run(loops_of(program, region));
+  return search.all_fit();
+}
+
 Program choose_copies(Program program, CostModel& costs, bool verbose, PassLog& log) {
   return search_open_regions(std::move(program), costs, loops_of,
                              [&](Program& now, size_t region, const std::vector<CopyLoop>& loops) {
-                               CopySearch(now, region, costs, verbose, log).run(loops);
+                               CopySearch(now, region, {}, costs, verbose, log).run(loops);
                              });
 }
 

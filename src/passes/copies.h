@@ -2,6 +2,7 @@
 // and how many are expected to pay.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,6 +17,16 @@ namespace fuseflow {
 std::vector<Parallel> doubled_copies(std::vector<Parallel> copies,
                                      const std::vector<std::string>& loops,
                                      const std::map<std::string, int64_t>& extents);
+
+struct CopyLimits {
+  int64_t copies = 64;  ///< of one loop
+  double effort = std::numeric_limits<double>::infinity();
+};
+
+/// Gives the loops of one region those copies that are expected to pay, each doubling by 3% or
+/// more. Says what it chose. Gives whether the machine had room for all that were tried.
+bool copy_loops(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
+                PassLog& log);
 
 /// Gives the loops of regions without a graph parallel copies with which they are expected to be
 /// faster than as given, by 3% or more for each doubling. `verbose`: what else was tried.

@@ -8,6 +8,13 @@
 
 namespace fuseflow {
 
+/// How many times the best one's cycles a program may take before it is searched, and still be
+/// searched: placements, orders and copies hardly make up for more.
+inline constexpr double kOutOfReach = 12;
+
+/// Nodes that a statement becomes, about.
+inline constexpr double kNodesOfStatement = 13;
+
 /// Placements and orders of one region: some eighty sets of placements of a long one, whose
 /// statements take about 13 nodes each. What is near the limit of the region is tried first
 /// (near_limit.h), so that what matters is mostly among these. Of a short one the orders take most.
@@ -18,9 +25,21 @@ inline double store_effort(size_t statements) {
 /// The same for all regions together that are searched beside the first suggested partition.
 inline constexpr double kOtherStoresEffort = 120'000;
 
+/// The same for the best partition of streams alone, where cores can run parts of the program.
+inline constexpr double kStreamsEffort = 60'000;
+
+/// Of the effort of a region: parallel copies of its loops, where the machine has a number of
+/// units.
+inline constexpr double kCopiesShare = 0.25;
+
 /// Runs of kernels as regions with default placements, beyond the kernels themselves and what was
 /// suggested.
 inline constexpr double kMixtureEffort = 30'000;
+
+/// Orders of the dimensions of sparse tensors, for a whole program each, after `before` was spent.
+inline double transpose_effort(double before) {
+  return std::max(30'000.0, 0.15 * before);
+}
 
 /// Formats of stored tensors, after `before` was spent on the program.
 inline double storage_effort(double before) {

@@ -11,10 +11,13 @@
 
 namespace fuseflow {
 
-bool is_limited(const Machine& machine) {
-  return machine.scratchpad.bytes > 0 ||
-         std::any_of(machine.units.begin(), machine.units.end(),
+bool has_counted_units(const Machine& machine) {
+  return std::any_of(machine.units.begin(), machine.units.end(),
                      [](const UnitTiming& unit) { return unit.count > 0; });
+}
+
+bool is_limited(const Machine& machine) {
+  return machine.scratchpad.bytes > 0 || has_counted_units(machine);
 }
 
 namespace {

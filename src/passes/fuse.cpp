@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "ir/names.h"
+#include "ir/print.h"
 #include "ir/residency.h"
 #include "lower/density_notes.h"
 #include "lower/lower.h"
@@ -24,7 +26,9 @@
 #include "passes/reused_inputs.h"
 #include "passes/runs_alone.h"
 #include "passes/storage_choice.h"
+#include "passes/transposed.h"
 #include "resources/resources.h"
+#include "search/stream_kernels.h"
 #include "support/suggest.h"
 
 namespace fuseflow {
@@ -161,11 +165,12 @@ void describe_regions(const Program& before, const Program& after, bool verbose,
   }
 }
 
-/// What becomes of the graphs is for run_pass to say.
-Program without_graphs(const Program& program) {
+/// What becomes of the graphs is for run_pass to say. `keep_tiles`: what is planned for cores
+/// stays.
+Program without_graphs(const Program& program, bool keep_tiles) {
   Program result = program;
   for (Region& region : result.regions) {
-    if (!region.graph) continue;
+    if (!region.graph || (keep_tiles && has_tiles(region))) continue;
     if (region.statements.empty()) {
       throw Error(
           ExitCode::rejected, region.where,
@@ -179,6 +184,8 @@ Program without_graphs(const Program& program) {
 
 struct FuseRequest {
   std::string strategy;
+  TilePlanner tiles;
+  int64_t max_copies = 1;
   Machine machine;
   PlacementOptions placement;
 };
@@ -198,6 +205,16 @@ void refuse_value(std::string_view option, const std::string& value,
                   did_you_mean(value, known, {}, ", did you mean '"), fmt::join(known, ", ")));
 }
 
+int64_t parse_copies(const std::string& text) {
+  int64_t most = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), most);
+  if (code == std::errc() && end == text.data() + text.size() && most >= 1 && most <= 65536) {
+    return most;
+  }
+  throw Error(ExitCode::usage,
+              fmt::format("--max-copies '{}': expected a number from 1 to 65536", text));
+}
+
 FuseRequest parse_arguments(const PassArguments& arguments) {
   FuseRequest request;
   request.strategy = arguments.get("strategy", arguments.has("region") ? "none" : "auto");
@@ -214,6 +231,8 @@ FuseRequest parse_arguments(const PassArguments& arguments) {
   request.machine = arguments.machine ? *arguments.machine
                                       : load_machine(arguments.get("machine", "ideal"),
                                                      arguments.all("machine-set"));
+  if (request.machine.has_cores && !arguments.has("no-tiles")) request.tiles = arguments.tiles;
+  request.max_copies = parse_copies(arguments.get("max-copies", "64"));
   complete(request);
   return request;
 }
@@ -326,82 +345,197 @@ std::optional<Candidate> assemble_possible(const Program& kernels, const std::ve
   }
 }
 
-/// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
-/// regions as fit the machine, and one region a layer. Then what stays in the scratchpad.
-Program best_regions(const Program& given, const FuseRequest& request, CostModel& costs,
-                     PassLog& log) {
-  Program program = given;
-  drop_residents(program);  // other regions pass on other tensors
+bool any_tiles(const Program& program) {
+  return std::any_of(program.regions.begin(), program.regions.end(), has_tiles);
+}
+
+/// Partitions of a program that its best one is compared with; the first is searched.
+std::vector<std::vector<Part>> suggested_partitions(const Program& program,
+                                                    const FuseRequest& request) {
+  if (any_tiles(program)) return {parts_of(program, present_groups(program))};
   PassLog unused;
-  const std::vector<Part> few = parts_of(program, auto_groups(program, request, unused));
-  std::vector<std::vector<Part>> partitions{few};
+  std::vector<std::vector<Part>> partitions{
+      parts_of(program, auto_groups(program, request, unused))};
   if (program.regions.size() > 1) partitions.push_back(parts_of(program, layer_groups(program)));
   if (is_limited(request.machine)) {  // as given, but for phases that take turns
     partitions.push_back(parts_of(program, present_groups(program)));
   }
+  return partitions;
+}
+
+/// What cores can run of a program: runs of kernels, and plans with tensors of their own as they
+/// are.
+struct Tiles {
+  std::vector<PlannedPart> runs;
+  std::vector<Candidate> wholes;
+};
+
+Tiles tiles_of(Program program, const FuseRequest& request) {
+  Tiles tiles;
+  if (!request.tiles) return tiles;
+  drop_residents(program);
+  for (PlannedProgram& plan : request.tiles(program, request.machine)) {
+    for (PlannedPart& part : planned_parts(program, std::move(plan.program))) {
+      const bool known = std::any_of(tiles.runs.begin(), tiles.runs.end(),
+                                     [&](const PlannedPart& other) { return part.same_as(other); });
+      if (!known) tiles.runs.push_back(std::move(part));
+    }
+    if (!plan.whole) continue;
+    tiles.wholes.push_back({std::move(*plan.whole), {}});
+    tiles.wholes.back().log.note("statements are planned for cores, some of them in parts");
+  }
+  return tiles;
+}
+
+/// A program of fewer tokens takes no time, and is searched again as on a machine whose scratchpad
+/// is so many times smaller: a larger one lets more sets of placements be tried, of which an
+/// estimate may take the wrong one.
+constexpr double kTokensOfSmall = 1e6;
+constexpr int64_t kSmaller = 4;
+constexpr double kBuffersBeside = 2;  ///< what tensors take with buffers beside them, at most
+
+/// The machine of a second search; nothing where it would find what the first did.
+std::optional<Machine> smaller_machine(const Program& program, const Machine& machine,
+                                       double tokens) {
+  double bytes = 0;
+  for (const Tensor& tensor : program.tensors) bytes += estimated_bytes(tensor);
+  Machine smaller = machine;
+  smaller.scratchpad.bytes /= kSmaller;
+  const bool binds = kBuffersBeside * bytes > static_cast<double>(smaller.scratchpad.bytes);
+  if (tokens >= kTokensOfSmall || smaller.scratchpad.bytes == 0 || !binds) return std::nullopt;
+  return smaller;
+}
+
+/// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
+/// regions as fit the machine, and one region a layer. Then what stays in the scratchpad. Where the
+/// machine has no units for streams, they would be free: only what cores cannot run is streams.
+Program best_regions(const Program& given, const FuseRequest& request, const Tiles& tiles,
+                     CostModel& costs, PassLog& log) {
+  Program program = given;
+  drop_residents(program);  // other regions pass on other tensors
+  const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
   constexpr size_t kFew = 1;  // as few regions as fit: where nothing does, what comes closest
-  std::vector<Candidate> candidates{{given, {}}};
-  std::vector<std::vector<Part>> possible;
+  std::vector<Candidate> candidates;
+  std::vector<std::vector<Part>> partitions;
   PlacedRuns placed(program, request.machine, costs);
-  for (const std::vector<Part>& parts : partitions) {
+  if (!free_streams) candidates.push_back({given, {}});
+  for (std::vector<Part>& parts : suggested_partitions(program, request)) {
     std::optional<Candidate> made = assemble_possible(program, parts, request.machine, placed);
-    if (made) possible.push_back(parts);
-    if (made || candidates.size() == kFew) {
+    if (made) partitions.push_back(std::move(parts));
+    if (!free_streams && (made || candidates.size() == kFew)) {
       candidates.push_back(made ? std::move(*made) : Candidate{given, {}});
     }
   }
-  if (possible.empty()) possible.push_back(parts_of(program, present_groups(program)));
-  if (costs.learn(program)) {
-    for (Candidate& mixture : best_mixtures(program, possible, request.machine, costs, placed)) {
+  if (partitions.empty()) partitions.push_back(parts_of(program, present_groups(program)));
+  const auto add_mixtures = [&](const MixtureSpace& space, const Machine& machine) {
+    PlacedRuns there(program, machine, costs);
+    for (Candidate& mixture : best_mixtures(program, partitions, space, machine, costs, there)) {
       candidates.push_back(std::move(mixture));
     }
+  };
+  if (const std::optional<Cost> known = costs.learn(program)) {
+    add_mixtures({tiles.runs, request.max_copies}, request.machine);
+    const std::optional<Machine> smaller =
+        free_streams ? std::nullopt : smaller_machine(program, request.machine, known->tokens);
+    if (smaller) add_mixtures({{}, request.max_copies}, *smaller);
   }
-  Program best = choose(std::move(candidates), kFew, "regions", costs, log);
-  best = keep_reused_inputs(std::move(best), request.machine, costs, log);
-  return pass_on_and_reuse(std::move(best), request.machine, costs, log);
+  candidates.insert(candidates.end(), tiles.wholes.begin(), tiles.wholes.end());
+  if (candidates.empty()) candidates.push_back({given, {}});
+  const size_t otherwise = std::min(kFew, candidates.size() - 1);
+  Program best = choose(std::move(candidates), otherwise, "regions", costs, log);
+  PassLog kept;
+  Program on_chip = keep_reused_inputs(best, request.machine, costs, kept);
+  on_chip = pass_on_and_reuse(std::move(on_chip), request.machine, costs, kept);
+  PassLog unused;
+  const std::string wanted = print_program(on_chip);
+  on_chip = not_slower(std::move(on_chip), best, costs, unused);
+  if (print_program(on_chip) == wanted) log.note_all(kept);
+  return on_chip;
 }
 
-/// Whether `a` is surely expected to take less than `b`.
-bool surely_better(const Program& a, const Program& b, CostModel& costs) {
+/// How many times the cycles of the other program one may take by estimate, and yet take fewer.
+double most_off(const Cost& a, const Cost& b, const CostModel& costs) {
+  constexpr double kExact = 1.05;
+  return costs.margin() > 0 || !a.doubt.empty() || !b.doubt.empty() ? kUnsure : kExact;
+}
+
+/// What other formats must gain, in simulated cycles: a machine with another memory may lose more.
+constexpr double kFormatGain = 0.99;
+
+/// Whether `a`, in other formats, takes less than `b`: by estimate, and where that is not sure, as
+/// simulated, if that takes little.
+bool is_faster(const Program& a, const Program& b, CostModel& costs) {
   const std::optional<Cost> first = costs.of_program(a);
   const std::optional<Cost> second = costs.of_program(b);
+  if (!first || !second) return false;
+  const double most = most_off(*first, *second, costs);
+  if (first->cycles < most * second->cycles && second->cycles < most * first->cycles) {
+    const std::optional<double> then = costs.simulated(a);
+    const std::optional<double> now = then ? costs.simulated(b) : std::nullopt;
+    if (now) return *then < kFormatGain * *now;
+  }
   return better(first, second) && first->cycles <= (1 - costs.margin()) * second->cycles;
 }
 
-/// Takes a second candidate that is surely expected to take less than the best so far.
+/// Takes a second candidate where it is faster.
 void replace(Candidate& best, Candidate other, CostModel& costs) {
-  if (surely_better(other.program, best.program, costs)) best = std::move(other);
+  if (is_faster(other.program, best.program, costs)) best = std::move(other);
 }
+
+/// What was found for a program in formats of its own choice, and what it takes in the given ones.
+struct Fused {
+  Candidate best;
+  std::optional<Cost> in_given_formats;
+};
 
 /// The best regions for a program's formats; then other formats for them, where that pays once
 /// joins are chosen.
-Candidate fused_by_cost(Candidate given, const FuseRequest& request, CostModel& costs,
-                        bool verbose) {
+Fused fused_by_cost(Candidate given, const FuseRequest& request, const Tiles& tiles,
+                    CostModel& costs, bool verbose) {
   PassLog& log = given.log;
-  const Program fused = best_regions(given.program, request, costs, log);
+  const Program regions = best_regions(given.program, request, tiles, costs, log);
   PassLog stored_log = log;
-  std::optional<Program> stored = choose_storage(fused, StorageOf::all, costs, verbose, stored_log);
-  Program joined = choose_joins(fused, costs, verbose, log);
-  Candidate best{std::move(joined), std::move(log)};
+  std::optional<Program> stored =
+      choose_storage(regions, StorageOf::all, costs, verbose, stored_log);
+  Program joined = choose_joins(regions, costs, verbose, log);
+  Fused fused{{std::move(joined), std::move(log)}, {}};
+  fused.in_given_formats = costs.of_program(fused.best.program);
   if (stored) {
     Program other = choose_joins(std::move(*stored), costs, verbose, stored_log);
-    replace(best, {std::move(other), std::move(stored_log)}, costs);
+    replace(fused.best, {std::move(other), std::move(stored_log)}, costs);
   }
-  return best;
+  return fused;
 }
 
-/// The strategy `auto`: for the formats as given and, if others pay for the kernels alone, for
-/// these.
+/// The strategy `auto`: for the formats as given and, if others pay for the kernels alone or for as
+/// few regions as fit, for these. Cores read what they want to: for them no other formats are
+/// tried.
 Program best_by_cost(const Program& program, const FuseRequest& given_request, CostModel& costs,
                      bool verbose, PassLog& log) {
   FuseRequest request = given_request;
   request.placement.lower.known = &costs.phases();
-  Candidate best = fused_by_cost({program, {}}, request, costs, verbose);
+  const Tiles tiles = tiles_of(program, request);
+  auto [best, in_given_formats] = fused_by_cost({program, {}}, request, tiles, costs, verbose);
+  if (!request.machine.has_streams) {
+    log.note_all(best.log);
+    return std::move(best.program);
+  }
   PassLog stored_log;
   if (std::optional<Program> stored =
           choose_storage(program, StorageOf::given, costs, false, stored_log)) {
     Candidate given{std::move(*stored), std::move(stored_log)};
-    replace(best, fused_by_cost(std::move(given), request, costs, verbose), costs);
+    replace(best, fused_by_cost(std::move(given), request, {}, costs, verbose).best, costs);
+  }
+  Candidate turned{program, {}};
+  drop_residents(turned.program);
+  std::optional<Program> other;
+  if (in_given_formats) {
+    other = transposed_for(turned.program, suggested_partitions(turned.program, request).front(),
+                           request.machine, in_given_formats->cycles, costs, turned.log);
+  }
+  if (other) {
+    turned.program = std::move(*other);
+    replace(best, fused_by_cost(std::move(turned), request, {}, costs, verbose).best, costs);
   }
   log.note_all(best.log);
   return std::move(best.program);
@@ -427,15 +561,18 @@ void check_size(const Program& program, FuseRequest& request, PassLog& log) {
 
 Program run_fuse(const Program& given, const PassArguments& arguments, PassLog& log) {
   FuseRequest request = parse_arguments(arguments);
-  Program program = without_graphs(given);
+  const bool keeps_tiles = request.strategy == "auto" && request.machine.has_cores;
+  Program program = without_graphs(given, keeps_tiles && arguments.costs);
   check_size(program, request, log);
+  const bool searches = request.strategy == "auto" && arguments.costs;
   std::vector<Group> groups;
   PassLog notes;
   Program result;
-  if (request.strategy == "auto" && arguments.costs) {
+  if (searches) {
     const std::unique_ptr<CostModel> costs = arguments.costs(request.machine);
     result = best_by_cost(program, request, *costs, arguments.has("verbose"), notes);
-    result = not_slower(std::move(result), program, *costs, notes);
+    const bool fair = request.machine.has_streams || !any_tiles(result);
+    if (fair) result = not_slower(std::move(result), program, *costs, notes);
   } else {
     drop_residents(program);
     if (arguments.has("region")) {
@@ -484,6 +621,10 @@ Pass fuse_pass() {
       {{"strategy", "none|layer|full|auto", "Which regions to make (default: auto)"},
        {"region", "NAME:VALUE,...", "Make a region of these values or regions; repeatable", true},
        {"recompute", "bounded|always", "Recompute what cannot stream: up to a bound, or always"},
+       {"no-tiles", "", "auto: no kernels for the machine's cores"},
+       {"max-copies", "N",
+        "auto: most parallel copies of a loop, for machines whose units have a "
+        "number (default: 64; 1: none)"},
        {"machine", "NAME|FILE",
         "Machine that the regions must fit: preset or TOML file (default: ideal)"},
        {"machine-set", "KEY=VALUE", "Set a constant of the machine; repeatable", true},

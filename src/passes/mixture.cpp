@@ -7,9 +7,13 @@
 #include <limits>
 #include <map>
 
+#include "ir/names.h"
+#include "passes/copies.h"
 #include "passes/effort.h"
 #include "passes/fit.h"
+#include "passes/reused_inputs.h"
 #include "passes/store_search.h"
+#include "search/stream_kernels.h"
 
 namespace fuseflow {
 
@@ -23,6 +27,8 @@ constexpr double kRecomputeGain = 0.9;
 /// What another partition may take, of the best one's cycles, to be searched, too: sets and orders
 /// that are searched for its regions may make it the best.
 constexpr double kMixtureNearlyAsGood = 1.05;
+/// How much more a search may gain for one partition than it did for another.
+constexpr double kMoreGain = 2;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::vector<Part> alone(size_t kernels) {
@@ -80,15 +86,26 @@ void take_default(Candidate& made, size_t region, const Part& part, const FoundS
   made.log.note_all(found.notes);
 }
 
+std::vector<Interval> runs_of(const std::vector<PlannedPart>& planned) {
+  std::vector<Interval> runs;
+  runs.reserve(planned.size());
+  for (const PlannedPart& part : planned) runs.push_back(part.kernels);
+  return runs;
+}
+
 class PartSearch {
  public:
-  PartSearch(const Program& kernels, const Machine& machine, CostModel& costs, PlacedRuns& placed)
+  PartSearch(const Program& kernels, const MixtureSpace& space, const Machine& machine,
+             CostModel& costs, PlacedRuns& placed)
       : kernels_(kernels),
         placed_(placed),
         machine_(machine),
         costs_(costs),
-        n_(kernels.regions.size()) {
+        n_(kernels.regions.size()),
+        streams_(left_to_streams(kernels, machine, runs_of(space.planned))),
+        max_copies_(has_counted_units(machine) ? space.max_copies : 1) {
     for (const Region& region : kernels.regions) statements_ += region.statements.size();
+    for (const PlannedPart& part : space.planned) add(part);
   }
 
   std::vector<Candidate> run(const std::vector<std::vector<Part>>& suggested) {
@@ -107,8 +124,14 @@ class PartSearch {
     }
     std::vector<Candidate> found;
     found.push_back(made_of(best));
-    search_all(suggested.front());
-    found.push_back(made_of(suggested.front()));
+    const std::vector<Part>& first = suggested.front();
+    const auto out_of_reach = [&] {
+      return has_tiles(best) && total_of(first) > most_gain_ * total_of(best);
+    };
+    if (!tiles_.empty() && machine_.has_streams && !out_of_reach()) found.push_back(of_streams());
+    const bool hopeless = out_of_reach();
+    search_all(hopeless ? best : first);
+    if (!hopeless && machine_.has_streams) found.push_back(made_of(first));
     found.push_back(made_of(partition()));
     return found;
   }
@@ -118,47 +141,113 @@ class PartSearch {
     Part part;
     double cycles = kNever;
     bool searched = false;
-    FoundSchedule found;  ///< by default, or by the search
+    bool keeps_inputs = false;  ///< what it reads again from outside is on chip while it runs
+    FoundSchedule found;        ///< by default, or by the search
+  };
+
+  /// A run as planned for cores.
+  struct JudgedTiles {
+    double cycles = kNever;
+    std::shared_ptr<const PlannedRun> planned;
   };
 
   static constexpr size_t kFew = 3;  ///< kernels of the runs that are tried first
 
   bool has_time() const { return costs_.effort() < most_effort_; }
 
+  static bool has_tiles(const std::vector<Part>& parts) {
+    return std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.tiles; });
+  }
+
+  /// Judges a run as planned for cores; of several plans the fastest counts.
+  void add(const PlannedPart& part) {
+    const Part run{part.kernels.first, part.kernels.last, "", kLittleRecompute, true};
+    std::vector<Part> parts = alone(n_);
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(run.first),
+                parts.begin() + static_cast<std::ptrdiff_t>(run.last) + 1);
+    parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(run.first), run);
+    PassLog unused;
+    const Program program = put_planned(regroup(kernels_, groups_of(kernels_, parts), unused),
+                                        run.first, *part.planned);
+    std::vector<size_t> regions;
+    for (size_t i = 0; i < part.planned->size(); ++i) regions.push_back(run.first + i);
+    const std::optional<Cost> cost = costs_.of_regions(program, regions);
+    if (!cost) return;
+    const double pauses = static_cast<double>(regions.size() - 1) * costs_.pause();
+    JudgedTiles& judged = tiles_[run.kernels()];
+    if (cost->cycles + pauses >= judged.cycles) return;
+    judged = {cost->cycles + pauses, part.planned};
+  }
+
+  /// Whether a run may be one region of streams. A kernel that has a graph of tiles stays alone, as
+  /// it is; so does one that cores can run where the machine has nothing else.
+  bool may_stream(const Part& part) const {
+    for (size_t k = part.first; k <= part.last; ++k) {
+      if (is_fixed(k) ? !part.is_kernel() : !streams_[k]) return false;
+    }
+    return true;
+  }
+  bool is_fixed(size_t kernel) const { return fuseflow::has_tiles(kernels_.regions[kernel]); }
+
   /// Judges a run of kernels, with as little and with as much recomputation as there may be.
   void add(const Part& part) {
-    const auto [place, is_new] = judged_.try_emplace({part.first, part.last});
+    const auto [place, is_new] = judged_.try_emplace(part.kernels());
     if (!is_new) return;
     place->second.part = part;
+    if (!may_stream(part)) return;
+    if (is_fixed(part.first)) {
+      place->second.searched = true;
+      const std::optional<Cost> cost = costs_.of_region(kernels_, part.first);
+      if (cost) place->second.cycles = cost->cycles;
+      return;
+    }
     for (const double recompute : kRecompute) {
-      Part tried = part;
-      tried.max_recompute = recompute;
-      FoundSchedule found;
-      const double cycles = judge(tried, found);
+      JudgedPart tried;
+      tried.part = part;
+      tried.part.max_recompute = recompute;
+      const bool stores = judge(tried);
       const double wanted = recompute > kRecompute[0] ? kRecomputeGain : 1;
-      const bool stores = !found.schedule.placements.empty();
-      if (cycles < wanted * place->second.cycles) {
-        place->second.part = tried;
-        place->second.cycles = cycles;
-        place->second.found = std::move(found);
-      }
+      if (tried.cycles < wanted * place->second.cycles) place->second = std::move(tried);
       if (part.is_kernel() || !stores) return;  // nothing is left to compute again
     }
   }
 
-  /// Cycles with the default placements, which are put into `found`.
-  double judge(const Part& part, FoundSchedule& found) {
+  /// Cycles with the default placements, and with what is read again on chip, if that is faster.
+  /// Gives whether anything is placed by default.
+  bool judge(JudgedPart& judged) {
     try {
-      const std::shared_ptr<const PlacedRun> placed = placed_.of(part);
-      found = default_of(*placed);
-      if (!placed->turns) return cycles_of(placed->run, part);
-      RunAlone run = placed->run;
-      run.slice.program.regions[run.region].schedule.barriers = true;
-      return cycles_of(run, part);
+      const std::shared_ptr<const PlacedRun> placed = placed_.of(judged.part);
+      judged.found = default_of(*placed);
+      const bool stores = !judged.found.schedule.placements.empty();
+      judge_from(*placed, judged);
+      return stores;
     } catch (const Error& error) {
       if (error.code() == ExitCode::internal) throw;
-      return kNever;  // no placement makes it one region
+      return false;  // no placement makes it one region
     }
+  }
+
+  void judge_from(const PlacedRun& placed, JudgedPart& judged) {
+    RunAlone run = placed.run;
+    if (placed.turns) run.slice.program.regions[run.region].schedule.barriers = true;
+    judged.cycles = cycles_of(run, judged.part);
+    PassLog notes = judged.found.notes;
+    if (!keep_inputs(run, notes)) return;
+    const double cycles = cycles_of(run, judged.part);
+    if (cycles >= judged.cycles) return;
+    judged.cycles = cycles;
+    judged.keeps_inputs = true;
+    judged.found = found_of(run, std::move(notes));
+  }
+
+  /// Keeps what a run reads again from outside on chip, where that has a size. Gives whether there
+  /// is any.
+  bool keep_inputs(RunAlone& run, PassLog& notes) {
+    if (machine_.scratchpad.bytes == 0) return false;
+    Program& program = run.slice.program;
+    costs_.spend(kNodesOfStatement *
+                 static_cast<double>(program.regions[run.region].statements.size()));
+    return keep_all_reused(program, run.region, machine_, costs_.phases(), notes);
   }
 
   /// Cycles of the region of a part; where that is several kernels, what fusing must gain is added.
@@ -177,9 +266,11 @@ class PartSearch {
     const std::shared_ptr<const PlacedRun> placed = placed_.of(part);
     RunAlone run = placed->run;
     SliceCosts costs(costs_, run.slice.tensors);
+    PassLog placed_notes = placed->notes;
+    if (judged.keeps_inputs) keep_inputs(run, placed_notes);
     PassLog notes;
     const double own = store_effort(run.slice.program.regions[run.region].statements.size());
-    improve(run.slice.program, run.region, placed->notes, costs, notes,
+    improve(run.slice.program, run.region, placed_notes, costs, notes,
             std::min(own, most_effort_ - costs_.effort()));
     judged.cycles = std::min(judged.cycles, cycles_of(run, part));
     judged.found = found_of(run, std::move(notes));
@@ -190,18 +281,77 @@ class PartSearch {
                PassLog& log, double effort) const {
     if (!improve_stores(program, region, machine_, &costs, log, effort)) log.note_all(placed);
     if (is_limited(machine_)) make_fit(program, region, machine_, log, &costs.phases());
+    if (max_copies_ > 1) copy(program, region, costs, log, kCopiesShare * effort);
+  }
+
+  /// Copies loops. What the region reads is also tried from memory, since the ports of copies take
+  /// turns in the scratchpad, and where their buffers lack room there, all that it stores.
+  void copy(Program& program, size_t region, CostModel& costs, PassLog& log, double effort) const {
+    const CopyLimits limits{max_copies_, effort};
+    const Program given = program;
+    const bool fits = copy_loops(program, region, limits, costs, log);
+    for (const bool intermediates : {false, true}) {
+      if (intermediates && fits) return;
+      Program other = given;
+      if (!use_memory(other.regions[region], intermediates)) continue;
+      PassLog notes;
+      copy_loops(other, region, limits, costs, notes);
+      if (!better(costs.of_region(other, region), costs.of_region(program, region))) continue;
+      program = std::move(other);
+      log.note_all(notes);
+    }
+  }
+
+  /// Reads from memory what is kept from outside, and also stores there what the region computes.
+  /// Gives whether that changes anything.
+  static bool use_memory(Region& region, bool intermediates) {
+    const std::vector<UsePlacement> before = region.schedule.placements;
+    const auto is_computed = [&](const UsePlacement& use) {
+      return std::any_of(region.statements.begin(), region.statements.end(),
+                         [&](const Statement& s) { return s.result == use.tensor; });
+    };
+    std::erase_if(region.schedule.placements, [&](const UsePlacement& use) {
+      return use.placement == Placement::scratchpad && !is_computed(use);
+    });
+    for (UsePlacement& use : region.schedule.placements) {
+      if (intermediates && use.placement == Placement::scratchpad)
+        use.placement = Placement::memory;
+    }
+    return region.schedule.placements != before;
   }
 
   /// Searches what is not yet of a partition; gives whether there was anything.
   bool search(const std::vector<Part>& parts) {
     bool any = false;
     for (const Part& part : parts) {
-      JudgedPart& judged = judged_.at({part.first, part.last});
-      if (judged.searched || !has_time()) continue;
+      if (part.tiles || !has_time()) continue;
+      JudgedPart& judged = judged_.at(part.kernels());
+      if (judged.searched) continue;
       search(judged);
       any = true;
     }
     return any;
+  }
+
+  /// The best of streams alone, searched: what cores run is judged as it will be, streams only
+  /// then. What the search gained says what it can gain.
+  Candidate of_streams() {
+    std::map<Interval, JudgedTiles> tiles;
+    std::swap(tiles, tiles_);
+    most_effort_ = costs_.effort() + kStreamsEffort;
+    double before = 0;
+    double after = 0;
+    for (const Part& part : partition()) {
+      const JudgedPart& judged = judged_.at(part.kernels());
+      const double cycles = judged.cycles;
+      if (!search({part})) continue;
+      before += cycles;
+      after += judged.cycles;
+    }
+    if (after > 0) most_gain_ = std::min(most_gain_, kMoreGain * before / after);
+    Candidate made = made_of(partition());
+    std::swap(tiles, tiles_);
+    return made;
   }
 
   /// Searches one partition that takes hardly more than the best one after another.
@@ -229,8 +379,8 @@ class PartSearch {
     };
     offer(best);
     for (size_t p = 0; p < best.size(); ++p) {
-      if (!best[p].is_kernel()) offer(partition(&best[p]));
-      if (p + 1 == best.size() || !has_time()) continue;
+      if (!best[p].is_kernel() || best[p].tiles) offer(partition(&best[p]));
+      if (p + 1 == best.size() || !has_time() || !can_join(best[p], best[p + 1])) continue;
       std::vector<Part> joined = best;
       joined[p] = {best[p].first, best[p + 1].last, ""};
       joined.erase(joined.begin() + static_cast<std::ptrdiff_t>(p) + 1);
@@ -245,52 +395,84 @@ class PartSearch {
     return result;
   }
 
+  /// Neighbours that cores run better are not tried as one of streams.
+  static bool can_join(const Part& a, const Part& b) { return !a.tiles && !b.tiles; }
+
   /// The program of a partition into judged runs, as far as they are searched.
   Candidate made_of(const std::vector<Part>& parts) const {
     Candidate made;
     made.program = regroup(kernels_, groups_of(kernels_, parts), made.log);
     for (size_t r = 0; r < parts.size(); ++r) {
-      const JudgedPart& judged = judged_.at({parts[r].first, parts[r].last});
-      if (std::isfinite(judged.cycles) && judged.searched && judged.found.copies) {
-        PassLog notes;
-        placed_.place(made.program, r, judged.part, notes);
-        improve(made.program, r, notes, costs_, made.log, store_effort(statements_));
-      } else {
-        FoundSchedule found = judged.found;
-        found.copies = found.copies || !std::isfinite(judged.cycles);
-        take_default(made, r, judged.part, found, machine_, placed_);
-      }
+      if (!parts[r].tiles) give_schedule(made, r, judged_.at(parts[r].kernels()));
+    }
+    for (size_t r = parts.size(); r-- > 0;) {  // may become several regions
+      if (parts[r].tiles) give_tiles(made, r, tiles_.at(parts[r].kernels()));
     }
     return made;
+  }
+
+  void give_schedule(Candidate& made, size_t r, const JudgedPart& judged) const {
+    if (judged.part.is_kernel() && is_fixed(judged.part.first)) return;
+    if (std::isfinite(judged.cycles) && judged.searched && judged.found.copies) {
+      PassLog notes;
+      placed_.place(made.program, r, judged.part, notes);
+      improve(made.program, r, notes, costs_, made.log, store_effort(statements_));
+      return;
+    }
+    FoundSchedule found = judged.found;
+    found.copies = found.copies || !std::isfinite(judged.cycles);
+    take_default(made, r, judged.part, found, machine_, placed_);
+  }
+
+  static void give_tiles(Candidate& made, size_t r, const JudgedTiles& judged) {
+    made.log.note(fmt::format("@{}: planned for cores, {:.0f} cycles",
+                              quote_if_needed(made.program.regions[r].name), judged.cycles));
+    made.program = put_planned(std::move(made.program), r, *judged.planned);
   }
 
   /// The partition of least total among what was judged, but for one run that it must not have; of
   /// equal ones that of fewer regions.
   std::vector<Part> partition(const Part* without = nullptr) const {
     std::vector<double> least(n_ + 1, kNever);  // of the first k kernels, a pause after each part
-    std::vector<const JudgedPart*> ends(n_ + 1, nullptr);
+    std::vector<Part> ends(n_ + 1);
     least[0] = 0;
+    auto tiles = tiles_.begin();
+    const auto offer = [&](const Part& part, double cycles) {
+      if (without != nullptr && part.kernels() == without->kernels() &&
+          part.tiles == without->tiles) {
+        return;
+      }
+      const double total = least[part.first] + cycles + costs_.pause();
+      if (total > least[part.last + 1] || !std::isfinite(total)) return;
+      least[part.last + 1] = total;
+      ends[part.last + 1] = part;
+    };
     for (const auto& [run, judged] : judged_) {  // by the first kernel
-      if (without != nullptr && run == std::pair{without->first, without->last}) continue;
-      const double total = least[run.first] + judged.cycles + costs_.pause();
-      if (total > least[run.second + 1] || !std::isfinite(total)) continue;
-      least[run.second + 1] = total;
-      ends[run.second + 1] = &judged;
+      for (; tiles != tiles_.end() && tiles->first < run; ++tiles)
+        offer(part_of(*tiles), tiles->second.cycles);
+      offer(judged.part, judged.cycles);
     }
+    for (; tiles != tiles_.end(); ++tiles) offer(part_of(*tiles), tiles->second.cycles);
     std::vector<Part> parts;
     for (size_t k = n_; k > 0; k = parts.back().first) {
-      if (ends[k] == nullptr) return alone(n_);
-      parts.push_back(ends[k]->part);
+      if (!std::isfinite(least[k])) return alone(n_);
+      parts.push_back(ends[k]);
     }
     std::reverse(parts.begin(), parts.end());
     return parts;
+  }
+
+  static Part part_of(const std::pair<const Interval, JudgedTiles>& tiles) {
+    return {tiles.first.first, tiles.first.last, "", kLittleRecompute, true};
   }
 
   /// Cycles of a partition into judged runs.
   double total_of(const std::vector<Part>& parts) const {
     double total = 0;
     for (const Part& part : parts) {
-      total += judged_.at({part.first, part.last}).cycles + costs_.pause();
+      const double cycles =
+          part.tiles ? tiles_.at(part.kernels()).cycles : judged_.at(part.kernels()).cycles;
+      total += cycles + costs_.pause();
     }
     return total;
   }
@@ -300,7 +482,7 @@ class PartSearch {
     while (has_time()) {
       const size_t before = judged_.size();
       for (size_t p = 0; p + 1 < best.size() && has_time(); ++p) {
-        add({best[p].first, best[p + 1].last, ""});
+        if (can_join(best[p], best[p + 1])) add({best[p].first, best[p + 1].last, ""});
       }
       if (judged_.size() == before) break;
       best = partition();
@@ -313,9 +495,13 @@ class PartSearch {
   const Machine& machine_;
   CostModel& costs_;
   const size_t n_;
+  const StreamKernels streams_;
+  const int64_t max_copies_;  ///< of a loop
   size_t statements_ = 0;
-  std::map<std::pair<size_t, size_t>, JudgedPart> judged_;  ///< by first and last kernel
+  std::map<Interval, JudgedPart> judged_;
+  std::map<Interval, JudgedTiles> tiles_;
   double most_effort_ = 0;
+  double most_gain_ = kOutOfReach;  ///< of cycles, by a search
 };
 
 }  // namespace
@@ -347,6 +533,7 @@ Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const
   Candidate made;
   made.program = regroup(kernels, groups_of(kernels, parts), made.log);
   for (size_t r = 0; r < parts.size(); ++r) {
+    if (has_tiles(made.program.regions[r])) continue;
     take_default(made, r, parts[r], default_of(*placed.of(parts[r])), machine, placed);
   }
   return made;
@@ -354,8 +541,9 @@ Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const
 
 std::vector<Candidate> best_mixtures(const Program& kernels,
                                      const std::vector<std::vector<Part>>& suggested,
-                                     const Machine& machine, CostModel& costs, PlacedRuns& placed) {
-  return PartSearch(kernels, machine, costs, placed).run(suggested);
+                                     const MixtureSpace& space, const Machine& machine,
+                                     CostModel& costs, PlacedRuns& placed) {
+  return PartSearch(kernels, space, machine, costs, placed).run(suggested);
 }
 
 }  // namespace fuseflow

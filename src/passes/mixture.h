@@ -10,25 +10,34 @@
 #include "passes/choose.h"
 #include "passes/placed_runs.h"
 #include "passes/regroup.h"
+#include "search/whole_kernels.h"
 
 namespace fuseflow {
 
 /// Groups of kernels in a row as parts; throws Error(internal) for other groups.
 std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& groups);
 
-/// The program with these regions, in this order, their intermediates placed by default; phases
-/// take turns where the machine has no room for them together. Kernels alone stay as they are.
+/// The program with these regions of streams, in this order, their intermediates placed by default;
+/// phases take turns where the machine has no room for them together. Kernels alone stay as they
+/// are.
 Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine,
                    PlacedRuns& placed);
+
+/// What regions may be beside streams with one copy of each loop.
+struct MixtureSpace {
+  std::vector<PlannedPart> planned;  ///< runs of kernels that may run on cores
+  int64_t max_copies = 1;            ///< of a loop, where the machine has a number of units
+};
 
 /// The best partitions into the suggested parts, runs of few kernels, and what becomes of these
 /// when neighbours are joined: by default placements; and with the placements and orders that are
 /// searched for each region (store_search.h). Which partition is best may depend on these, so they
 /// are searched for the first of `suggested`, and for every partition that takes hardly more than
 /// the best one, until none is left. The last candidate is the best of them. `costs` has learned
-/// `kernels`. Its effort is bounded.
+/// `kernels`. Its effort is bounded. Kernels that have graphs of tiles stay as they are.
 std::vector<Candidate> best_mixtures(const Program& kernels,
                                      const std::vector<std::vector<Part>>& suggested,
-                                     const Machine& machine, CostModel& costs, PlacedRuns& placed);
+                                     const MixtureSpace& space, const Machine& machine,
+                                     CostModel& costs, PlacedRuns& placed);
 
 }  // namespace fuseflow

@@ -11,6 +11,7 @@
 
 #include "ir/program.h"
 #include "passes/cost_model.h"
+#include "search/whole_kernels.h"
 
 namespace fuseflow {
 
@@ -33,6 +34,8 @@ class PassArguments {
   const std::vector<std::string>& all(std::string_view name) const;
   /// Makes what every `auto` goes by; none: expected stream lengths (lower/flops.h).
   CostModelMaker costs;
+  /// Plans what runs on the machine's cores, for fuse; none: streams alone are considered.
+  TilePlanner tiles;
   /// The machine, for fuse; none: that of the options `machine` and `machine-set`.
   std::optional<Machine> machine;
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "ir/copies.h"
 #include "ir/names.h"
 #include "ir/residency.h"
 #include "lower/completed_region.h"
@@ -195,12 +196,23 @@ class Placer {
     std::optional<Cost> cost;
   };
 
+  /// The region as given, with its order or without: a search of placements keeps an order, for
+  /// which they may have been chosen as it may have been for them.
+  PlacedProgram as_given(size_t r, bool ordered) const {
+    PlacedProgram placed{p_, {}, {}};
+    if (!ordered) {
+      placed.program.regions[r].schedule.order.clear();
+      placed.program.regions[r].graph.reset();
+    }
+    return placed;
+  }
+
   /// The region with the placements that a fused one gets, whatever it had.
-  PlacedProgram placed_anew(size_t r) const {
+  PlacedProgram placed_anew(size_t r, bool ordered = true) const {
     PlacementOptions options;
     options.max_recompute = kAutoRecompute;
     options.scratchpad_bytes = machine_.scratchpad.bytes;
-    PlacedProgram placed{p_, {}, {}};
+    PlacedProgram placed = as_given(r, ordered);
     Region& region = placed.program.regions[r];
     region.graph.reset();
     std::erase_if(region.schedule.placements,
@@ -240,8 +252,11 @@ class Placer {
         if (error.code() == ExitCode::internal) throw;  // else it cannot be placed that way
       }
     };
-    if (runs) offer([&] { return improved({p_, {}, {}}, r, &costs); });
-    offer([&] { return improved(placed_anew(r), r, &costs); });
+    for (const bool ordered : {true, false}) {
+      if (!ordered && p_.regions[r].schedule.order.empty()) continue;
+      if (runs) offer([&] { return improved(as_given(r, ordered), r, &costs); });
+      offer([&] { return improved(placed_anew(r, ordered), r, &costs); });
+    }
     offer([&] { return improved(placed_anew(r), r, nullptr); });
     const bool fits = best.cost && std::isfinite(best.cost->cycles);
     return runs || fits ? best : improved(placed_anew(r), r, nullptr);
@@ -397,6 +412,39 @@ class Placer {
   Dependences d_;
 };
 
+Candidate with_chosen_placements(const Program& given, const Machine& machine, CostModel* costs) {
+  Candidate placed{given, {}};
+  Placer placer(given, machine, placed.log);
+  placer.place_all(costs);
+  placed.program = placer.take();
+  return placed;
+}
+
+/// The regions read tensors as they are declared, where they read copies: like an order, a format
+/// may have been chosen for placements that are chosen anew. Nothing where none does.
+std::optional<Program> without_copies_read(const Program& given) {
+  Program program = given;
+  bool any = false;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    Region& region = program.regions[r];
+    if (region.graph || region.statements.empty()) continue;
+    bool changed = false;
+    for (Statement& statement : region.statements) {
+      for (Expr& node : statement.nodes) {
+        if (node.kind != Expr::Kind::access) continue;
+        const TensorId original = original_of(program, node.tensor);
+        changed = changed || original != node.tensor;
+        node.tensor = original;
+      }
+    }
+    if (!changed) continue;
+    any = true;
+    region.schedule.order.clear();
+    follow_copies(program, r);
+  }
+  return any ? std::optional(std::move(program)) : std::nullopt;
+}
+
 Program run_place(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Machine machine =
       load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
@@ -404,15 +452,17 @@ Program run_place(const Program& given, const PassArguments& arguments, PassLog&
   if (arguments.has("auto")) {
     const std::unique_ptr<CostModel> costs =
         arguments.costs ? arguments.costs(machine) : std::unique_ptr<CostModel>();
-    Candidate placed{given, {}};
-    Placer placer(given, machine, placed.log);
     if (costs != nullptr) costs->learn(given);
-    placer.place_all(costs.get());
-    placed.program = placer.take();
-    start = costs == nullptr
-                ? std::move(placed.program)
-                : choose({{given, {}}, std::move(placed)}, 1, "placements", *costs, log);
-    if (costs != nullptr) {
+    Candidate placed = with_chosen_placements(given, machine, costs.get());
+    if (costs == nullptr) {
+      start = std::move(placed.program);
+    } else {
+      std::vector<Candidate> candidates{{given, {}}, std::move(placed)};
+      if (const std::optional<Program> originals = without_copies_read(given)) {
+        candidates.push_back(with_chosen_placements(*originals, machine, costs.get()));
+        candidates.back().log.note("copies of tensors in other formats are not read");
+      }
+      start = choose(std::move(candidates), 1, "placements", *costs, log);
       start = pass_on_and_reuse(std::move(start), machine, *costs, log);
       start = not_slower(std::move(start), given, *costs, log);
     }

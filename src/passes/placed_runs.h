@@ -12,6 +12,7 @@
 #include "machine/machine.h"
 #include "passes/cost_model.h"
 #include "passes/runs_alone.h"
+#include "search/interval.h"
 
 namespace fuseflow {
 
@@ -25,7 +26,9 @@ struct Part {
   size_t last = 0;
   std::string name;                         ///< empty: that of the last kernel
   double max_recompute = kLittleRecompute;  ///< or kMuchRecompute; means nothing for one kernel
+  bool tiles = false;                       ///< runs on cores, as planned: nothing is placed
   bool is_kernel() const { return first == last; }
+  Interval kernels() const { return {first, last}; }
   bool operator==(const Part&) const = default;
 };
 

@@ -20,12 +20,6 @@ namespace {
 /// How often its entries an input must be read to be worth a place on chip.
 constexpr double kReuse = 1.5;
 
-struct Reused {
-  TensorId tensor = -1;
-  double reads = 0;
-  double entries = 0;
-};
-
 std::vector<double> reads_of(const Program& program, const Graph& graph) {
   const std::vector<double> elements = estimated_elements(program, graph);
   std::vector<double> reads(program.tensors.size(), 0);
@@ -36,35 +30,17 @@ std::vector<double> reads_of(const Program& program, const Graph& graph) {
   return reads;
 }
 
-/// What a schedule can place: where lowering reads another copy than a statement names, that one
-/// has no place.
-bool is_named(const Region& region, TensorId tensor) {
-  return std::any_of(region.statements.begin(), region.statements.end(), [&](const Statement& s) {
-    return std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Expr& e) {
-      return e.kind == Expr::Kind::access && e.tensor == tensor;
-    });
-  });
-}
-
-/// Those that the region's statements name and that its graph does not keep, the most saving ones
-/// first.
-std::vector<Reused> reused_inputs(const Program& lowered, const Graph& graph,
-                                  const Region& region) {
-  const std::vector<double> reads = reads_of(lowered, graph);
-  std::vector<Reused> wanted;
-  for (size_t t = 0; t < reads.size(); ++t) {
-    const Tensor& tensor = lowered.tensors[t];
-    const auto id = static_cast<TensorId>(t);
-    const bool given = tensor.given();
-    const bool kept = graph.on_chip(id);
-    const double entries = estimated_entries(tensor);
-    if (!given || kept || reads[t] <= kReuse * entries || !is_named(region, id)) continue;
-    wanted.push_back({id, reads[t], entries});
+/// What a schedule can place and the region does not compute. Where lowering reads another copy
+/// than a statement names, that one has no place.
+bool comes_from_outside(const Region& region, TensorId tensor) {
+  bool named = false;
+  for (const Statement& s : region.statements) {
+    if (s.result == tensor) return false;
+    named = named || std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Expr& e) {
+              return e.kind == Expr::Kind::access && e.tensor == tensor;
+            });
   }
-  std::stable_sort(wanted.begin(), wanted.end(), [](const Reused& a, const Reused& b) {
-    return a.reads - a.entries > b.reads - b.entries;
-  });
-  return wanted;
+  return named;
 }
 
 void place_on_chip(Region& region, TensorId tensor) {
@@ -92,16 +68,20 @@ class ReusedInputs {
   bool empty() const { return inputs_.empty(); }
 
   /// All that fit; with `costs` only those that pay, each beside those before it. Updates `cost`.
-  void keep(CostModel* costs, std::optional<Cost>& cost, PassLog& log) {
+  /// Gives whether any is kept.
+  bool keep(CostModel* costs, std::optional<Cost>& cost, PassLog& log) {
     double taken = taken_;
-    for (const Reused& input : inputs_) {
+    bool any = false;
+    for (const ReusedInput& input : inputs_) {
       const double bytes = estimated_bytes(program_.tensors[static_cast<size_t>(input.tensor)]);
       const bool fits = machine_.scratchpad.bytes == 0 ||
                         taken + bytes <= static_cast<double>(machine_.scratchpad.bytes);
       if (!fits || !keep_one(input.tensor, costs, cost)) continue;
       taken += bytes;
+      any = true;
       log.note(text_of(input, bytes));
     }
+    return any;
   }
 
  private:
@@ -120,7 +100,7 @@ class ReusedInputs {
     return false;
   }
 
-  std::string text_of(const Reused& input, double bytes) const {
+  std::string text_of(const ReusedInput& input, double bytes) const {
     return fmt::format(
         "@{}: %{} is read about {:.1f} times and kept in the scratchpad ({:.0f} "
         "bytes)",
@@ -133,10 +113,35 @@ class ReusedInputs {
   const size_t region_;
   const Machine& machine_;
   double taken_ = 0;  ///< bytes of the scratchpad
-  std::vector<Reused> inputs_;
+  std::vector<ReusedInput> inputs_;
 };
 
 }  // namespace
+
+std::vector<ReusedInput> reused_inputs(const Program& program, const Graph& graph,
+                                       const Region& region) {
+  const std::vector<double> reads = reads_of(program, graph);
+  std::vector<ReusedInput> wanted;
+  for (size_t t = 0; t < reads.size(); ++t) {
+    const Tensor& tensor = program.tensors[t];
+    const auto id = static_cast<TensorId>(t);
+    const double entries = estimated_entries(tensor);
+    if (graph.on_chip(id) || reads[t] <= kReuse * entries || !comes_from_outside(region, id)) {
+      continue;
+    }
+    wanted.push_back({id, reads[t], entries});
+  }
+  std::stable_sort(wanted.begin(), wanted.end(), [](const ReusedInput& a, const ReusedInput& b) {
+    return a.reads - a.entries > b.reads - b.entries;
+  });
+  return wanted;
+}
+
+bool keep_all_reused(Program& program, size_t region, const Machine& machine, KnownPhases& known,
+                     PassLog& log) {
+  std::optional<Cost> unused;
+  return ReusedInputs(program, region, machine, &known).keep(nullptr, unused, log);
+}
 
 void keep_reused_inputs(Program& program, size_t region, const Machine& machine, CostModel* costs,
                         std::optional<Cost>& cost, PassLog& log) {

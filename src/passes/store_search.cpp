@@ -20,6 +20,7 @@
 #include "passes/dependences.h"
 #include "passes/near_limit.h"
 #include "passes/order_moves.h"
+#include "passes/reused_inputs.h"
 #include "resources/resources.h"
 
 namespace fuseflow {
@@ -92,6 +93,7 @@ class Search {
         most_effort_(effort() + most_effort) {
     given_.regions[region].graph.reset();
     levels_ = alike_tensors(given_, at(given_), movable(at(given_)));
+    for (const Statement& statement : at(given_).statements) computed_.insert(statement.result);
   }
 
   StoreSearch run() {
@@ -133,6 +135,8 @@ class Search {
     Program program;  ///< the region completed, without a graph
     Cost cost;
     bool as_given = true;  ///< the program, but for the region's schedule
+    TensorGroup reused;  ///< what comes from outside and is read again from memory, the most saving
+                         ///< first; empty where the scratchpad has no limits
   };
 
   const Region& at(const Program& program) const { return program.regions[region_]; }
@@ -166,10 +170,21 @@ class Search {
     if (orders != Orders::usual) try_move(best.asked, best, orders);
     for (const std::vector<TensorGroup>& groups : levels_) {
       for (bool any = true; any && has_time();) {
-        any = sweep(groups, best, orders);
+        any = sweep(with_inputs(groups, best), best, orders);
         if (orders == Orders::usual) any = slide(groups, best) || any;
       }
+      // Two ports may only pay together, where each waits for the other.
+      try_move(with_all(best.asked, best.reused), best, orders);
     }
+  }
+
+  /// The groups, and each input that is read again, or kept for that, by itself.
+  std::vector<TensorGroup> with_inputs(std::vector<TensorGroup> groups, const State& best) const {
+    for (const TensorId tensor : best.reused) groups.push_back({tensor});
+    for (const UsePlacement& use : best.asked.placements) {
+      if (is_kept_input(use)) groups.push_back({use.tensor});
+    }
+    return groups;
   }
 
   /// Moves each group once, always one that is nearest to what limits the best state so far. Gives
@@ -260,7 +275,41 @@ class Search {
     return dropped > 0 ? std::optional(std::move(result)) : std::nullopt;
   }
 
-  /// Nothing if all of the group is stored. In the scratchpad while there is room.
+  bool is_input(TensorId tensor) const { return !computed_.contains(tensor); }
+  bool is_kept_input(const UsePlacement& use) const {
+    return use.consumer < 0 && use.placement == Placement::scratchpad && is_input(use.tensor);
+  }
+  double bytes_of(TensorId tensor) const {
+    return estimated_bytes(given_.tensors[static_cast<size_t>(tensor)]);
+  }
+  bool has_room(double bytes) const {
+    return machine_.scratchpad.bytes == 0 ||
+           bytes <= static_cast<double>(machine_.scratchpad.bytes);
+  }
+  double bytes_on_chip(const Schedule& schedule) const {
+    double bytes = 0;
+    for (const UsePlacement& use : schedule.placements) {
+      if (use.placement == Placement::scratchpad) bytes += bytes_of(use.tensor);
+    }
+    return bytes;
+  }
+
+  /// With those of some inputs kept for which there is room; nothing if there are none.
+  std::optional<Schedule> with_all(const Schedule& from, const TensorGroup& inputs) const {
+    Schedule result = from;
+    result.order.clear();
+    double bytes = bytes_on_chip(from);
+    for (const TensorId tensor : inputs) {
+      if (!has_room(bytes + bytes_of(tensor))) continue;
+      bytes += bytes_of(tensor);
+      result.placements.push_back({tensor, -1, Placement::scratchpad});
+    }
+    return result.placements.size() > from.placements.size() ? std::optional(std::move(result))
+                                                             : std::nullopt;
+  }
+
+  /// Nothing if all of the group is stored. In the scratchpad while there is room, for which inputs
+  /// give way; an input is nowhere else.
   std::optional<Schedule> with(const Schedule& from, const TensorGroup& group) const {
     Schedule result = from;
     result.order.clear();
@@ -270,21 +319,26 @@ class Search {
       const auto stores = [&](const UsePlacement& use) { return use.tensor == tensor; };
       if (std::any_of(from.placements.begin(), from.placements.end(), stores)) continue;
       added.push_back(tensor);
-      bytes += estimated_bytes(given_.tensors[static_cast<size_t>(tensor)]);
+      bytes += bytes_of(tensor);
     }
     if (added.empty()) return std::nullopt;
-    for (const UsePlacement& use : from.placements) {
-      if (use.placement != Placement::scratchpad) continue;
-      bytes += estimated_bytes(given_.tensors[static_cast<size_t>(use.tensor)]);
+    TensorGroup inputs;
+    if (!has_room(bytes + bytes_on_chip(result)) && !is_input(added.front())) {
+      std::erase_if(result.placements, [&](const UsePlacement& use) {
+        if (!is_kept_input(use)) return false;
+        inputs.push_back(use.tensor);
+        return true;
+      });
     }
-    const bool fits =
-        machine_.scratchpad.bytes == 0 || bytes <= static_cast<double>(machine_.scratchpad.bytes);
+    const bool fits = has_room(bytes + bytes_on_chip(result));
+    if (!fits && is_input(added.front())) return std::nullopt;
     for (const TensorId tensor : added) {
       const bool on_chip = fits || stays(given_.tensors[static_cast<size_t>(tensor)]);
       result.placements.push_back(
           {tensor, -1, on_chip ? Placement::scratchpad : Placement::memory});
     }
-    return result;
+    std::optional<Schedule> with_kept = with_all(result, inputs);
+    return with_kept ? std::move(*with_kept) : std::move(result);
   }
 
   /// What a schedule costs. Nothing if it cannot be lowered, or was judged before.
@@ -307,12 +361,12 @@ class Search {
 
   /// Lowers as asked; where that has no order, stores what must be stored.
   std::optional<State> complete(Schedule asked) {
-    State state{std::move(asked), program_to_try(), {}};
+    State state{std::move(asked), program_to_try(), {}, true, {}};
     state.program.regions[region_].schedule = state.asked;
     if (lower(state.program)) return state;
     PlacementOptions options;
     options.recompute_always = true;
-    options.scratchpad_bytes = machine_.scratchpad.bytes;
+    options.scratchpad_bytes = room_beside(state.asked);
     options.lower.known = &known_;
     state.as_given = false;
     try {
@@ -324,6 +378,13 @@ class Search {
       return std::nullopt;
     }
     return lower(state.program) ? std::optional(std::move(state)) : std::nullopt;
+  }
+
+  /// Bytes for what is stored beside what was asked for; 0: without limits.
+  int64_t room_beside(const Schedule& asked) const {
+    if (machine_.scratchpad.bytes == 0) return 0;
+    const double taken = bytes_on_chip(asked);
+    return std::max<int64_t>(1, machine_.scratchpad.bytes - static_cast<int64_t>(taken));
   }
 
   /// Gives the region its graph.
@@ -349,11 +410,20 @@ class Search {
     if (!priced_.insert(text_of(state.asked)).second) return false;
     std::optional<Cost> cost = model_ != nullptr ? model_->of_region(state.program, region_)
                                                  : expected(state.program, *region.graph);
+    if (machine_.scratchpad.bytes > 0) find_reused(state);
     region.graph.reset();
     if (!cost) return false;
     state.cost = std::move(*cost);
     judged_.push_back({state.asked, state.cost});
     return true;
+  }
+
+  void find_reused(State& state) const {
+    const Region& region = at(state.program);
+    for (const ReusedInput& input : reused_inputs(state.program, *region.graph, region)) {
+      const bool known = static_cast<size_t>(input.tensor) < given_.tensors.size();
+      if (known) state.reused.push_back(input.tensor);  // else a copy that lowering made
+    }
   }
 
   std::optional<Cost> expected(const Program& program, const Graph& graph) {
@@ -401,6 +471,7 @@ class Search {
 
   Program given_;
   const size_t region_;
+  std::set<TensorId> computed_;  ///< by the region
   const Machine& machine_;
   CostModel* model_;
   std::vector<std::vector<TensorGroup>> levels_;  ///< groups that are moved, the coarsest first
@@ -417,16 +488,21 @@ class Search {
   std::vector<StoreTrial> judged_;
 };
 
-std::vector<std::string> stored_names(const Program& program, const Region& region) {
-  std::vector<std::string> names;
+struct StoredNames {
+  std::vector<std::string> intermediates, inputs;
+};
+
+StoredNames stored_names(const Program& program, const Region& region) {
+  StoredNames names;
   for (const UsePlacement& use : region.schedule.placements) {
     if (!is_use_of_all(use)) continue;
     const std::string& name = program.tensors[static_cast<size_t>(use.tensor)].name;
     const bool is_result = std::any_of(region.statements.begin(), region.statements.end(),
                                        [&](const Statement& s) { return s.result == use.tensor; });
-    if (is_result) names.push_back("%" + quote_if_needed(name));
+    (is_result ? names.intermediates : names.inputs).push_back("%" + quote_if_needed(name));
   }
-  std::sort(names.begin(), names.end());
+  std::sort(names.intermediates.begin(), names.intermediates.end());
+  std::sort(names.inputs.begin(), names.inputs.end());
   return names;
 }
 
@@ -449,12 +525,16 @@ bool improve_stores(Program& program, size_t region, const Machine& machine, Cos
   const Region& now = found.program.regions[region];
   if (found.judged.empty() || text_of(before) == text_of(now.schedule)) return false;
   const std::string name = quote_if_needed(now.name);
-  const std::vector<std::string> stored = stored_names(found.program, now);
+  const auto& [stored, inputs] = stored_names(found.program, now);
   if (!movable(now).empty()) {
     log.note(stored.empty()
                  ? fmt::format("@{}: no intermediate is stored", name)
                  : fmt::format("@{}: {} {} stored, all else streams or is computed again", name,
                                fmt::join(stored, ", "), stored.size() == 1 ? "is" : "are"));
+  }
+  if (!inputs.empty()) {
+    log.note(fmt::format("@{}: {} {} in the scratchpad while it runs", name,
+                         fmt::join(inputs, ", "), inputs.size() == 1 ? "is" : "are"));
   }
   log.note(fmt::format("@{}: about {:.0f} {}{}; order {}", name, found.cost.cycles,
                        costs != nullptr ? "cycles" : "steps", instead_of(found.first),

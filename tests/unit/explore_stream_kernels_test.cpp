@@ -1,5 +1,5 @@
 // Which kernels may be streams on a machine without units for them: as few as possible.
-#include "explore/stream_kernels.h"
+#include "explore/points.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "explore/planned_run.h"
+#include "search/planned_run.h"
 
 #include <fmt/format.h>
 

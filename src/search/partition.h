@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "explore/interval.h"
+#include "search/interval.h"
 
 namespace fuseflow {
 

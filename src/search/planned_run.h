@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "explore/interval.h"
 #include "ir/program.h"
+#include "search/interval.h"
 
 namespace fuseflow {
 

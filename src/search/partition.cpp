@@ -1,4 +1,4 @@
-#include "explore/partition.h"
+#include "search/partition.h"
 
 #include <algorithm>
 

