@@ -1,0 +1,325 @@
+#include "passes/fuse_auto.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ir/print.h"
+#include "ir/residency.h"
+#include "lower/lower.h"
+#include "passes/choose.h"
+#include "passes/fit.h"
+#include "passes/joins.h"
+#include "passes/layers.h"
+#include "passes/mixture.h"
+#include "passes/pass_on_chip.h"
+#include "passes/reused_inputs.h"
+#include "passes/runs_alone.h"
+#include "passes/storage_choice.h"
+#include "passes/transposed.h"
+#include "resources/resources.h"
+#include "search/stream_kernels.h"
+
+namespace fuseflow {
+
+namespace {
+
+/// Part of `auto`: makes regions of as many kernels, in program order, as fit the machine together.
+class Splitter {
+ public:
+  Splitter(const Program& program, const FuseRequest& request)
+      : request_(request), kernels_(present_groups(program)), runs_(program) {}
+
+  /// The groups, and why the first one that was cut does not fit as a whole.
+  std::vector<Group> run(std::string& why) {
+    const size_t all = kernels_.size();
+    why = too_large(0, all);
+    if (why.empty() || all == 1) return {merged(0, all)};
+    std::vector<Group> groups;
+    for (size_t first = 0; first < all;) {
+      const size_t end = end_of(first);
+      groups.push_back(merged(first, end));
+      groups.back().name = fmt::format("part{}", groups.size());
+      first = end;
+    }
+    return groups;
+  }
+
+ private:
+  /// After the last kernel that fits together with those from `first` on. Twice as many are tried
+  /// until they do not fit, so that this takes time in proportion to those that do.
+  size_t end_of(size_t first) const {
+    const size_t all = kernels_.size();
+    size_t fits = first + 1;  // a kernel alone is refused by what runs it
+    size_t step = 1;
+    for (; fits + step <= all && too_large(first, fits + step).empty(); step *= 2) fits += step;
+    for (; step > 0; step /= 2) {
+      if (fits + step <= all && too_large(first, fits + step).empty()) fits += step;
+    }
+    return fits;
+  }
+
+  Group merged(size_t first, size_t end) const {
+    Group group{"full", {}};
+    for (size_t k = first; k < end; ++k) {
+      group.statements.insert(group.statements.end(), kernels_[k].statements.begin(),
+                              kernels_[k].statements.end());
+    }
+    return group;
+  }
+
+  /// Why a region of these kernels does not fit, even with its phases in turn.
+  std::string too_large(size_t first, size_t end) const {
+    try {
+      return too_large_as_placed(first, end);
+    } catch (const Error& error) {  // no placement makes it one region
+      if (error.code() != ExitCode::rejected) throw;
+      return error.diagnostics()[0].message;
+    }
+  }
+
+  std::string too_large_as_placed(size_t first, size_t end) const {
+    PassLog quiet;
+    RunAlone run = runs_.make(first, end - 1, "full");
+    Program program =
+        choose_placements(std::move(run.slice.program), run.region, request_.placement).program;
+    const LowerOptions& options = request_.placement.lower;
+    make_fit(program, run.region, request_.machine, quiet, options.known);
+    return why_too_large(program, program.regions[run.region],
+                         lower_region(program, run.region, options), request_.machine);
+  }
+
+  const FuseRequest& request_;
+  const std::vector<Group> kernels_;
+  const RunsAlone runs_;
+};
+
+/// The program in these regions; nothing where one of them has no placement that can be lowered (it
+/// would have too many nodes).
+std::optional<Candidate> assemble_possible(const Program& kernels, const std::vector<Part>& parts,
+                                           const Machine& machine, PlacedRuns& placed) {
+  try {
+    return assemble(kernels, parts, machine, placed);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::rejected) throw;
+    return std::nullopt;
+  }
+}
+
+/// Partitions of a program that its best one is compared with; the first is searched.
+std::vector<std::vector<Part>> suggested_partitions(const Program& program,
+                                                    const FuseRequest& request) {
+  if (any_tiles(program)) return {parts_of(program, present_groups(program))};
+  PassLog unused;
+  std::vector<std::vector<Part>> partitions{
+      parts_of(program, auto_groups(program, request, unused))};
+  if (program.regions.size() > 1) partitions.push_back(parts_of(program, layer_groups(program)));
+  if (is_limited(request.machine)) {  // as given, but for phases that take turns
+    partitions.push_back(parts_of(program, present_groups(program)));
+  }
+  return partitions;
+}
+
+/// What cores can run of a program: runs of kernels, and plans with tensors of their own as they
+/// are.
+struct Tiles {
+  std::vector<PlannedPart> runs;
+  std::vector<Candidate> wholes;
+};
+
+Tiles tiles_of(Program program, const FuseRequest& request) {
+  Tiles tiles;
+  if (!request.tiles) return tiles;
+  drop_residents(program);
+  for (PlannedProgram& plan : request.tiles(program, request.machine)) {
+    for (PlannedPart& part : planned_parts(program, std::move(plan.program))) {
+      const bool known = std::any_of(tiles.runs.begin(), tiles.runs.end(),
+                                     [&](const PlannedPart& other) { return part.same_as(other); });
+      if (!known) tiles.runs.push_back(std::move(part));
+    }
+    if (!plan.whole) continue;
+    tiles.wholes.push_back({std::move(*plan.whole), {}});
+    tiles.wholes.back().log.note("statements are planned for cores, some of them in parts");
+  }
+  return tiles;
+}
+
+/// A program of fewer tokens takes no time, and is searched again as on a machine whose scratchpad
+/// is so many times smaller: a larger one lets more sets of placements be tried, of which an
+/// estimate may take the wrong one.
+constexpr double kTokensOfSmall = 1e6;
+constexpr int64_t kSmaller = 4;
+constexpr double kBuffersBeside = 2;  ///< what tensors take with buffers beside them, at most
+
+/// The machine of a second search; nothing where it would find what the first did.
+std::optional<Machine> smaller_machine(const Program& program, const Machine& machine,
+                                       double tokens) {
+  double bytes = 0;
+  for (const Tensor& tensor : program.tensors) bytes += estimated_bytes(tensor);
+  Machine smaller = machine;
+  smaller.scratchpad.bytes /= kSmaller;
+  const bool binds = kBuffersBeside * bytes > static_cast<double>(smaller.scratchpad.bytes);
+  if (tokens >= kTokensOfSmall || smaller.scratchpad.bytes == 0 || !binds) return std::nullopt;
+  return smaller;
+}
+
+/// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
+/// regions as fit the machine, and one region a layer. Then what stays in the scratchpad. Where the
+/// machine has no units for streams, they would be free: only what cores cannot run is streams.
+Program best_regions(const Program& given, const FuseRequest& request, const Tiles& tiles,
+                     CostModel& costs, PassLog& log) {
+  Program program = given;
+  drop_residents(program);  // other regions pass on other tensors
+  const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
+  constexpr size_t kFew = 1;  // as few regions as fit: where nothing does, what comes closest
+  std::vector<Candidate> candidates;
+  std::vector<std::vector<Part>> partitions;
+  PlacedRuns placed(program, request.machine, costs);
+  if (!free_streams) candidates.push_back({given, {}});
+  for (std::vector<Part>& parts : suggested_partitions(program, request)) {
+    std::optional<Candidate> made = assemble_possible(program, parts, request.machine, placed);
+    if (made) partitions.push_back(std::move(parts));
+    if (!free_streams && (made || candidates.size() == kFew)) {
+      candidates.push_back(made ? std::move(*made) : Candidate{given, {}});
+    }
+  }
+  if (partitions.empty()) partitions.push_back(parts_of(program, present_groups(program)));
+  const auto add_mixtures = [&](const MixtureSpace& space, const Machine& machine) {
+    PlacedRuns there(program, machine, costs);
+    for (Candidate& mixture : best_mixtures(program, partitions, space, machine, costs, there)) {
+      candidates.push_back(std::move(mixture));
+    }
+  };
+  if (const std::optional<Cost> known = costs.learn(program)) {
+    add_mixtures({tiles.runs, request.max_copies}, request.machine);
+    const std::optional<Machine> smaller =
+        free_streams ? std::nullopt : smaller_machine(program, request.machine, known->tokens);
+    if (smaller) add_mixtures({{}, request.max_copies}, *smaller);
+  }
+  candidates.insert(candidates.end(), tiles.wholes.begin(), tiles.wholes.end());
+  if (candidates.empty()) candidates.push_back({given, {}});
+  const size_t otherwise = std::min(kFew, candidates.size() - 1);
+  Program best = choose(std::move(candidates), otherwise, "regions", costs, log);
+  PassLog kept;
+  Program on_chip = keep_reused_inputs(best, request.machine, costs, kept);
+  on_chip = pass_on_and_reuse(std::move(on_chip), request.machine, costs, kept);
+  PassLog unused;
+  const std::string wanted = print_program(on_chip);
+  on_chip = not_slower(std::move(on_chip), best, costs, unused);
+  if (print_program(on_chip) == wanted) log.note_all(kept);
+  return on_chip;
+}
+
+/// How many times the cycles of the other program one may take by estimate, and yet take fewer.
+double most_off(const Cost& a, const Cost& b, const CostModel& costs) {
+  constexpr double kExact = 1.05;
+  return costs.margin() > 0 || !a.doubt.empty() || !b.doubt.empty() ? kUnsure : kExact;
+}
+
+/// What other formats must gain, in simulated cycles: a machine with another memory may lose more.
+constexpr double kFormatGain = 0.99;
+
+/// Whether `a`, in other formats, takes less than `b`: by estimate, and where that is not sure, as
+/// simulated, if that takes little.
+bool is_faster(const Program& a, const Program& b, CostModel& costs) {
+  const std::optional<Cost> first = costs.of_program(a);
+  const std::optional<Cost> second = costs.of_program(b);
+  if (!first || !second) return false;
+  const double most = most_off(*first, *second, costs);
+  if (first->cycles < most * second->cycles && second->cycles < most * first->cycles) {
+    const std::optional<double> then = costs.simulated(a);
+    const std::optional<double> now = then ? costs.simulated(b) : std::nullopt;
+    if (now) return *then < kFormatGain * *now;
+  }
+  return better(first, second) && first->cycles <= (1 - costs.margin()) * second->cycles;
+}
+
+/// Takes a second candidate where it is faster.
+void replace(Candidate& best, Candidate other, CostModel& costs) {
+  if (is_faster(other.program, best.program, costs)) best = std::move(other);
+}
+
+struct Fused {
+  Candidate best;
+  std::optional<Cost> in_given_formats;
+};
+
+/// The best regions for a program's formats; then other formats for them, where that pays once
+/// joins are chosen.
+Fused fused_by_cost(Candidate given, const FuseRequest& request, const Tiles& tiles,
+                    CostModel& costs, bool verbose) {
+  PassLog& log = given.log;
+  const Program regions = best_regions(given.program, request, tiles, costs, log);
+  PassLog stored_log = log;
+  std::optional<Program> stored =
+      choose_storage(regions, StorageOf::all, costs, verbose, stored_log);
+  Program joined = choose_joins(regions, costs, verbose, log);
+  Fused fused{{std::move(joined), std::move(log)}, {}};
+  fused.in_given_formats = costs.of_program(fused.best.program);
+  if (stored) {
+    Program other = choose_joins(std::move(*stored), costs, verbose, stored_log);
+    replace(fused.best, {std::move(other), std::move(stored_log)}, costs);
+  }
+  return fused;
+}
+
+}  // namespace
+
+std::vector<Group> full_group(const Program& program) {
+  Group all{"full", {}};
+  for (const Group& group : present_groups(program)) {
+    all.statements.insert(all.statements.end(), group.statements.begin(), group.statements.end());
+  }
+  if (all.statements.empty()) return {};
+  std::vector<Group> groups;
+  groups.push_back(std::move(all));
+  return groups;
+}
+
+std::vector<Group> auto_groups(const Program& program, const FuseRequest& request, PassLog& log) {
+  std::vector<Group> whole = full_group(program);
+  if (!is_limited(request.machine) || whole.empty()) return whole;
+  std::string why;
+  std::vector<Group> groups = Splitter(program, request).run(why);
+  if (groups.size() > 1) log.note(fmt::format("split into {} regions: {}", groups.size(), why));
+  return groups;
+}
+
+bool any_tiles(const Program& program) {
+  return std::any_of(program.regions.begin(), program.regions.end(), has_tiles);
+}
+
+Program best_by_cost(const Program& program, const FuseRequest& given_request, CostModel& costs,
+                     bool verbose, PassLog& log) {
+  FuseRequest request = given_request;
+  request.placement.lower.known = &costs.phases();
+  const Tiles tiles = tiles_of(program, request);
+  auto [best, in_given_formats] = fused_by_cost({program, {}}, request, tiles, costs, verbose);
+  if (!request.machine.has_streams) {
+    log.note_all(best.log);
+    return std::move(best.program);
+  }
+  PassLog stored_log;
+  if (std::optional<Program> stored =
+          choose_storage(program, StorageOf::given, costs, false, stored_log)) {
+    Candidate given{std::move(*stored), std::move(stored_log)};
+    replace(best, fused_by_cost(std::move(given), request, {}, costs, verbose).best, costs);
+  }
+  Candidate turned{program, {}};
+  drop_residents(turned.program);
+  std::optional<Program> other;
+  if (in_given_formats) {
+    other = transposed_for(turned.program, suggested_partitions(turned.program, request).front(),
+                           request.machine, in_given_formats->cycles, costs, turned.log);
+  }
+  if (other) {
+    turned.program = std::move(*other);
+    replace(best, fused_by_cost(std::move(turned), request, {}, costs, verbose).best, costs);
+  }
+  log.note_all(best.log);
+  return std::move(best.program);
+}
+
+}  // namespace fuseflow
