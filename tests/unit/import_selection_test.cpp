@@ -156,6 +156,10 @@ TEST(ImportBits, ConstantsAndComputedBytes) {
       (Values{1, 100, 0}));
   refused("(float[2,3] x) => (int32[2,3] y) { i = Cast<to = 6>(x) y = BitwiseNot(i) }",
           "which holds them as f32");
+  for (const std::string fractions :
+       {"y = BitwiseNot(c)", "y = BitwiseAnd(c, c)", "y = BitShift<direction = \"LEFT\">(c, c)"})
+    refused("(float[2,3] x) => (float[2] y) <float[2] c = {1, 1}> { " + fractions + " }",
+            "whole numbers");
 }
 
 TEST(ImportReverseSequence, KeepsWhatIsBehind) {

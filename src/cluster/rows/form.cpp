@@ -36,6 +36,8 @@ class Builder : private TermReader {
       const bool computes = from.kind != RowsTerm::Kind::load &&
                             from.kind != RowsTerm::Kind::constant && from.of_rows;
       if (!computes) refuse_kernel("a result of it is only moved");
+      if (widths_of(result.subscripts) != width_loops(from.width))
+        refuse_kernel("a result has a part of the columns that are computed for it");
     }
     return std::move(form_);
   }
@@ -232,6 +234,22 @@ class Builder : private TermReader {
   }
 
   // --- results -----------------------------------------------------------------------------
+
+  std::set<int> width_loops(int width) const {
+    if (width < 0) return {};
+    const std::vector<int>& loops = form_.widths[static_cast<size_t>(width)];
+    return {loops.begin(), loops.end()};
+  }
+
+  std::set<int> widths_of(const std::vector<TileSubscript>& at) const {
+    std::set<int> loops;
+    for (const TileSubscript& subscript : at) {
+      for (const auto& [loop, factor] : subscript.terms) {
+        if (has_role(loop, LoopRole::width)) loops.insert(loop);
+      }
+    }
+    return loops;
+  }
 
   void find_results() {
     for (const InlinedStatement& s : inside_) {

@@ -55,6 +55,16 @@ bool has_8_bits(ElementType type) {
   return type == ElementType::u8 || type == ElementType::i8;
 }
 
+/// The operators here are of whole numbers alone.
+void require_integers(const NodeImport& node, int inputs) {
+  for (int i = 0; i < inputs; ++i) {
+    const ElementType type = node.input(i).type;
+    if (is_integer(type) && type != ElementType::boolean) continue;
+    node.reject(
+        fmt::format("input {} has elements of {}, expected whole numbers", i, element_name(type)));
+  }
+}
+
 [[noreturn]] void reject_wide(const NodeImport& node) {
   node.reject(
       "the integers are computed by the program, which holds them as f32 and so not all of their "
@@ -114,6 +124,7 @@ int64_t on_bits(int64_t a, int64_t b) {
 
 template <Op op>
 void bitwise(NodeImport& node) {
+  require_integers(node, 2);
   const ConstantPtr a = node.try_constant(0);
   const ConstantPtr b = node.try_constant(1);
   if (a && b) return node.output_constant(0, folded(node, *a, *b, on_bits<op>));
@@ -123,6 +134,7 @@ void bitwise(NodeImport& node) {
 
 /// -1 - x; of an unsigned number its largest value less x.
 void bitwise_not(NodeImport& node) {
+  require_integers(node, 1);
   const View& x = node.input(0);
   if (!has_8_bits(x.type) && node.importer().model().unsigned_words) {
     node.reject(
@@ -173,6 +185,7 @@ View shifted_bytes(NodeImport& node, bool left) {
 }
 
 void bit_shift(NodeImport& node) {
+  require_integers(node, 2);
   const std::string direction = node.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
     node.reject(fmt::format("direction '{}' is unknown, expected LEFT or RIGHT", shown(direction)));
