@@ -69,7 +69,7 @@ def report_noticed(outcomes, fault, noticed, otherwise):
     if not noticed:
         return report(outcomes, fault, "survived", otherwise)
     entry, why = noticed
-    if why == "with all cases alone":
+    if why == suites.ALL_CASES_ALONE:
         return report(outcomes, fault, "survived", f"(noticed by {entry.name} with the cases of scripts/property)")
     return report(outcomes, fault, "caught", entry.name + (" (hangs)" if why == "hangs" else ""))
 

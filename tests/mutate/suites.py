@@ -13,6 +13,7 @@ PREFIXES = ("pinned.", "golden.", "unit.", "property.", "exchange.", "energy.", 
 LEFT_OUT = ("property.broken_rule", "models.threads", "explore.objectives")
 SLOW = 12  # times the processor time that an entry takes without a fault, and 20 seconds at least: it hangs
 THOROUGH = 20  # times as long at most, where all cases are drawn
+ALL_CASES_ALONE = "fails with all the cases of scripts/property, not with those of the suite"
 
 
 class Entry:
@@ -84,10 +85,10 @@ def first_to_notice(fault, entries, reaching=True):
     """(entry, why) of the first entry that fails with the fault on, the cheapest first; None if none does. Where none does,
     those that draw cases by FUSEFLOW_THOROUGH (unit tests) are run with all of them."""
     mine = sorted([e for e in entries if not reaching or fault.id in e.reached], key=lambda e: e.seconds)
-    drawing = [e for e in mine if e.name.startswith("unit.")]
+    drawing = [e for e in mine if reaching and e.name.startswith("unit.")]  # else all would be run for minutes
     for entry, thorough in [(e, False) for e in mine] + [(e, True) for e in drawing]:
         limit = max(20.0, SLOW * entry.seconds * (THOROUGH if thorough else 1))
         why = entry.run(fault.id if reaching else None, limit=limit, thorough=thorough)
         if why:
-            return entry, ("with all cases alone" if thorough else why)
+            return entry, (ALL_CASES_ALONE if thorough else why)
     return None
