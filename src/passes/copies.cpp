@@ -86,20 +86,20 @@ class CopySearch {
     if (!cost_) return;
     const Cost before = *cost_;
     for (const CopyLoop& loop : loops) extents_[loop.index] = loop.extent;
-    const std::set<std::vector<std::string>> moves = moves_of(loops);
-    while (advance(moves)) {
+    for (size_t first = 0; first < loops.size(); first += kTogether) {
+      const std::set<std::vector<std::string>> moves = moves_of(loops, first);
+      while (advance(moves)) {
+      }
     }
     if (schedule().parallel == given_) return;
     log_.note(fmt::format("@{}: {}: {}", name(), copies_text(schedule().parallel),
                           gain_text(*cost_, before)));
   }
 
-  /// Whether the machine has room for all copies that were tried.
-  bool all_fit() const { return all_fit_; }
-
  private:
   static constexpr double kLeastGain = 0.03;
-  static constexpr size_t kMostLoops = 6;  ///< the outermost
+  static constexpr size_t kTogether =
+      6;  ///< loops that are searched at a time, the outermost first
   static constexpr int kMostTried = 64;
 
   Schedule& schedule() { return program_.regions[region_].schedule; }
@@ -113,10 +113,12 @@ class CopySearch {
     return fmt::format("parallel {}", fmt::join(parts, ", "));
   }
 
-  static std::set<std::vector<std::string>> moves_of(const std::vector<CopyLoop>& loops) {
+  /// Loops from the first one on that are copied together: each alone, and those of a depth.
+  static std::set<std::vector<std::string>> moves_of(const std::vector<CopyLoop>& loops,
+                                                     size_t first) {
     std::set<std::vector<std::string>> moves;
     std::map<size_t, std::vector<std::string>> by_depth;
-    for (size_t i = 0; i < std::min(loops.size(), kMostLoops); ++i) {
+    for (size_t i = first; i < std::min(loops.size(), first + kTogether); ++i) {
       moves.insert({loops[i].index});
       by_depth[loops[i].depth].push_back(loops[i].index);
     }
@@ -137,7 +139,6 @@ class CopySearch {
       schedule().parallel = more;
       const std::optional<Cost> cost = costs_.of_region(program_, region_);
       if (verbose_) log_.note(fmt::format("@{}: {}: {}", name(), copies_text(more), tried(cost)));
-      all_fit_ = all_fit_ && (!cost || std::isfinite(cost->cycles));
       if (!better(cost, best) || cost->cycles > most) continue;
       best = cost;
       chosen = more;
@@ -171,7 +172,6 @@ class CopySearch {
   std::map<std::string, int64_t> extents_;
   std::optional<Cost> cost_;
   int tried_ = 0;
-  bool all_fit_ = true;
 };
 
 /// Why lowering refuses copies of a loop; empty: it does not.
@@ -208,11 +208,9 @@ std::vector<Parallel> doubled_copies(std::vector<Parallel> copies,
   return copies;
 }
 
-bool copy_loops(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
+void copy_loops(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
                 PassLog& log) {
-  CopySearch search(program, region, limits, costs, false, log);
-  search.run(loops_of(program, region));
-  return search.all_fit();
+  CopySearch(program, region, limits, costs, false, log).run(loops_of(program, region));
 }
 
 Program choose_copies(Program program, CostModel& costs, bool verbose, PassLog& log) {

@@ -24,8 +24,8 @@ struct CopyLimits {
 };
 
 /// Gives the loops of one region those copies that are expected to pay, each doubling by 3% or
-/// more. Says what it chose. Gives whether the machine had room for all that were tried.
-bool copy_loops(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
+/// more. Says what it chose.
+void copy_loops(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
                 PassLog& log);
 
 /// Gives the loops of regions without a graph parallel copies with which they are expected to be

@@ -25,9 +25,6 @@ inline double store_effort(size_t statements) {
 /// The same for all regions together that are searched beside the first suggested partition.
 inline constexpr double kOtherStoresEffort = 120'000;
 
-/// The same for the best partition of streams alone, where cores can run parts of the program.
-inline constexpr double kStreamsEffort = 60'000;
-
 /// Of the effort of a region: parallel copies of its loops, where the machine has a number of
 /// units.
 inline constexpr double kCopiesShare = 0.25;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -165,6 +166,42 @@ std::optional<Machine> smaller_machine(const Program& program, const Machine& ma
   return smaller;
 }
 
+constexpr size_t kFew = 1;  ///< the candidate of as few regions as fit: comes closest to fitting
+
+/// The best of candidates, with what it reads again or passes on kept on chip where that pays.
+Candidate best_of(std::vector<Candidate> candidates, const Machine& machine, CostModel& costs) {
+  PassLog log;
+  const size_t otherwise = std::min(kFew, candidates.size() - 1);
+  const Program best = choose(std::move(candidates), otherwise, "regions", costs, log);
+  PassLog kept;
+  Program on_chip = keep_reused_inputs(best, machine, costs, kept);
+  on_chip = pass_on_and_reuse(std::move(on_chip), machine, costs, kept);
+  PassLog unused;
+  const std::string wanted = print_program(on_chip);
+  on_chip = not_slower(std::move(on_chip), best, costs, unused);
+  if (print_program(on_chip) == wanted) log.note_all(kept);
+  return {std::move(on_chip), std::move(log)};
+}
+
+/// Where some candidates have kernels for cores: those that have none, if one of them may yet be
+/// the fastest, with what is kept on chip.
+std::vector<Candidate> streams_in_reach(const std::vector<Candidate>& candidates,
+                                        CostModel& costs) {
+  double least = std::numeric_limits<double>::infinity();
+  double least_of_streams = least;
+  std::vector<Candidate> streams;
+  for (const Candidate& candidate : candidates) {
+    const std::optional<Cost> cost = costs.of_program(candidate.program);
+    if (cost) least = std::min(least, cost->cycles);
+    if (any_tiles(candidate.program)) continue;
+    streams.push_back(candidate);
+    if (cost) least_of_streams = std::min(least_of_streams, cost->cycles);
+  }
+  const bool mixed = streams.size() < candidates.size();
+  if (!mixed || !(least_of_streams <= kUnsure * least)) streams.clear();
+  return streams;
+}
+
 /// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer. Then what stays in the scratchpad. Where the
 /// machine has no units for streams, they would be free: only what cores cannot run is streams.
@@ -173,7 +210,6 @@ Program best_regions(const Program& given, const FuseRequest& request, const Til
   Program program = given;
   drop_residents(program);  // other regions pass on other tensors
   const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
-  constexpr size_t kFew = 1;  // as few regions as fit: where nothing does, what comes closest
   std::vector<Candidate> candidates;
   std::vector<std::vector<Part>> partitions;
   PlacedRuns placed(program, request.machine, costs);
@@ -200,16 +236,11 @@ Program best_regions(const Program& given, const FuseRequest& request, const Til
   }
   candidates.insert(candidates.end(), tiles.wholes.begin(), tiles.wholes.end());
   if (candidates.empty()) candidates.push_back({given, {}});
-  const size_t otherwise = std::min(kFew, candidates.size() - 1);
-  Program best = choose(std::move(candidates), otherwise, "regions", costs, log);
-  PassLog kept;
-  Program on_chip = keep_reused_inputs(best, request.machine, costs, kept);
-  on_chip = pass_on_and_reuse(std::move(on_chip), request.machine, costs, kept);
-  PassLog unused;
-  const std::string wanted = print_program(on_chip);
-  on_chip = not_slower(std::move(on_chip), best, costs, unused);
-  if (print_program(on_chip) == wanted) log.note_all(kept);
-  return on_chip;
+  std::vector<Candidate> streams = streams_in_reach(candidates, costs);
+  if (!streams.empty()) candidates.push_back(best_of(std::move(streams), request.machine, costs));
+  Candidate best = best_of(std::move(candidates), request.machine, costs);
+  log.note_all(best.log);
+  return std::move(best.program);
 }
 
 /// How many times the cycles of the other program one may take by estimate, and yet take fewer.

@@ -109,6 +109,59 @@ class PartSearch {
   }
 
   std::vector<Candidate> run(const std::vector<std::vector<Part>>& suggested) {
+    double streams = 0;
+    without_tiles([&] { streams = total_of(judge_runs(suggested)); });
+    const std::vector<Part> best = partition();
+    double gain = 0;  // what a search may gain
+    std::vector<Candidate> found;
+    found.push_back(made_of(best));
+    const bool in_reach = machine_.has_streams && streams <= kOutOfReach * total_of(best);
+    const auto search_from = [&](const std::vector<Part>& first) {
+      search_all(first);
+      found.push_back(made_of(first));
+      add_best(found);
+    };
+    if (in_reach) {  // first as if there were no cores: having them never makes a program slower
+      without_tiles([&] {
+        search_from(suggested.front());
+        gain = kMoreGain * streams / total_of(partition());
+      });
+    }
+    if (!in_reach || !tiles_.empty()) search_from(best);
+    // Kernels by themselves have more room for copies than runs of them.
+    if (max_copies_ > 1 && total_of(alone(n_)) <= gain * total_of(partition())) {
+      search_from(alone(n_));
+    }
+    return found;
+  }
+
+ private:
+  struct JudgedPart {
+    Part part;
+    double cycles = kNever;
+    bool searched = false;
+    bool keeps_inputs = false;  ///< what it reads again from outside is on chip while it runs
+    FoundSchedule found;        ///< by default, or by the search
+    std::optional<FoundSchedule> second;  ///< of the search, where an estimate may be off
+  };
+
+  /// A region whose loops have copies.
+  struct Copied {
+    Program program;
+    PassLog notes;
+    std::optional<Cost> cost;
+  };
+
+  /// A run as planned for cores.
+  struct JudgedTiles {
+    double cycles = kNever;
+    std::shared_ptr<const PlannedRun> planned;
+  };
+
+  static constexpr size_t kFew = 3;  ///< kernels of the runs that are tried first
+
+  /// Judges runs of kernels as regions of streams; gives the best partition.
+  std::vector<Part> judge_runs(const std::vector<std::vector<Part>>& suggested) {
     for (size_t k = 0; k < n_; ++k) add({k, k, ""});
     for (const std::vector<Part>& parts : suggested) {
       for (const Part& part : parts) add(part);
@@ -122,42 +175,19 @@ class PartSearch {
       }
       best = partition();
     }
-    std::vector<Candidate> found;
-    found.push_back(made_of(best));
-    const std::vector<Part>& first = suggested.front();
-    const auto out_of_reach = [&] {
-      return has_tiles(best) && total_of(first) > most_gain_ * total_of(best);
-    };
-    if (!tiles_.empty() && machine_.has_streams && !out_of_reach()) found.push_back(of_streams());
-    const bool hopeless = out_of_reach();
-    search_all(hopeless ? best : first);
-    if (!hopeless && machine_.has_streams) found.push_back(made_of(first));
-    found.push_back(made_of(partition()));
-    return found;
+    return best;
   }
 
- private:
-  struct JudgedPart {
-    Part part;
-    double cycles = kNever;
-    bool searched = false;
-    bool keeps_inputs = false;  ///< what it reads again from outside is on chip while it runs
-    FoundSchedule found;        ///< by default, or by the search
-  };
-
-  /// A run as planned for cores.
-  struct JudgedTiles {
-    double cycles = kNever;
-    std::shared_ptr<const PlannedRun> planned;
-  };
-
-  static constexpr size_t kFew = 3;  ///< kernels of the runs that are tried first
+  /// Searches as if nothing were planned for cores.
+  template <typename Search>
+  void without_tiles(const Search& search) {
+    std::map<Interval, JudgedTiles> tiles;
+    std::swap(tiles, tiles_);
+    search();
+    std::swap(tiles, tiles_);
+  }
 
   bool has_time() const { return costs_.effort() < most_effort_; }
-
-  static bool has_tiles(const std::vector<Part>& parts) {
-    return std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.tiles; });
-  }
 
   /// Judges a run as planned for cores; of several plans the fastest counts.
   void add(const PlannedPart& part) {
@@ -187,7 +217,7 @@ class PartSearch {
     }
     return true;
   }
-  bool is_fixed(size_t kernel) const { return fuseflow::has_tiles(kernels_.regions[kernel]); }
+  bool is_fixed(size_t kernel) const { return has_tiles(kernels_.regions[kernel]); }
 
   /// Judges a run of kernels, with as little and with as much recomputation as there may be.
   void add(const Part& part) {
@@ -270,36 +300,50 @@ class PartSearch {
     if (judged.keeps_inputs) keep_inputs(run, placed_notes);
     PassLog notes;
     const double own = store_effort(run.slice.program.regions[run.region].statements.size());
-    improve(run.slice.program, run.region, placed_notes, costs, notes,
-            std::min(own, most_effort_ - costs_.effort()));
+    std::optional<Copied> second = improve(run.slice.program, run.region, placed_notes, costs,
+                                           notes, std::min(own, most_effort_ - costs_.effort()));
     judged.cycles = std::min(judged.cycles, cycles_of(run, part));
     judged.found = found_of(run, std::move(notes));
+    if (!second) return;
+    run.slice.program = std::move(second->program);
+    judged.second = found_of(run, std::move(second->notes));
   }
 
-  /// `placed`: what is to be said of the placements that are there, if they stay.
-  void improve(Program& program, size_t region, const PassLog& placed, CostModel& costs,
-               PassLog& log, double effort) const {
+  /// Searches a region; gives what is nearly as good. `placed`: what is to be said of the
+  /// placements that are there, if they stay.
+  std::optional<Copied> improve(Program& program, size_t region, const PassLog& placed,
+                                CostModel& costs, PassLog& log, double effort) const {
     if (!improve_stores(program, region, machine_, &costs, log, effort)) log.note_all(placed);
     if (is_limited(machine_)) make_fit(program, region, machine_, log, &costs.phases());
-    if (max_copies_ > 1) copy(program, region, costs, log, kCopiesShare * effort);
+    if (max_copies_ == 1) return std::nullopt;
+    return copy(program, region, costs, log, kCopiesShare * effort);
   }
 
-  /// Copies loops. What the region reads is also tried from memory, since the ports of copies take
-  /// turns in the scratchpad, and where their buffers lack room there, all that it stores.
-  void copy(Program& program, size_t region, CostModel& costs, PassLog& log, double effort) const {
-    const CopyLimits limits{max_copies_, effort};
-    const Program given = program;
-    const bool fits = copy_loops(program, region, limits, costs, log);
+  /// Copies loops. What the region reads, and all that it stores, is also tried from memory, since
+  /// the ports of copies take turns in the scratchpad. Gives the second best, if it is near.
+  std::optional<Copied> copy(Program& program, size_t region, CostModel& costs, PassLog& log,
+                             double effort) const {
+    std::vector<Copied> tried{{program, log, {}}};
+    const auto copy_more = [&](Copied& copied) {
+      copy_loops(copied.program, region, {max_copies_, effort}, costs, copied.notes);
+      copied.cost = costs.of_region(copied.program, region);
+    };
+    copy_more(tried[0]);
     for (const bool intermediates : {false, true}) {
-      if (intermediates && fits) return;
-      Program other = given;
-      if (!use_memory(other.regions[region], intermediates)) continue;
-      PassLog notes;
-      copy_loops(other, region, limits, costs, notes);
-      if (!better(costs.of_region(other, region), costs.of_region(program, region))) continue;
-      program = std::move(other);
-      log.note_all(notes);
+      Copied other = tried[0];
+      if (!use_memory(other.program.regions[region], intermediates)) continue;
+      copy_more(other);
+      tried.push_back(std::move(other));
     }
+    std::stable_sort(tried.begin(), tried.end(),
+                     [](const Copied& a, const Copied& b) { return better(a.cost, b.cost); });
+    program = std::move(tried[0].program);
+    log = std::move(tried[0].notes);
+    if (tried.size() < 2 || !tried[1].cost ||
+        !(tried[1].cost->cycles <= kUnsure * tried[0].cost->cycles)) {
+      return std::nullopt;
+    }
+    return std::move(tried[1]);
   }
 
   /// Reads from memory what is kept from outside, and also stores there what the region computes.
@@ -331,27 +375,6 @@ class PartSearch {
       any = true;
     }
     return any;
-  }
-
-  /// The best of streams alone, searched: what cores run is judged as it will be, streams only
-  /// then. What the search gained says what it can gain.
-  Candidate of_streams() {
-    std::map<Interval, JudgedTiles> tiles;
-    std::swap(tiles, tiles_);
-    most_effort_ = costs_.effort() + kStreamsEffort;
-    double before = 0;
-    double after = 0;
-    for (const Part& part : partition()) {
-      const JudgedPart& judged = judged_.at(part.kernels());
-      const double cycles = judged.cycles;
-      if (!search({part})) continue;
-      before += cycles;
-      after += judged.cycles;
-    }
-    if (after > 0) most_gain_ = std::min(most_gain_, kMoreGain * before / after);
-    Candidate made = made_of(partition());
-    std::swap(tiles, tiles_);
-    return made;
   }
 
   /// Searches one partition that takes hardly more than the best one after another.
@@ -398,12 +421,22 @@ class PartSearch {
   /// Neighbours that cores run better are not tried as one of streams.
   static bool can_join(const Part& a, const Part& b) { return !a.tiles && !b.tiles; }
 
+  /// Adds the best partition, and where an estimate may be off, with the second best schedules.
+  void add_best(std::vector<Candidate>& found) const {
+    const std::vector<Part> best = partition();
+    found.push_back(made_of(best));
+    const bool any = std::any_of(best.begin(), best.end(), [&](const Part& part) {
+      return !part.tiles && judged_.at(part.kernels()).second;
+    });
+    if (any) found.push_back(made_of(best, true));
+  }
+
   /// The program of a partition into judged runs, as far as they are searched.
-  Candidate made_of(const std::vector<Part>& parts) const {
+  Candidate made_of(const std::vector<Part>& parts, bool second = false) const {
     Candidate made;
     made.program = regroup(kernels_, groups_of(kernels_, parts), made.log);
     for (size_t r = 0; r < parts.size(); ++r) {
-      if (!parts[r].tiles) give_schedule(made, r, judged_.at(parts[r].kernels()));
+      if (!parts[r].tiles) give_schedule(made, r, judged_.at(parts[r].kernels()), second);
     }
     for (size_t r = parts.size(); r-- > 0;) {  // may become several regions
       if (parts[r].tiles) give_tiles(made, r, tiles_.at(parts[r].kernels()));
@@ -411,15 +444,15 @@ class PartSearch {
     return made;
   }
 
-  void give_schedule(Candidate& made, size_t r, const JudgedPart& judged) const {
+  void give_schedule(Candidate& made, size_t r, const JudgedPart& judged, bool second) const {
     if (judged.part.is_kernel() && is_fixed(judged.part.first)) return;
-    if (std::isfinite(judged.cycles) && judged.searched && judged.found.copies) {
+    FoundSchedule found = second && judged.second ? *judged.second : judged.found;
+    if (std::isfinite(judged.cycles) && judged.searched && found.copies) {
       PassLog notes;
       placed_.place(made.program, r, judged.part, notes);
       improve(made.program, r, notes, costs_, made.log, store_effort(statements_));
       return;
     }
-    FoundSchedule found = judged.found;
     found.copies = found.copies || !std::isfinite(judged.cycles);
     take_default(made, r, judged.part, found, machine_, placed_);
   }
@@ -501,7 +534,6 @@ class PartSearch {
   std::map<Interval, JudgedPart> judged_;
   std::map<Interval, JudgedTiles> tiles_;
   double most_effort_ = 0;
-  double most_gain_ = kOutOfReach;  ///< of cycles, by a search
 };
 
 }  // namespace
