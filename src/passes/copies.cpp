@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -174,6 +175,23 @@ class CopySearch {
   int tried_ = 0;
 };
 
+/// Reads from memory what is kept from outside, and also stores there what the region computes.
+/// Gives whether that changes anything.
+bool use_memory(Region& region, bool intermediates) {
+  const std::vector<UsePlacement> before = region.schedule.placements;
+  const auto is_computed = [&](const UsePlacement& use) {
+    return std::any_of(region.statements.begin(), region.statements.end(),
+                       [&](const Statement& s) { return s.result == use.tensor; });
+  };
+  std::erase_if(region.schedule.placements, [&](const UsePlacement& use) {
+    return use.placement == Placement::scratchpad && !is_computed(use);
+  });
+  for (UsePlacement& use : region.schedule.placements) {
+    if (intermediates && use.placement == Placement::scratchpad) use.placement = Placement::memory;
+  }
+  return region.schedule.placements != before;
+}
+
 /// Why lowering refuses copies of a loop; empty: it does not.
 std::string why_no_copies(const Program& program, size_t region, const CopyLoop& loop) {
   if (loop.extent < 2) return "it has fewer than two elements";
@@ -208,9 +226,27 @@ std::vector<Parallel> doubled_copies(std::vector<Parallel> copies,
   return copies;
 }
 
-void copy_loops(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
-                PassLog& log) {
-  CopySearch(program, region, limits, costs, false, log).run(loops_of(program, region));
+std::vector<CopiedRegion> copies_of_region(CopiedRegion given, size_t region,
+                                           const CopyLimits& limits, CostModel& costs) {
+  std::vector<CopiedRegion> tried;
+  const auto copy_loops = [&](CopiedRegion copied) {
+    CopySearch(copied.program, region, limits, costs, false, copied.notes)
+        .run(loops_of(copied.program, region));
+    copied.cost = costs.of_region(copied.program, region);
+    tried.push_back(std::move(copied));
+  };
+  copy_loops(std::move(given));
+  for (const bool intermediates : {false, true}) {
+    CopiedRegion other = tried[0];
+    if (use_memory(other.program.regions[region], intermediates)) copy_loops(std::move(other));
+  }
+  const auto key = [](const CopiedRegion& copied) {
+    return copied.cost ? std::pair(copied.cost->cycles, copied.cost->dram_bytes)
+                       : std::pair(std::numeric_limits<double>::infinity(), 0.0);
+  };
+  std::stable_sort(tried.begin(), tried.end(),
+                   [&](const CopiedRegion& a, const CopiedRegion& b) { return key(a) < key(b); });
+  return tried;
 }
 
 Program choose_copies(Program program, CostModel& costs, bool verbose, PassLog& log) {

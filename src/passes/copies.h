@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,19 @@ struct CopyLimits {
   double effort = std::numeric_limits<double>::infinity();
 };
 
+/// A program with copies of loops of one of its regions.
+struct CopiedRegion {
+  Program program;
+  PassLog notes;             ///< what was chosen, after what was said before
+  std::optional<Cost> cost;  ///< of the region
+};
+
 /// Gives the loops of one region those copies that are expected to pay, each doubling by 3% or
-/// more. Says what it chose.
-void copy_loops(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
-                PassLog& log);
+/// more: placed as given; with what it reads in memory; with all that it stores there, too, since
+/// the ports of copies take turns in the scratchpad, and their buffers need room there. One or
+/// more, the fastest by estimate first.
+std::vector<CopiedRegion> copies_of_region(CopiedRegion given, size_t region,
+                                           const CopyLimits& limits, CostModel& costs);
 
 /// Gives the loops of regions without a graph parallel copies with which they are expected to be
 /// faster than as given, by 3% or more for each doubling. `verbose`: what else was tried.

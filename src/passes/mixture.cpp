@@ -145,13 +145,6 @@ class PartSearch {
     std::optional<FoundSchedule> second;  ///< of the search, where an estimate may be off
   };
 
-  /// A region whose loops have copies.
-  struct Copied {
-    Program program;
-    PassLog notes;
-    std::optional<Cost> cost;
-  };
-
   /// A run as planned for cores.
   struct JudgedTiles {
     double cycles = kNever;
@@ -300,8 +293,9 @@ class PartSearch {
     if (judged.keeps_inputs) keep_inputs(run, placed_notes);
     PassLog notes;
     const double own = store_effort(run.slice.program.regions[run.region].statements.size());
-    std::optional<Copied> second = improve(run.slice.program, run.region, placed_notes, costs,
-                                           notes, std::min(own, most_effort_ - costs_.effort()));
+    std::optional<CopiedRegion> second =
+        improve(run.slice.program, run.region, placed_notes, costs, notes,
+                std::min(own, most_effort_ - costs_.effort()));
     judged.cycles = std::min(judged.cycles, cycles_of(run, part));
     judged.found = found_of(run, std::move(notes));
     if (!second) return;
@@ -311,57 +305,18 @@ class PartSearch {
 
   /// Searches a region; gives what is nearly as good. `placed`: what is to be said of the
   /// placements that are there, if they stay.
-  std::optional<Copied> improve(Program& program, size_t region, const PassLog& placed,
-                                CostModel& costs, PassLog& log, double effort) const {
+  std::optional<CopiedRegion> improve(Program& program, size_t region, const PassLog& placed,
+                                      CostModel& costs, PassLog& log, double effort) const {
     if (!improve_stores(program, region, machine_, &costs, log, effort)) log.note_all(placed);
     if (is_limited(machine_)) make_fit(program, region, machine_, log, &costs.phases());
     if (max_copies_ == 1) return std::nullopt;
-    return copy(program, region, costs, log, kCopiesShare * effort);
-  }
-
-  /// Copies loops. What the region reads, and all that it stores, is also tried from memory, since
-  /// the ports of copies take turns in the scratchpad. Gives the second best, if it is near.
-  std::optional<Copied> copy(Program& program, size_t region, CostModel& costs, PassLog& log,
-                             double effort) const {
-    std::vector<Copied> tried{{program, log, {}}};
-    const auto copy_more = [&](Copied& copied) {
-      copy_loops(copied.program, region, {max_copies_, effort}, costs, copied.notes);
-      copied.cost = costs.of_region(copied.program, region);
-    };
-    copy_more(tried[0]);
-    for (const bool intermediates : {false, true}) {
-      Copied other = tried[0];
-      if (!use_memory(other.program.regions[region], intermediates)) continue;
-      copy_more(other);
-      tried.push_back(std::move(other));
-    }
-    std::stable_sort(tried.begin(), tried.end(),
-                     [](const Copied& a, const Copied& b) { return better(a.cost, b.cost); });
+    std::vector<CopiedRegion> tried =
+        copies_of_region({program, log, {}}, region, {max_copies_, kCopiesShare * effort}, costs);
     program = std::move(tried[0].program);
     log = std::move(tried[0].notes);
-    if (tried.size() < 2 || !tried[1].cost ||
-        !(tried[1].cost->cycles <= kUnsure * tried[0].cost->cycles)) {
-      return std::nullopt;
-    }
-    return std::move(tried[1]);
-  }
-
-  /// Reads from memory what is kept from outside, and also stores there what the region computes.
-  /// Gives whether that changes anything.
-  static bool use_memory(Region& region, bool intermediates) {
-    const std::vector<UsePlacement> before = region.schedule.placements;
-    const auto is_computed = [&](const UsePlacement& use) {
-      return std::any_of(region.statements.begin(), region.statements.end(),
-                         [&](const Statement& s) { return s.result == use.tensor; });
-    };
-    std::erase_if(region.schedule.placements, [&](const UsePlacement& use) {
-      return use.placement == Placement::scratchpad && !is_computed(use);
-    });
-    for (UsePlacement& use : region.schedule.placements) {
-      if (intermediates && use.placement == Placement::scratchpad)
-        use.placement = Placement::memory;
-    }
-    return region.schedule.placements != before;
+    const bool near = tried.size() > 1 && tried[1].cost && tried[0].cost &&
+                      tried[1].cost->cycles <= kUnsure * tried[0].cost->cycles;
+    return near ? std::optional(std::move(tried[1])) : std::nullopt;
   }
 
   /// Searches what is not yet of a partition; gives whether there was anything.
