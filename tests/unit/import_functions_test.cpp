@@ -206,6 +206,27 @@ TEST(ImportRotary, PairsAreRotated) {
   EXPECT_EQ(values_at(23, graph + "<interleaved = 1>(x, c, s) }", binds), (Floats{-2, 1, 3, 4}));
 }
 
+/// Of com.microsoft: rows of the caches by place, the first one of a sequence or one for each; two
+/// heads in a row.
+TEST(ImportRotary, PlacesChooseTheRows) {
+  const auto at = [](const std::string& width, const std::string& x, const std::string& places,
+                     const std::string& more) {
+    const std::string shape = "float[1,2," + width + "] ";
+    return values_at(17,
+                     "(" + shape + "x, float[3,2] c, float[3,2] s) => (" + shape + "y) <int64" +
+                         places + "> { y = com.microsoft.RotaryEmbedding" + more +
+                         "(x, at, c, s) }",
+                     {{"x", "values(" + x + ")"},
+                      {"c", "values(1, 1, 0, 1, -1, 0)"},
+                      {"s", "values(0, 0, 1, 0, 0, 1)"}});
+  };
+  const std::string twice = "1, 2, 3, 4, 1, 2, 3, 4";
+  EXPECT_EQ(at("4", twice, "[1] at = {1}", ""), (Floats{-3, 2, 1, 4, -1, -4, -3, 2}));
+  EXPECT_EQ(at("4", twice, "[1,2] at = {2, 0}", ""), (Floats{-1, -4, -3, 2, 1, 2, 3, 4}));
+  EXPECT_EQ(at("8", twice + ", 0, 0, 0, 0, 1, 2, 3, 4", "[1,2] at = {1, 1}", "<interleaved = 1>"),
+            (Floats{-2, 1, 3, 4, -2, 1, 3, 4, 0, 0, 0, 0, -2, 1, 3, 4}));
+}
+
 TEST(ImportState, ConvolutionsGoOnFromTheirState) {
   const std::string graph =
       "(float[1,1,3] x, float[1,1,1] p) => (float[1,1,3] y) <float[1,1,2] w = {10, 1}> { y, s = "
