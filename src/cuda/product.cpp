@@ -190,7 +190,7 @@ class ProductBuilder {
       loop.parts = adders_ * depth_;
       return loop;
     };
-    const bool loops = tiles_[kKernelK] > 1 || adders_ * depth_ > 1;
+    const bool loops = tiles_[kKernelK] > 1;  // what is shared has a tile for each part
     append(kernel_.produce, loops ? std::vector<Step>{walk(std::move(loads))} : std::move(loads));
     append(kernel_.multiply, loops ? std::vector<Step>{walk(std::move(steps))} : std::move(steps));
     FinishPlan plan;

@@ -646,8 +646,9 @@ void Importer::insert_nodes(std::vector<OnnxNode> nodes, const std::vector<int>&
                             inserted_, kMaxInsertedNodes));
   }
   const int after = groups_[at_];
-  // Groups have the order of their last nodes: those after it make room.
-  for (int& group : groups_) group += group > after ? count : 0;
+  // Groups have the order of their last nodes: those after it make room. What else the node's own
+  // group has (a Cast that rounds its result) reads what is inserted, and comes after it.
+  for (size_t n = at_ + 1; n < groups_.size(); ++n) groups_[n] += groups_[n] >= after ? count : 0;
   for (DraftStatement& made : draft_.statements) made.group += made.group > after ? count : 0;
   std::vector<int> fresh;
   for (const int kernel : kernels) fresh.push_back(after + 1 + kernel);
@@ -731,14 +732,7 @@ std::optional<double> Importer::density(const std::string& name, float fill) con
   if (found == known_.end()) return std::nullopt;
   const ConstantTensor* data = found->second.data.get();
   if (data == nullptr) return found->second.density;
-  if (data->size() == 0) return 1.0;
-  int64_t present = 0;
-  if (data->sparse()) {
-    present = fill == 0 ? static_cast<int64_t>(data->entries().positions.size()) : data->size();
-    return static_cast<double>(present) / static_cast<double>(data->size());
-  }
-  for (int64_t i = 0; i < data->size(); ++i) present += data->as_float(i) != fill;
-  return static_cast<double>(present) / static_cast<double>(data->size());
+  return density_of(*data, fill);
 }
 
 Program import_onnx_bytes(std::string_view bytes, const std::string& path,

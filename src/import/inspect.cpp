@@ -6,6 +6,7 @@
 
 #include "import/importer.h"
 #include "import/operators/registry.h"
+#include "import/values/constant_stats.h"
 #include "support/error.h"
 #include "support/json.h"
 #include "support/text.h"
@@ -29,13 +30,6 @@ struct Inspection {
   std::vector<TensorLine> tensors;
   std::string incomplete;  ///< why the program could not be made
 };
-
-double density_of(const ConstantTensor& data, float fill) {
-  if (data.size() == 0) return 1;
-  int64_t present = 0;
-  for (int64_t i = 0; i < data.size(); ++i) present += data.as_float(i) != fill;
-  return static_cast<double>(present) / static_cast<double>(data.size());
-}
 
 const char* role_text(Role role) {
   switch (role) {

@@ -46,7 +46,7 @@ class Search {
   DepthAdvice grow(int64_t most) {
     DepthAdvice advice{0, machine_.fifo_depth};
     while (advice.tried < most) {
-      const int64_t depth = std::min(most, std::max<int64_t>(2, 2 * advice.tried));
+      const int64_t depth = std::min(most, 2 * advice.tried);
       const Finish finish = run(depth).finish;
       if (finish == Finish::done) advice.depth = depth;
       if (finish != Finish::deadlock) return advice;

@@ -77,6 +77,18 @@ TEST(EvenPlans, CoverTheChainAndAreNotBelowTheirBounds) {
   EXPECT_GT(measured, 100);
 }
 
+/// Of the two branches of a gated chain each has a block of its own, or every block has both.
+TEST(EvenPlans, BranchesAreSplitOverTwoBlocks) {
+  int split = 0;
+  for (const RankedPlan& plan :
+       even_plans(padded(gated_ffn(48, 96, 80)), load_machine("h100", {}), {}, 0).plans) {
+    if (plan.plan.way != GatedWay::split) continue;
+    EXPECT_EQ(plan.plan.shape.k, 2) << describe(plan.plan);
+    ++split;
+  }
+  EXPECT_GT(split, 0);
+}
+
 TEST(EvenPlans, AreTakenOnlyWhereTheyAreFaster) {
   const Machine machine = load_machine("h100", {});
   int taken = 0;

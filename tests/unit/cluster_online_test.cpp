@@ -375,6 +375,15 @@ TEST(OnlineOpen, TilesOfScores) {
   EXPECT_EQ(heads.band(), std::nullopt);
 }
 
+/// Row 0 sees the last column alone, the other rows see the first one.
+TEST(OnlineOpen, TheFirstRowAndTheFirstColumnAreInTheMask) {
+  const Program program = parse(masked(2, 3, 4, "values(0, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0)"));
+  const auto scores = open_scores(program, form_of(program));
+  ASSERT_NE(scores, nullptr);
+  using Lists = std::vector<std::vector<TileRange>>;
+  EXPECT_EQ(scores->tiles(1, 1), (Lists{{{3, 4}}, {{0, 1}, {2, 3}}, {{0, 1}}}));
+}
+
 /// Queries of `r` heads that share keys are rows, head by head; each sees keys up to its place.
 TEST(OnlineOpen, GroupedQueriesUnderACausalMask) {
   const std::string square = "f32[2, 3, 8, 8] dense,dense,dense,dense";

@@ -42,6 +42,24 @@ TEST(ImportAttention, RowsThatNothingIsOpenInAreZero) {
                 {4, 4.5, 0});
 }
 
+/// A constant mask of scores [2, 2, 1, 2]; the mean of the values, or 0 in rows that it closes.
+TEST(ImportAttention, AMaskMayCloseARowOfOneBatchOrHead) {
+  const auto under = [](const std::string& mask) {
+    return values_at(23,
+                     "(float[2,2,1,1] q, float[2,2,2,1] k, float[2,2,2,1] v) => (float[2,2,1,1] y) "
+                     "<" +
+                         mask + "> { y = Attention(q, k, v, m) }",
+                     {{"q", "values(0, 0, 0, 0)"},
+                      {"k", "values(1, 2, 3, 4, 5, 6, 7, 8)"},
+                      {"v", "values(1, 3, 3, 5, 5, 7, 7, 9)"}});
+  };
+  expect_values(under("bool[2,1,1,2] m = {1, 1, 0, 0}"), {2, 4, 0, 0});
+  expect_values(under("bool[2,1,1,2] m = {0, 0, 1, 1}"), {0, 0, 6, 8});
+  expect_values(under("bool[1,2,1,2] m = {1, 1, 0, 0}"), {2, 0, 6, 0});
+  expect_values(under("float[2,1,1,2] m = {0, 0, -inf, -inf}"), {2, 4, 0, 0});
+  expect_values(under("bool[2,1,1,2] m = {1, 1, 0, 1}"), {2, 4, 7, 9});
+}
+
 TEST(ImportAttention, EarlierKeysComeFirst) {
   Binds binds = kEven;
   binds["pk"] = "values(5)";
@@ -120,6 +138,37 @@ TEST(ImportAttention, OfMicrosoft) {
                 {1, 10, 1, 10, 2, 20, 2, 20});
 }
 
+/// A query and a key (1, 2, 3, 4) after one earlier key: at place 1, or at place 2 where that is
+/// given. Of the two pairs (of both halves, or neighbours) the first is turned by 90 degrees at
+/// place 1 and by 180 at place 2, the second by 0 and by 90.
+TEST(ImportAttention, RotatesQueriesAndKeysOfMicrosoft) {
+  const auto rotated = [](const std::string& results, bool placed, const std::string& more = "") {
+    return values_at(
+        17,
+        std::string("(float[1,1,4] q, float[1,1,4] v, float[1,1,1,4] pk, float[1,1,1,4] pv, "
+                    "int32[1] n, int32 t, float[3,2] c, float[3,2] s, int64[1,1] at) => (float[") +
+            (results == "y" ? "1,1,4] y) { " : "1,1,2,4] y) { ") + results +
+            " = com.microsoft.GroupQueryAttention<num_heads = 1, kv_num_heads = 1, " +
+            "do_rotary = 1" + more + ">(q, q, v, pk, pv, n, t, c, s" + (placed ? ", at" : "") +
+            ") }",
+        {{"q", "values(1, 2, 3, 4)"},
+         {"v", "values(4, 6, 8, 10)"},
+         {"pk", "values(-30, 0, 0, 0)"},
+         {"pv", "values(2, 4, 6, 8)"},
+         {"n", "values(1)"},
+         {"t", "values(2)"},
+         {"c", "values(1, 1, 0, 1, -1, 0)"},
+         {"s", "values(0, 0, 1, 0, 0, 1)"},
+         {"at", "values(2)"}});
+  };
+  EXPECT_EQ(rotated("z, y", false), (Floats{-30, 0, 0, 0, -3, 2, 1, 4}));
+  EXPECT_EQ(rotated("z, y", true), (Floats{-30, 0, 0, 0, -1, -4, -3, 2}));
+  EXPECT_EQ(rotated("z, y", false, ", rotary_interleaved = 1"),
+            (Floats{-30, 0, 0, 0, -2, 1, 3, 4}));
+  // The query (-1, -4, -3, 2), too: both of its scores are 30.
+  expect_values(rotated("y", true), {3, 5, 7, 9});
+}
+
 TEST(ImportAttention, PackedOfMicrosoft) {
   // Two heads of queries, then one of keys and one of values, of one element.
   const std::string gqa =
@@ -155,6 +204,27 @@ TEST(ImportRotary, PairsAreRotated) {
       "RotaryEmbedding";
   EXPECT_EQ(values_at(23, graph + "(x, c, s) }", binds), (Floats{-3, 2, 1, 4}));
   EXPECT_EQ(values_at(23, graph + "<interleaved = 1>(x, c, s) }", binds), (Floats{-2, 1, 3, 4}));
+}
+
+/// Of com.microsoft: rows of the caches by place, the first one of a sequence or one for each; two
+/// heads in a row.
+TEST(ImportRotary, PlacesChooseTheRows) {
+  const auto at = [](const std::string& width, const std::string& x, const std::string& places,
+                     const std::string& more) {
+    const std::string shape = "float[1,2," + width + "] ";
+    return values_at(17,
+                     "(" + shape + "x, float[3,2] c, float[3,2] s) => (" + shape + "y) <int64" +
+                         places + "> { y = com.microsoft.RotaryEmbedding" + more +
+                         "(x, at, c, s) }",
+                     {{"x", "values(" + x + ")"},
+                      {"c", "values(1, 1, 0, 1, -1, 0)"},
+                      {"s", "values(0, 0, 1, 0, 0, 1)"}});
+  };
+  const std::string twice = "1, 2, 3, 4, 1, 2, 3, 4";
+  EXPECT_EQ(at("4", twice, "[1] at = {1}", ""), (Floats{-3, 2, 1, 4, -1, -4, -3, 2}));
+  EXPECT_EQ(at("4", twice, "[1,2] at = {2, 0}", ""), (Floats{-1, -4, -3, 2, 1, 2, 3, 4}));
+  EXPECT_EQ(at("8", twice + ", 0, 0, 0, 0, 1, 2, 3, 4", "[1,2] at = {1, 1}", "<interleaved = 1>"),
+            (Floats{-2, 1, 3, 4, -2, 1, 3, 4, 0, 0, 0, 0, -2, 1, 3, 4}));
 }
 
 TEST(ImportState, ConvolutionsGoOnFromTheirState) {
@@ -288,6 +358,28 @@ TEST(ImportFunctions, ProductsOfMicrosoft) {
                       "com.microsoft.FusedMatMul<alpha = 2.0, transB = 1>(a, b) }",
                       {{"a", "values(1, 10)"}, {"b", "values(1, 2, 3, 4)"}}),
             (Floats{42, 86}));
+}
+
+/// A node that is written as others, and a Cast that is one kernel with it: the product's 2001 and
+/// 4003, of which halves have the first; 4004 is the even neighbour of the other.
+TEST(ImportFunctions, ARoundingCastComesAfterTheNodesOfABody) {
+  const auto cast = [](const std::string& node) {
+    return imported_with(
+        model_at(23,
+                 "(float[1,2] a, float[2,2] b) => (float16[1,2] y) <bool yes = {1}, int64 two = "
+                 "{2}> { m = " +
+                     node + " y = Cast<to = 10>(m) }"),
+        {{"a", "values(1, 1000)"}, {"b", "values(1, 2, 3, 4)"}});
+  };
+  const Program product = cast("com.microsoft.FusedMatMul<transB = 1>(a, b)");
+  EXPECT_EQ(product.regions.size(), 1U);
+  EXPECT_EQ(result_of(product), (Floats{2001, 4004}));
+  EXPECT_EQ(result_of(cast("If<then_branch = p () => (float[1,2] c) { c = MatMul(a, b) }, "
+                           "else_branch = q () => (float[1,2] d) { d = Identity(a) }>(yes)")),
+            (Floats{3000, 4002}));
+  EXPECT_EQ(result_of(cast("Loop<body = l (int64 i, bool g, float[1,2] r) => (bool h, float[1,2] "
+                           "e) { h = Identity(g) e = MatMul(r, b) }>(two, \"\", a)")),
+            (Floats{15008, 22016}));
 }
 
 TEST(ImportFunctions, OfAnotherDomainAreRefusedByName) {

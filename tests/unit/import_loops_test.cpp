@@ -96,6 +96,15 @@ TEST(ImportScan, GoesAlongAnAxis) {
             (Floats{6, 15}));
 }
 
+/// Elements of a dimension that is two of x are taken apart before the body reads them.
+TEST(ImportScan, GoesAlongAFlattenedDimension) {
+  EXPECT_EQ(values_of("(float[2,3] x) => (float[6,1] y) <float[1] z = {0}, int64[2] to = {6, 1}> { "
+                      "turned = Transpose(x) flat = Reshape(turned, to) f, y = Scan<body = b "
+                      "(float[1] s, float[1] v) => (float[1] t, float[1] o) { t = Add(s, v) "
+                      "o = Identity(t) }, num_scan_inputs = 1>(z, flat) }"),
+            (Floats{1, 5, 7, 12, 15, 21}));  // sums of 1, 4, 2, 5, 3, 6
+}
+
 TEST(ImportSequences, AreListsOfValues) {
   const std::string split =
       "(float[2,3] x) => (float y) <int64 one = {1}, int64 last = {-1}> { "

@@ -1,4 +1,4 @@
-// Resize, Upsample, ConvTranspose, pooling and sampling by a grid: values worked out by hand.
+// Resize, Upsample, convolutions, pooling and sampling by a grid: values worked out by hand.
 #include "import_values.h"
 
 namespace fuseflow {
@@ -121,6 +121,30 @@ TEST(ImportConvTranspose, OfTwoDimensions) {
       "ConvTranspose<strides = [2, 2]>(x, w) }";
   EXPECT_EQ(values_at(11, graph, {{"x", "values(1, 10, 100, 1000)"}}),
             (Floats{1, 2, 10, 20, 3, 4, 30, 40, 100, 200, 1000, 2000, 300, 400, 3000, 4000}));
+}
+
+TEST(ImportWindows, PadsOfADimensionOfOneAreNoCopiesOfIt) {
+  const auto under = [](const std::string& node) {
+    return values_at(18,
+                     "(float[1,1,1,3] x) => (float[1,1,1,3] y) <float[1,1,3,3] w = {1, 1, 1, 1, 1, "
+                     "1, 1, 1, 1}> { y = " +
+                         node + " }",
+                     {{"x", "values(1, 2, 3)"}});
+  };
+  const std::string window = "<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x";
+  EXPECT_EQ(under("Conv" + window + ", w)"), (Floats{3, 6, 5}));
+  EXPECT_EQ(under("LpPool" + window.substr(0, window.size() - 3) + ", p = 1>(x)"),
+            (Floats{3, 6, 5}));
+  EXPECT_EQ(under("AveragePool" + window + ")"), (Floats{1.5F, 2, 2.5F}));  // of what is inside
+}
+
+/// The last window has one element of x, and no 0 beside it.
+TEST(ImportWindows, PadsAtTheEndAlone) {
+  EXPECT_EQ(values_at(18,
+                      "(float[1,1,9] x) => (float[1,1,3] y) { y = MaxPool<kernel_shape = [3], "
+                      "strides = [4], pads = [0, 2]>(x) }",
+                      {{"x", "values(-9, -8, -7, -6, -5, -4, -3, -2, -1)"}}),
+            (Floats{-7, -3, -1}));
 }
 
 TEST(ImportPooling, NormsAndPlaces) {

@@ -147,6 +147,17 @@ TEST(Bounds, AnInfiniteSumMovesOnlyWhereAFiniteTermMay) {
   EXPECT_GT(of_products[1], 0);
 }
 
+/// What is added to an infinite term may move as long as it is finite: here by rounding, and next
+/// to a pole (0.1 three times is 0.3 or nearly so), where -inf is within reach.
+TEST(Bounds, AnInfiniteSumMovesWhereATermMayBecomeInfinite) {
+  const std::string rows = "inf,1,2,3";
+  EXPECT_EQ(bounds_of_sums(rows, 1, "sum(j) (%x[i, j] + (sum(k:3) %x[i, j] * 0.1))"),
+            (std::vector<float>{0}));
+  EXPECT_EQ(bounds_of_sums(rows, 1,
+                           "sum(j) (%x[i, j] + reciprocal((sum(k:3) %x[i, j] * 0.1) - 0.3000001))"),
+            (std::vector<float>{kInfinity}));
+}
+
 TEST(Bounds, AMaximumMovesAsFarAsItsCandidates) {
   const std::vector<float> b =
       bounds_of_sums("1,2,3,4, 4,4,4,4", 2, "max(j) (sum(k:3) %x[i, j] * 0.1)");

@@ -125,7 +125,7 @@ TEST_F(Npy, RejectsHostileHeaders) {
   const std::string one = packed<float>({4});
   expect_contains(fault(""), "byte 0: not a .npy file");
   expect_contains(fault("PK\x03\x04 an .npz archive"), "byte 0: not a .npy file");
-  expect_contains(fault(npy(header("<f4", "1,"), one, 4)), "format version 4");
+  expect_contains(fault(npy(header("<f4", "1,"), one, 4)), "byte 6: .npy format version 4");
   expect_contains(fault(npy(header("<f4", "1,"), one).substr(0, 40)), "the file is truncated");
   expect_contains(fault(std::string("\x93NUMPY\x02\0\xff\xff\xff\xff", 12)),
                   "byte 8: a header of 4294967295");

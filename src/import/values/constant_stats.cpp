@@ -55,6 +55,18 @@ std::optional<float> least_fiber_maximum(const ConstantTensor& tensor,
   return maxima.least(0);
 }
 
+double density_of(const ConstantTensor& tensor, float fill) {
+  const int64_t size = tensor.size();
+  if (size == 0) return 1;
+  int64_t present = 0;
+  if (tensor.sparse()) {
+    present = fill == 0 ? static_cast<int64_t>(tensor.entries().positions.size()) : size;
+  } else {
+    for (int64_t i = 0; i < size; ++i) present += tensor.as_float(i) != fill;
+  }
+  return static_cast<double>(present) / static_cast<double>(size);
+}
+
 FillChoice choose_fill(const ConstantTensor& tensor, const MaskUse& use, double threshold) {
   const int64_t size = tensor.size();
   if (size == 0) return {};

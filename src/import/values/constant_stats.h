@@ -21,6 +21,10 @@ Facts facts_of(const ConstantTensor& tensor);
 std::optional<float> least_fiber_maximum(const ConstantTensor& tensor,
                                          const std::vector<bool>& along);
 
+/// The share of elements other than `fill`; 1 if there are none. Entries of a sparse tensor count
+/// whatever they are, and all elements beside another fill than theirs.
+double density_of(const ConstantTensor& tensor, float fill);
+
 /// How a program uses a constant as a mask.
 struct MaskUse {
   std::optional<float> closed;  ///< the value at which a `where` takes its constant branch
