@@ -32,9 +32,10 @@ struct MixtureSpace {
 /// The best partitions into the suggested parts, runs of few kernels, and what becomes of these
 /// when neighbours are joined: by default placements; and with the placements and orders that are
 /// searched for each region (store_search.h). Which partition is best may depend on these, so they
-/// are searched for the first of `suggested`, and for every partition that takes hardly more than
-/// the best one, until none is left. The last candidate is the best of them. `costs` has learned
-/// `kernels`. Its effort is bounded. Kernels that have graphs of tiles stay as they are.
+/// are searched for a first one, and for every partition that takes hardly more than the best one,
+/// until none is left: from the first of `suggested` as if there were no cores, then from the best
+/// one with them, and where loops may have copies from the kernels by themselves. `costs` has
+/// learned `kernels`. Its effort is bounded. Kernels that have graphs of tiles stay as they are.
 std::vector<Candidate> best_mixtures(const Program& kernels,
                                      const std::vector<std::vector<Part>>& suggested,
                                      const MixtureSpace& space, const Machine& machine,
