@@ -179,6 +179,23 @@ TEST(ImportPadding, CropsAndPadsAroundTheCenter) {
             (Floats{0, 3, 4, 0, 0, 0, 5, 6, 0, 0}));
 }
 
+/// Normalising along an axis twice took forever; the others changed a dimension twice.
+TEST(ImportAxes, AreGivenOnceEach) {
+  const Binds x = {{"x", "values(1, 2, 3, 4)"}};
+  expect_refused(13,
+                 "(float[2,2] x) => (float[2,2] y) { y = MeanVarianceNormalization<axes = [0, 1, "
+                 "-1]>(x) }",
+                 x, "axis -1 is given twice");
+  expect_refused(18,
+                 "(float[2,2] x) => (float[1,2] y) <int64[2] s = {1, 1}> { y = CenterCropPad<axes "
+                 "= [0, 0]>(x, s) }",
+                 x, "axis 0 is given twice");
+  expect_refused(13,
+                 "(float[2,2] x) => (float[1,2] y) <int64[2] b = {0, 1}, int64[2] e = {2, 2}, "
+                 "int64[2] a = {0, -2}> { y = Slice(x, b, e, a) }",
+                 x, "axis -2 is given twice");
+}
+
 Floats sampled(const std::string& grid, const std::string& attributes) {
   return values_at(20,
                    "(float[1,1,1,4] x, float[1,1,3,2] g) => (float[1,1,1,3] y) { y = "

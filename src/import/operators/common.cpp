@@ -88,6 +88,18 @@ View derived_constant(NodeImport& node, const std::string& suffix, ConstantPtr d
   return node.importer().add_constant(node.output_name(0) + "." + suffix, std::move(data));
 }
 
+std::vector<int> distinct_axes(const NodeImport& node, const std::vector<int64_t>& given,
+                               int rank) {
+  std::vector<int> axes;
+  for (const int64_t a : given) {
+    const int axis = node.axis(a, rank);
+    if (std::find(axes.begin(), axes.end(), axis) != axes.end())
+      node.reject(fmt::format("axis {} is given twice", a));
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
 std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t> indices,
                                      int64_t extent) {
   for (int64_t& i : indices) {

@@ -42,6 +42,9 @@ View derived_constant(NodeImport& node, const std::string& suffix, ConstantPtr d
 /// Label of the dimension that a selection reads or writes; those of its result are 0...
 inline constexpr int kSource = 1000;
 
+/// Dimensions given as axes, each once: what an axis means that is given twice is not defined.
+std::vector<int> distinct_axes(const NodeImport& node, const std::vector<int64_t>& given, int rank);
+
 /// The indices counted from 0; rejects the node where one is outside of [-extent, extent).
 std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t> indices,
                                      int64_t extent);

@@ -278,8 +278,9 @@ void slice_node(NodeImport& node) {
   if (node.has_input(4)) steps = node.ints_input(4, "the steps");
   if (axes.size() != starts->size() || steps.size() != starts->size())
     node.reject("axes or steps differ in length from starts");
-  for (size_t k = 0; k < axes.size(); ++k) {
-    const int d = node.axis(axes[k], view.rank());
+  const std::vector<int> dims = distinct_axes(node, axes, view.rank());
+  for (size_t k = 0; k < dims.size(); ++k) {
+    const int d = dims[k];
     if (steps[k] == 0) node.reject("a step is 0");
     const Range r = clamped((*starts)[k], (*ends)[k], steps[k], view.extent(d));
     view = node.sliced(view, d, r.start, r.step, r.count);

@@ -67,8 +67,7 @@ void mean_variance_normalization(NodeImport& node) {
   const View& x = node.input(0);
   std::vector<int64_t> given = node.integers("axes");
   if (!node.has_attribute("axes")) given = {0, 2, 3};
-  std::vector<int> axes;
-  for (const int64_t a : given) axes.push_back(node.axis(a, x.rank()));
+  const std::vector<int> axes = distinct_axes(node, given, x.rank());
   const View mean = node.helper("mean", reduced_view(node, Reduction::mean, x, axes));
   const View centered = node.helper("centered", binary_view(node, Op::sub, x, mean));
   const View square = binary_view(node, Op::mul, centered, centered);

@@ -137,10 +137,7 @@ void center_crop_pad(NodeImport& node) {
   const View& x = node.input(0);
   const std::vector<int64_t> wanted = node.ints_input(1, "the shape");
   std::vector<int> axes = all_labels(x.rank());
-  if (node.has_attribute("axes")) {
-    axes.clear();
-    for (const int64_t a : node.integers("axes")) axes.push_back(node.axis(a, x.rank()));
-  }
+  if (node.has_attribute("axes")) axes = distinct_axes(node, node.integers("axes"), x.rank());
   if (axes.size() != wanted.size()) {
     node.reject(fmt::format("a shape of {} extents for {} dimensions", wanted.size(), axes.size()));
   }
