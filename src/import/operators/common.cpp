@@ -91,10 +91,11 @@ View derived_constant(NodeImport& node, const std::string& suffix, ConstantPtr d
 std::vector<int> distinct_axes(const NodeImport& node, const std::vector<int64_t>& given,
                                int rank) {
   std::vector<int> axes;
+  std::vector<bool> taken(static_cast<size_t>(rank), false);
   for (const int64_t a : given) {
     const int axis = node.axis(a, rank);
-    if (std::find(axes.begin(), axes.end(), axis) != axes.end())
-      node.reject(fmt::format("axis {} is given twice", a));
+    if (taken[static_cast<size_t>(axis)]) node.reject(fmt::format("axis {} is given twice", a));
+    taken[static_cast<size_t>(axis)] = true;
     axes.push_back(axis);
   }
   return axes;

@@ -191,11 +191,7 @@ void unsqueeze(NodeImport& node) {
   if (!axes) node.reject("the axes are missing");
   const int rank = view.rank() + static_cast<int>(axes->size());
   std::vector<bool> fresh(static_cast<size_t>(rank), false);
-  for (const int64_t a : *axes) {
-    const auto d = static_cast<size_t>(node.axis(a, rank));
-    if (fresh[d]) node.reject("an axis is given twice");
-    fresh[d] = true;
-  }
+  for (const int d : distinct_axes(node, *axes, rank)) fresh[static_cast<size_t>(d)] = true;
   std::vector<std::vector<IndexId>> dims;
   size_t at = 0;
   dims.reserve(fresh.size());

@@ -59,11 +59,9 @@ std::vector<int64_t> pads_of(const NodeImport& node, int rank) {
                             given ? given->size() : 0, axes.size()));
   }
   std::vector<int64_t> pads(2 * static_cast<size_t>(rank), 0);
-  std::vector<bool> padded(static_cast<size_t>(rank), false);
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const auto d = static_cast<size_t>(node.axis(axes[i], rank));
-    if (padded[d]) node.reject(fmt::format("axis {} is given twice", axes[i]));
-    padded[d] = true;
+  const std::vector<int> dims = distinct_axes(node, axes, rank);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const auto d = static_cast<size_t>(dims[i]);
     pads[d] = (*given)[i];
     pads[d + static_cast<size_t>(rank)] = (*given)[i + axes.size()];
   }

@@ -333,14 +333,7 @@ void resize(NodeImport& node) {
   const View& x = node.input(0);
   std::vector<Resampling> dims = unchanged(x);
   std::vector<int> axes = all_labels(x.rank());
-  if (node.has_attribute("axes")) {
-    axes.clear();
-    for (const int64_t a : node.integers("axes")) {
-      axes.push_back(node.axis(a, x.rank()));
-      if (std::count(axes.begin(), axes.end(), axes.back()) > 1)
-        node.reject(fmt::format("axis {} is given twice", a));
-    }
-  }
+  if (node.has_attribute("axes")) axes = distinct_axes(node, node.integers("axes"), x.rank());
   const int at = node.opset() < 11 ? 1 : 2;
   if (node.opset() >= 11) node.ignore_input(1);  // a region, of one mode only
   const bool by_scale = is_given(node, at);
