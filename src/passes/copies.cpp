@@ -88,7 +88,7 @@ class CopySearch {
     const Cost before = *cost_;
     for (const CopyLoop& loop : loops) extents_[loop.index] = loop.extent;
     for (size_t first = 0; first < loops.size(); first += kTogether) {
-      const std::set<std::vector<std::string>> moves = moves_of(loops, first);
+      std::vector<Move> moves = moves_of(loops, first);
       while (advance(moves)) {
       }
     }
@@ -114,39 +114,59 @@ class CopySearch {
     return fmt::format("parallel {}", fmt::join(parts, ", "));
   }
 
-  /// Loops from the first one on that are copied together: each alone, and those of a depth.
-  static std::set<std::vector<std::string>> moves_of(const std::vector<CopyLoop>& loops,
-                                                     size_t first) {
-    std::set<std::vector<std::string>> moves;
+  /// Loops whose copies are doubled together.
+  struct Move {
+    std::vector<std::string> loops;
+    double cycles = 0;  ///< share that was left when it was tried last; infinite: it does not fit
+  };
+
+  /// Of the loops from the first one on: each alone, and those of a depth.
+  static std::vector<Move> moves_of(const std::vector<CopyLoop>& loops, size_t first) {
+    std::set<std::vector<std::string>> sets;
     std::map<size_t, std::vector<std::string>> by_depth;
     for (size_t i = first; i < std::min(loops.size(), first + kTogether); ++i) {
-      moves.insert({loops[i].index});
+      sets.insert({loops[i].index});
       by_depth[loops[i].depth].push_back(loops[i].index);
     }
-    for (const auto& [depth, names] : by_depth) moves.insert(names);
+    for (const auto& [depth, names] : by_depth) sets.insert(names);
+    std::vector<Move> moves;
+    moves.reserve(sets.size());
+    for (const std::vector<std::string>& names : sets) moves.push_back({names});
     return moves;
   }
 
-  /// Whether one of the moves gained enough: then the best of them is made.
-  bool advance(const std::set<std::vector<std::string>>& moves) {
+  /// Whether one of the moves gained enough: then the best of them is made. Those that gained most
+  /// when they were tried last come first, and the others are left out once one gains more than any
+  /// of them did then. So all are tried before the search ends.
+  bool advance(std::vector<Move>& moves) {
     const std::vector<Parallel> now = schedule().parallel;
-    const double most = (1 - std::max(kLeastGain, costs_.margin())) * cost_->cycles;
+    const double most = 1 - std::max(kLeastGain, costs_.margin());
     std::optional<Cost> best = cost_;
     std::vector<Parallel> chosen = now;
-    for (const std::vector<std::string>& loops : moves) {
-      const std::vector<Parallel> more = doubled_copies(now, loops, extents_);
+    std::stable_sort(moves.begin(), moves.end(),
+                     [](const Move& a, const Move& b) { return a.cycles < b.cycles; });
+    for (Move& move : moves) {
+      if (chosen != now && best->cycles <= move.cycles * cost_->cycles) break;
+      const std::vector<Parallel> more = doubled_copies(now, move.loops, extents_);
       if (more == now || too_many(more) || !has_time()) continue;
-      ++tried_;
-      schedule().parallel = more;
-      const std::optional<Cost> cost = costs_.of_region(program_, region_);
-      if (verbose_) log_.note(fmt::format("@{}: {}: {}", name(), copies_text(more), tried(cost)));
-      if (!better(cost, best) || cost->cycles > most) continue;
+      const std::optional<Cost> cost = try_copies(more);
+      move.cycles = cost ? cost->cycles / cost_->cycles : 1;
+      if (!better(cost, best) || cost->cycles > most * cost_->cycles) continue;
       best = cost;
       chosen = more;
     }
+    std::erase_if(moves, [](const Move& move) { return std::isinf(move.cycles); });
     schedule().parallel = chosen;
     cost_ = best;
     return chosen != now;
+  }
+
+  std::optional<Cost> try_copies(const std::vector<Parallel>& copies) {
+    ++tried_;
+    schedule().parallel = copies;
+    std::optional<Cost> cost = costs_.of_region(program_, region_);
+    if (verbose_) log_.note(fmt::format("@{}: {}: {}", name(), copies_text(copies), tried(cost)));
+    return cost;
   }
 
   bool has_time() const { return tried_ < kMostTried && costs_.effort() < most_effort_; }
@@ -224,6 +244,11 @@ std::vector<Parallel> doubled_copies(std::vector<Parallel> copies,
     }
   }
   return copies;
+}
+
+void choose_copies_of(Program& program, size_t region, const CopyLimits& limits, CostModel& costs) {
+  PassLog unused;
+  CopySearch(program, region, limits, costs, false, unused).run(loops_of(program, region));
 }
 
 std::vector<CopiedRegion> copies_of_region(CopiedRegion given, size_t region,

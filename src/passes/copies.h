@@ -24,6 +24,10 @@ struct CopyLimits {
   double effort = std::numeric_limits<double>::infinity();
 };
 
+/// Gives the loops of one region those copies that are expected to pay, each doubling by 3% or
+/// more.
+void choose_copies_of(Program& program, size_t region, const CopyLimits& limits, CostModel& costs);
+
 /// A program with copies of loops of one of its regions.
 struct CopiedRegion {
   Program program;
@@ -31,10 +35,9 @@ struct CopiedRegion {
   std::optional<Cost> cost;  ///< of the region
 };
 
-/// Gives the loops of one region those copies that are expected to pay, each doubling by 3% or
-/// more: placed as given; with what it reads in memory; with all that it stores there, too, since
-/// the ports of copies take turns in the scratchpad, and their buffers need room there. One or
-/// more, the fastest by estimate first.
+/// The same from several placements: as given; with what it reads in memory; with all that it
+/// stores there, too, since the ports of copies take turns in the scratchpad, and their buffers
+/// need room there. One or more, the fastest by estimate first.
 std::vector<CopiedRegion> copies_of_region(CopiedRegion given, size_t region,
                                            const CopyLimits& limits, CostModel& costs);
 

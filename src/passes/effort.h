@@ -12,6 +12,13 @@ namespace fuseflow {
 /// searched: placements, orders and copies hardly make up for more.
 inline constexpr double kOutOfReach = 12;
 
+/// How much more a search may gain for one program, or one partition, than it did for another.
+inline constexpr double kMoreGain = 2;
+
+/// As kOutOfReach, with the copies of loops that a little effort finds: what else is searched gains less.
+inline constexpr double kProbeReach = 4;
+inline constexpr double kProbeEffort = 10'000;
+
 /// Nodes that a statement becomes, about.
 inline constexpr double kNodesOfStatement = 13;
 

@@ -205,8 +205,10 @@ std::vector<Candidate> streams_in_reach(const std::vector<Candidate>& candidates
 /// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer. Then what stays in the scratchpad. Where the
 /// machine has no units for streams, they would be free: only what cores cannot run is streams.
-Program best_regions(const Program& given, const FuseRequest& request, const Tiles& tiles,
-                     CostModel& costs, PassLog& log) {
+/// Nothing where no mixture is in reach.
+std::optional<Program> best_regions(const Program& given, const FuseRequest& request,
+                                    const Tiles& tiles, CostModel& costs, SearchReach& reach,
+                                    PassLog& log) {
   Program program = given;
   drop_residents(program);  // other regions pass on other tensors
   const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
@@ -224,12 +226,13 @@ Program best_regions(const Program& given, const FuseRequest& request, const Til
   if (partitions.empty()) partitions.push_back(parts_of(program, present_groups(program)));
   const auto add_mixtures = [&](const MixtureSpace& space, const Machine& machine) {
     PlacedRuns there(program, machine, costs);
-    for (Candidate& mixture : best_mixtures(program, partitions, space, machine, costs, there)) {
-      candidates.push_back(std::move(mixture));
-    }
+    std::vector<Candidate> mixtures =
+        best_mixtures(program, partitions, space, machine, costs, there, reach);
+    std::move(mixtures.begin(), mixtures.end(), std::back_inserter(candidates));
+    return !mixtures.empty();
   };
   if (const std::optional<Cost> known = costs.learn(program)) {
-    add_mixtures({tiles.runs, request.max_copies}, request.machine);
+    if (!add_mixtures({tiles.runs, request.max_copies}, request.machine)) return std::nullopt;
     const std::optional<Machine> smaller =
         free_streams ? std::nullopt : smaller_machine(program, request.machine, known->tokens);
     if (smaller) add_mixtures({{}, request.max_copies}, *smaller);
@@ -240,7 +243,7 @@ Program best_regions(const Program& given, const FuseRequest& request, const Til
   if (!streams.empty()) candidates.push_back(best_of(std::move(streams), request.machine, costs));
   Candidate best = best_of(std::move(candidates), request.machine, costs);
   log.note_all(best.log);
-  return std::move(best.program);
+  return std::optional(std::move(best.program));
 }
 
 /// How many times the cycles of the other program one may take by estimate, and yet take fewer.
@@ -267,31 +270,30 @@ bool is_faster(const Program& a, const Program& b, CostModel& costs) {
   return better(first, second) && first->cycles <= (1 - costs.margin()) * second->cycles;
 }
 
-/// Takes a second candidate where it is faster.
-void replace(Candidate& best, Candidate other, CostModel& costs) {
-  if (is_faster(other.program, best.program, costs)) best = std::move(other);
-}
-
 struct Fused {
   Candidate best;
   std::optional<Cost> in_given_formats;
 };
 
 /// The best regions for a program's formats; then other formats for them, where that pays once
-/// joins are chosen.
-Fused fused_by_cost(Candidate given, const FuseRequest& request, const Tiles& tiles,
-                    CostModel& costs, bool verbose) {
+/// joins are chosen. Nothing where no regions are in reach.
+std::optional<Fused> fused_by_cost(Candidate given, const FuseRequest& request, const Tiles& tiles,
+                                   CostModel& costs, SearchReach& reach, bool verbose) {
   PassLog& log = given.log;
-  const Program regions = best_regions(given.program, request, tiles, costs, log);
+  const std::optional<Program> regions =
+      best_regions(given.program, request, tiles, costs, reach, log);
+  if (!regions) return std::nullopt;
   PassLog stored_log = log;
   std::optional<Program> stored =
-      choose_storage(regions, StorageOf::all, costs, verbose, stored_log);
-  Program joined = choose_joins(regions, costs, verbose, log);
+      choose_storage(*regions, StorageOf::all, costs, verbose, stored_log);
+  Program joined = choose_joins(*regions, costs, verbose, log);
   Fused fused{{std::move(joined), std::move(log)}, {}};
   fused.in_given_formats = costs.of_program(fused.best.program);
   if (stored) {
     Program other = choose_joins(std::move(*stored), costs, verbose, stored_log);
-    replace(fused.best, {std::move(other), std::move(stored_log)}, costs);
+    if (is_faster(other, fused.best.program, costs)) {
+      fused.best = {std::move(other), std::move(stored_log)};
+    }
   }
   return fused;
 }
@@ -327,16 +329,24 @@ Program best_by_cost(const Program& program, const FuseRequest& given_request, C
   FuseRequest request = given_request;
   request.placement.lower.known = &costs.phases();
   const Tiles tiles = tiles_of(program, request);
-  auto [best, in_given_formats] = fused_by_cost({program, {}}, request, tiles, costs, verbose);
+  SearchReach reach;
+  auto [best, in_given_formats] =
+      fused_by_cost({program, {}}, request, tiles, costs, reach, verbose).value();
   if (!request.machine.has_streams) {
     log.note_all(best.log);
     return std::move(best.program);
   }
-  PassLog stored_log;
-  if (std::optional<Program> stored =
-          choose_storage(program, StorageOf::given, costs, false, stored_log)) {
-    Candidate given{std::move(*stored), std::move(stored_log)};
-    replace(best, fused_by_cost(std::move(given), request, {}, costs, verbose).best, costs);
+  if (in_given_formats) reach.cycles = in_given_formats->cycles;
+  const auto replace_by = [&](Candidate given) {
+    std::optional<Fused> other =
+        fused_by_cost(std::move(given), request, {}, costs, reach, verbose);
+    if (other && is_faster(other->best.program, best.program, costs)) best = std::move(other->best);
+  };
+  Candidate stored{program, {}};
+  if (std::optional<Program> other =
+          choose_storage(program, StorageOf::given, costs, false, stored.log)) {
+    stored.program = std::move(*other);
+    replace_by(std::move(stored));
   }
   Candidate turned{program, {}};
   drop_residents(turned.program);
@@ -347,7 +357,7 @@ Program best_by_cost(const Program& program, const FuseRequest& given_request, C
   }
   if (other) {
     turned.program = std::move(*other);
-    replace(best, fused_by_cost(std::move(turned), request, {}, costs, verbose).best, costs);
+    replace_by(std::move(turned));
   }
   log.note_all(best.log);
   return std::move(best.program);

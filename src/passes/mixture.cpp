@@ -9,7 +9,6 @@
 
 #include "ir/names.h"
 #include "passes/copies.h"
-#include "passes/effort.h"
 #include "passes/fit.h"
 #include "passes/reused_inputs.h"
 #include "passes/store_search.h"
@@ -27,8 +26,6 @@ constexpr double kRecomputeGain = 0.9;
 /// What another partition may take, of the best one's cycles, to be searched, too: sets and orders
 /// that are searched for its regions may make it the best.
 constexpr double kMixtureNearlyAsGood = 1.05;
-/// How much more a search may gain for one partition than it did for another.
-constexpr double kMoreGain = 2;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::vector<Part> alone(size_t kernels) {
@@ -108,28 +105,32 @@ class PartSearch {
     for (const PlannedPart& part : space.planned) add(part);
   }
 
-  std::vector<Candidate> run(const std::vector<std::vector<Part>>& suggested) {
+  std::vector<Candidate> run(const std::vector<std::vector<Part>>& suggested, SearchReach& reach) {
     double streams = 0;
     without_tiles([&] { streams = total_of(judge_runs(suggested)); });
     const std::vector<Part> best = partition();
-    double gain = 0;  // what a search may gain
+    if (!reach.has(total_of(best))) return {};
+    double gained = 0;
     std::vector<Candidate> found;
     found.push_back(made_of(best));
-    const bool in_reach = machine_.has_streams && streams <= kOutOfReach * total_of(best);
     const auto search_from = [&](const std::vector<Part>& first) {
       search_all(first);
       found.push_back(made_of(first));
       add_best(found);
     };
+    const bool in_reach =
+        machine_.has_streams && SearchReach{total_of(best), reach.gained}.has(streams) &&
+        probe(suggested.front(), streams) <= kProbeReach * total_of(best);
     if (in_reach) {  // first as if there were no cores: having them never makes a program slower
       without_tiles([&] {
         search_from(suggested.front());
-        gain = kMoreGain * streams / total_of(partition());
+        gained = streams / total_of(partition());
+        reach.gained = std::max(reach.gained, gained);
       });
     }
     if (!in_reach || !tiles_.empty()) search_from(best);
     // Kernels by themselves have more room for copies than runs of them.
-    if (max_copies_ > 1 && total_of(alone(n_)) <= gain * total_of(partition())) {
+    if (max_copies_ > 1 && total_of(alone(n_)) <= kMoreGain * gained * total_of(partition())) {
       search_from(alone(n_));
     }
     return found;
@@ -178,6 +179,24 @@ class PartSearch {
     std::swap(tiles, tiles_);
     search();
     std::swap(tiles, tiles_);
+  }
+
+  /// Cycles of a partition with copies of loops that are found with little effort, which gain most
+  /// of what a search does; of streams that take so many without.
+  double probe(const std::vector<Part>& parts, double streams) {
+    if (max_copies_ == 1) return streams;
+    double total = 0;
+    for (const Part& part : parts) {
+      const JudgedPart& judged = judged_.at(part.kernels());
+      if (!std::isfinite(judged.cycles) || is_fixed(part.first)) return streams;
+      const std::shared_ptr<const PlacedRun> placed = placed_.of(judged.part);
+      RunAlone run = placed->run;
+      SliceCosts costs(costs_, run.slice.tensors);
+      const CopyLimits limits{max_copies_, kProbeEffort / static_cast<double>(parts.size())};
+      choose_copies_of(run.slice.program, run.region, limits, costs);
+      total += std::min(judged.cycles, cycles_of(run, judged.part)) + costs_.pause();
+    }
+    return std::min(total, streams);
   }
 
   bool has_time() const { return costs_.effort() < most_effort_; }
@@ -529,8 +548,8 @@ Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const
 std::vector<Candidate> best_mixtures(const Program& kernels,
                                      const std::vector<std::vector<Part>>& suggested,
                                      const MixtureSpace& space, const Machine& machine,
-                                     CostModel& costs, PlacedRuns& placed) {
-  return PartSearch(kernels, space, machine, costs, placed).run(suggested);
+                                     CostModel& costs, PlacedRuns& placed, SearchReach& reach) {
+  return PartSearch(kernels, space, machine, costs, placed).run(suggested, reach);
 }
 
 }  // namespace fuseflow

@@ -3,11 +3,14 @@
 // program is fused where that pays and another is not.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "machine/machine.h"
 #include "passes/choose.h"
+#include "passes/effort.h"
 #include "passes/placed_runs.h"
 #include "passes/regroup.h"
 #include "search/whole_kernels.h"
@@ -29,6 +32,17 @@ struct MixtureSpace {
   int64_t max_copies = 1;            ///< of a loop, where the machine has a number of units
 };
 
+/// What a program must come near to be searched.
+struct SearchReach {
+  double cycles = std::numeric_limits<double>::infinity();  ///< of the fastest program so far
+  double gained = 0;  ///< the most by a search of streams: cycles before it for each one after it
+
+  bool has(double before) const {
+    const double most = gained > 0 ? std::min(kOutOfReach, kMoreGain * gained) : kOutOfReach;
+    return before <= most * cycles;
+  }
+};
+
 /// The best partitions into the suggested parts, runs of few kernels, and what becomes of these
 /// when neighbours are joined: by default placements; and with the placements and orders that are
 /// searched for each region (store_search.h). Which partition is best may depend on these, so they
@@ -36,9 +50,10 @@ struct MixtureSpace {
 /// until none is left: from the first of `suggested` as if there were no cores, then from the best
 /// one with them, and where loops may have copies from the kernels by themselves. `costs` has
 /// learned `kernels`. Its effort is bounded. Kernels that have graphs of tiles stay as they are.
+/// None where nothing is in reach; a search of streams says in `reach` what it gained.
 std::vector<Candidate> best_mixtures(const Program& kernels,
                                      const std::vector<std::vector<Part>>& suggested,
                                      const MixtureSpace& space, const Machine& machine,
-                                     CostModel& costs, PlacedRuns& placed);
+                                     CostModel& costs, PlacedRuns& placed, SearchReach& reach);
 
 }  // namespace fuseflow

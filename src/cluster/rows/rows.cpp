@@ -161,7 +161,7 @@ RowsOutcome outcome_of(const Run& run, const Program& program) {
   outcome.apart = run.given;
   if (run.plan) {
     outcome.tiles = run.plan->tiles;
-    outcome.graph = run.plan->graph;
+    outcome.graph = rows_graph(run.form, run.plan->tiles);
     outcome.fused = run.plan->measured;
   }
   return outcome;

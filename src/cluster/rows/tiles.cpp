@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "chip/needs.h"
+#include "cluster/common/key.h"
 #include "cluster/common/load_cycles.h"
+#include "cluster/common/memo.h"
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
 #include "sim/tiles/rows_counts.h"
@@ -20,6 +22,7 @@ constexpr int64_t kMostColumns = 256;  ///< ... along a width
 constexpr int kMostTall = 2;           ///< cores that load weights together
 constexpr size_t kMostSimulated = 16;
 constexpr double kMostOperations = 1 << 20;            ///< products of tiles, of all cores
+constexpr size_t kMostKeptBytes = size_t{1} << 24;
 constexpr std::array<int64_t, 4> kCopies{8, 4, 2, 1};  ///< of loads, as many as fit
 
 /// Cycles of a part of a kernel: what a core computes, what passes its port, what its scratchpad
@@ -318,11 +321,25 @@ std::vector<Candidate<RowsTiles>> candidates_of(const RowsForm& form, const Mach
   return all;
 }
 
+/// What the choice depends on. The graph with tiles of one element says all of the form.
+std::string key_of(const RowsForm& form, const Machine& machine, int64_t most_cycles) {
+  Key key;
+  key.add(machine);
+  key.add(rows_graph(form, {.rows = 1, .column = 1}));
+  key.number(most_cycles);
+  return key.value();
+}
+
 }  // namespace
 
 std::optional<RowsPlan> fastest_rows(const RowsForm& form, const Machine& machine,
                                      int64_t most_cycles) {
-  return fastest_of(candidates_of(form, machine), kMostSimulated, most_cycles, machine);
+  static Memo<std::optional<RowsPlan>> memo(kMostKeptBytes);
+  return memo.get(key_of(form, machine, most_cycles), [&] {
+    const auto best =
+        fastest_of(candidates_of(form, machine), kMostSimulated, most_cycles, machine);
+    return best ? std::optional(RowsPlan{best->tiles, best->measured}) : std::nullopt;
+  });
 }
 
 }  // namespace fuseflow::cluster

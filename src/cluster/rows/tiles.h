@@ -10,10 +10,14 @@
 
 namespace fuseflow::cluster {
 
-using RowsPlan = TilesPlan<RowsTiles>;
+/// Tiles, and what their graph (rows_graph) takes.
+struct RowsPlan {
+  RowsTiles tiles;
+  Measured measured;
+};
 
 /// The fastest of the candidates; nothing where none fits the machine, or none takes fewer than
-/// `most_cycles` (0: any).
+/// `most_cycles` (0: any). Each is looked for once, whatever its tensors are called.
 std::optional<RowsPlan> fastest_rows(const RowsForm& form, const Machine& machine,
                                      int64_t most_cycles = 0);
 
