@@ -12,9 +12,10 @@
 #include "ir/data_facts.h"
 #include "ir/names.h"
 #include "ir/residency.h"
-#include "machine/load.h"
+#include "passes/by_estimate.h"
 #include "passes/choose.h"
 #include "passes/costs_after.h"
+#include "passes/pass_list.h"
 #include "passes/pass_on_chip.h"
 #include "rewrite/rewrite.h"
 #include "support/csv.h"
@@ -46,7 +47,7 @@ struct Settings {
 
 Settings parse_settings(const PassArguments& arguments) {
   Settings settings;
-  settings.machine = load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
+  settings.machine = machine_of(arguments);
   settings.allow_reassociation = arguments.has("allow-reassociation");
   settings.fused = arguments.has("fused");
   settings.apart = arguments.has("apart");
