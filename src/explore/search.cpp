@@ -74,7 +74,7 @@ SearchIdentity identity(const Program& kernels, const Machine& machine,
 
 /// The searches of the program and of its variants with blocks, whose seeds are their own.
 SearchResult search_variants(const Program& kernels, const Machine& machine,
-                             const SearchOptions& options, Record& record) {
+                             const SearchOptions& options, Journal& journal) {
   SearchOptions of_blocks = options;
   of_blocks.given.reset();
   const std::vector<Seed> given = given_runs(kernels, options.seeds);
@@ -92,7 +92,7 @@ SearchResult search_variants(const Program& kernels, const Machine& machine,
       continue;
     }
     try {
-      add_variant(all, search_program(*program, machine, own, given, record, next_id), side);
+      add_variant(all, search_program(*program, machine, own, given, journal, next_id), side);
     } catch (const Error& error) {
       if (side == 1 || error.code() == ExitCode::internal) throw;
       all.notes.push_back(fmt::format("blocks of {}: {}", side, error.what()));
@@ -118,8 +118,8 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
   const SearchIdentity search = identity(kernels, machine, options);
   Journal journal(options.journal, search);
   // Before anything is planned: files may be no shards.
-  Record record(journal, read_shards(options.merge, search));
-  SearchResult all = search_variants(kernels, machine, options, record);
+  journal.take(read_shards(options.merge, search));
+  SearchResult all = search_variants(kernels, machine, options, journal);
   if (all.trials.empty() && !interrupted()) {
     throw Error(ExitCode::rejected, "the search space is empty: --blocks leaves no program");
   }

@@ -166,13 +166,13 @@ void compare_whole(SearchResult& result, const WholeSeed& seed, const Machine& m
 }  // namespace
 
 void run_seeds(std::vector<WholeSeed>& seeds, const Machine& machine, const SearchOptions& options,
-               Record& record) {
+               Journal& journal) {
   for (WholeSeed& seed : seeds) {
     if (interrupted()) return;
     if (!machine.has_streams && has_streams(seed.program)) continue;
     const std::string key = key_of(seed);
-    const auto known = record.memo().wholes.find(key);
-    if (known != record.memo().wholes.end()) {
+    const auto known = journal.memo().wholes.find(key);
+    if (known != journal.memo().wholes.end()) {
       seed.takes = known->second;
       continue;
     }
@@ -183,7 +183,7 @@ void run_seeds(std::vector<WholeSeed>& seeds, const Machine& machine, const Sear
       const WholeRun run = run_whole(seed.program, machine, options.threads);
       if (run.finish != Finish::done) continue;
       seed.takes = run.amounts;
-      record.keep(memo_line(key, run.amounts));
+      journal.append(memo_line(key, run.amounts));
     } catch (const Error& error) {  // said when it is compared
       if (error.code() == ExitCode::internal) throw;
     }
