@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "estimate/pass_costs.h"
+#include "explore/trial.h"
 #include "ir/copies.h"
 #include "ir/print.h"
 #include "lower/lower.h"
 #include "passes/pass_on_chip.h"
 #include "passes/reused_inputs.h"
-#include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
 #include "support/error.h"
 #include "support/fnv1a.h"
@@ -26,11 +25,7 @@ namespace {
 Amounts amounts_of(const Program& lowered, const ProgramRun& run, const Machine& machine) {
   Amounts amounts;
   for (size_t r = 0; r < run.regions.size(); ++r) {
-    const Graph& graph = *lowered.regions[r].graph;
-    const RunResult& region = run.regions[r];
-    amounts.energy_pj += std::round(
-        region_energy(lowered, graph, machine, work_of_run(graph, machine, region)).total_pj);
-    amounts.dram_bytes += static_cast<double>(region.dram_read_bytes + region.dram_write_bytes);
+    amounts += amounts_of(counted(lowered, *lowered.regions[r].graph, machine, run.regions[r]));
     if (r > 0) amounts += pause_of(machine);
   }
   amounts.cycles = static_cast<double>(total_cycles(run, machine));

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "ir/names.h"
 #include "ir/print.h"
@@ -75,11 +74,6 @@ class JoinSearch {
     log_.note(
         fmt::format("@{}: {}: {}", name, join_line(before, chosen), gain_text(*cost_, given)));
     return true;
-  }
-
-  static std::string cycles_text(const std::optional<Cost>& cost) {
-    if (!cost) return "unknown";
-    return std::isfinite(cost->cycles) ? fmt::format("{:.0f}", cost->cycles) : "does not fit";
   }
 
   Program& program_;

@@ -343,7 +343,7 @@ void check_rewrite(const PassArguments& arguments) {
   static_cast<void>(parse_settings(arguments));
 }
 
-std::string cycles_text(const std::optional<Cost>& cost) {
+std::string csv_cycles(const std::optional<Cost>& cost) {
   return cost && std::isfinite(cost->cycles) ? fmt::format("{:.0f}", cost->cycles) : "";
 }
 
@@ -378,7 +378,7 @@ std::string list_rewrites(const Program& program, const PassArguments& arguments
     std::vector<std::string> left_out;
     for (const TensorId t : rewrite.left_out) left_out.push_back(name_of(program, t));
     text += fmt::format("{},{},{},{},{},{},{},{}\n", ++number, rewrite_name(rewrite.kind),
-                        rewrite.reorders ? "yes" : "no", cycles_text(cost), cycles_text(given),
+                        rewrite.reorders ? "yes" : "no", csv_cycles(cost), csv_cycles(given),
                         csv_field(text_of(program, rewrite)), csv_field(rewrite.refused),
                         csv_field(fmt::format("{}", fmt::join(left_out, " "))));
   }
