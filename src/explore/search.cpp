@@ -17,6 +17,7 @@
 #include "sim/program_run.h"
 #include "support/error.h"
 #include "support/interrupt.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -28,13 +29,10 @@ std::optional<Program> blocked(const Program& kernels, int64_t side, std::string
   PassArguments arguments;
   arguments.add("block-all", fmt::format("{}", side));
   PassLog log;
-  try {
-    return run_pass(find_pass("block"), kernels, arguments, log);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    why = error.what();
-    return std::nullopt;
-  }
+  const auto run = [&] {
+    return std::optional<Program>(run_pass(find_pass("block"), kernels, arguments, log));
+  };
+  return unless_refused(run, &why);
 }
 
 void add_variant(SearchResult& all, SearchResult found, int64_t side) {

@@ -18,6 +18,7 @@
 #include "passes/pass_list.h"
 #include "support/csv.h"
 #include "support/suggest.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -135,12 +136,7 @@ std::vector<JoinPlace> places_of(const Program& program, size_t region,
   LowerOptions options;
   options.buffers = false;
   options.known = known;
-  try {
-    return lower_region_traced(program, region, options).join_places;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    return {};
-  }
+  return unless_refused([&] { return lower_region_traced(program, region, options).join_places; });
 }
 
 Join resolve_join(const Program& program, const JoinRequest& request) {

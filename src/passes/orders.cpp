@@ -17,6 +17,7 @@
 #include "passes/complete_schedule.h"
 #include "passes/pass_list.h"
 #include "support/suggest.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -308,13 +309,10 @@ void check_order(const PassArguments& arguments) {
 
 /// Not every order that meets the constraints can be lowered with the placements of the schedule.
 bool can_lower(const OrderedLowering& lowering, const std::vector<int>& order) {
-  try {
+  return unless_refused([&] {
     static_cast<void>(lowering.lower(order));
     return true;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    return false;
-  }
+  });
 }
 
 }  // namespace
