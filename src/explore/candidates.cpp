@@ -52,16 +52,16 @@ Trial untried(Point point) {
 /// The trials of copies that were made of the run before, numbered from `id`; nothing where they
 /// are not known, or do not fit this search.
 std::optional<std::vector<Trial>> remembered_copies(const SearchState& s, Interval run, size_t id) {
-  const auto known = s.record.memo().copies.find(run);
-  if (known == s.record.memo().copies.end()) return std::nullopt;
+  const auto known = s.journal.memo().copies.find(run);
+  if (known == s.journal.memo().copies.end()) return std::nullopt;
   std::vector<Trial> result;
   for (const CopiedPoint& copied : known->second) {
     const std::vector<size_t>& all = s.table.of(run);
     const auto base = std::find_if(all.begin(), all.end(), [&](size_t i) {
       return s.table.trials()[i].point.id == copied.base;
     });
-    const auto estimate = s.record.memo().estimates.find(id++);
-    if (base == all.end() || estimate == s.record.memo().estimates.end()) return std::nullopt;
+    const auto estimate = s.journal.memo().estimates.find(id++);
+    if (base == all.end() || estimate == s.journal.memo().estimates.end()) return std::nullopt;
     for (const Parallel& parallel : copied.parallel) {
       if (parallel.factor > s.options.space.max_copies) return std::nullopt;
     }
@@ -75,7 +75,7 @@ std::optional<std::vector<Trial>> remembered_copies(const SearchState& s, Interv
 }
 
 void keep_copies(const SearchState& s, Interval run, size_t id, const std::vector<Trial>& trials) {
-  if (!s.record.keeps()) return;
+  if (!s.journal.keeps()) return;
   std::vector<CopiedPoint> copies;
   std::string lines;
   for (const Trial& trial : trials) {
@@ -84,7 +84,7 @@ void keep_copies(const SearchState& s, Interval run, size_t id, const std::vecto
     lines += memo_line(id++, *estimated);
     copies.push_back({trial.point.id, trial.point.parallel});
   }
-  s.record.keep(lines + memo_line(run, copies));
+  s.journal.append(lines + memo_line(run, copies));
 }
 
 /// Points are numbered from `id`.
@@ -112,8 +112,8 @@ bool fits(const Program& kernels, const StoredSet& set) {
 }
 
 bool knows_sets(const SearchState& s, Interval run) {
-  const auto known = s.record.memo().sets.find(run);
-  return known != s.record.memo().sets.end() &&
+  const auto known = s.journal.memo().sets.find(run);
+  return known != s.journal.memo().sets.end() &&
          std::all_of(known->second.begin(), known->second.end(),
                      [&](const StoredSet& set) { return fits(s.kernels, set); });
 }
@@ -123,7 +123,7 @@ std::vector<Point> points_with_sets(const SearchState& s, const EstimatedCosts* 
                                     Interval run) {
   std::vector<Point> points;
   if (knows_sets(s, run)) {
-    for (const StoredSet& set : s.record.memo().sets.at(run)) {
+    for (const StoredSet& set : s.journal.memo().sets.at(run)) {
       points.push_back(point_with_set(run, s.machine, set));
     }
     return points;
@@ -133,7 +133,7 @@ std::vector<Point> points_with_sets(const SearchState& s, const EstimatedCosts* 
   for (const Point& point : points) {
     sets.push_back({point.recipe.name, point.recipe.placements, point.order});
   }
-  if (s.record.keeps()) s.record.keep(memo_line(run, sets));
+  if (s.journal.keeps()) s.journal.append(memo_line(run, sets));
   return points;
 }
 
@@ -191,7 +191,7 @@ void Candidates::add_copies(const std::vector<Interval>& runs, double share) {
   const auto make = [&](const SearchState& s, Interval run) {
     return with_copies(s, run, id_of_copies(run));
   };
-  const auto known = [&](Interval run) { return s_.record.memo().copies.contains(run); };
+  const auto known = [&](Interval run) { return s_.journal.memo().copies.contains(run); };
   auto found = for_runs(s_, runs, share, "trying parallel copies", make, known);
   for (size_t i = 0; i < runs.size(); ++i) add(std::move(found[i]), id_of_copies(runs[i]));
 }

@@ -30,7 +30,7 @@ void take_as_same(SearchState& s, Trial& trial, size_t position) {
 /// estimated.
 bool recall_estimate(SearchState& s, size_t position, std::map<uint64_t, size_t>& first) {
   Trial& trial = s.table[position];
-  const auto& known = s.record.memo().estimates;
+  const auto& known = s.journal.memo().estimates;
   const auto found = known.find(trial.point.id);
   if (found == known.end()) return false;
   const EstimatedPoint& before = found->second;
@@ -64,7 +64,7 @@ void estimate_trial(SearchState& s, size_t position, std::map<uint64_t, size_t>&
     trial.note = error.what();
   }
   const std::optional<EstimatedPoint> estimated = trial.estimated();
-  if (s.record.keeps() && estimated) s.record.keep(memo_line(trial.point.id, *estimated));
+  if (s.journal.keeps() && estimated) s.journal.append(memo_line(trial.point.id, *estimated));
 }
 
 void leave(SearchState& s, Interval run) {

@@ -9,9 +9,13 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
+#include "ir/parse.h"
+#include "ir/print.h"
 #include "support/csv.h"
 #include "support/error.h"
+#include "support/fnv1a.h"
 
 namespace fuseflow {
 
@@ -155,6 +159,38 @@ void Journal::read_line(const std::string& line, std::string& wrong) {
   const auto point = static_cast<size_t>(natural("point", f[0], wrong));
   PointResult result = result_of({f[1], f[2], f[3], f[4], f[5], f[6], f[7]}, wrong);
   if (wrong.empty()) found_[point] = std::move(result);
+}
+
+void Journal::take(std::map<size_t, PointResult> shards) {
+  shards.insert(found_.begin(), found_.end());
+  found_ = std::move(shards);
+}
+
+std::optional<PointResult> Journal::known(size_t point, int64_t goal) const {
+  const auto found = found_.find(point);
+  if (found == found_.end()) return std::nullopt;
+  const PointResult& result = found->second;
+  const bool cut = result.status == PointStatus::cut;
+  if (cut && (goal == 0 || goal > result.cycles)) return std::nullopt;
+  const bool over = goal > 0 && result.status != PointStatus::failed && result.cycles >= goal;
+  return over ? PointResult{PointStatus::cut, goal, 0, 0, 0, ""} : result;
+}
+
+Program Journal::kept(const std::string& name, const Program& from,
+                      const std::function<Program()>& plan) {
+  if (!keeps()) return plan();
+  const std::string key = fmt::format("{} {:016x}", name, fnv1a(print_program(from)));
+  const auto known = memo_.programs.find(key);
+  if (known != memo_.programs.end()) {
+    try {
+      return parse_program({"the seed " + name + " of the journal", known->second});
+    } catch (const Error& error) {  // somebody changed the file: planned again
+      if (error.code() != ExitCode::rejected) throw;
+    }
+  }
+  Program planned = plan();
+  append(memo_line(key, planned));
+  return planned;
 }
 
 void Journal::append(size_t point, const PointResult& result) {

@@ -1,9 +1,12 @@
-// Simulated points on disk, appended one by one and flushed to the device, so that a search that is
-// killed goes on where it was; and beside them what it has worked out (memo.h).
+// What is known of points from before, and where new results go: on disk, appended one by one and
+// flushed to the device, so that a search that is killed goes on where it was; beside them what it
+// has worked out (memo.h). Without a file nothing is kept. Simulates and plans nothing.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "explore/identity.h"
@@ -22,15 +25,27 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
+  /// Results of merged shards, which count before those of the file.
+  void take(std::map<size_t, PointResult> shards);
+  /// As the search began.
   const std::map<size_t, PointResult>& found() const { return found_; }
+  bool has(size_t point) const { return found_.count(point) > 0; }
+  /// What simulating the point gives that has to take fewer cycles than `goal` (0: no goal);
+  /// nothing where the result does not say so: a run that was cut says nothing of a longer one.
+  std::optional<PointResult> known(size_t point, int64_t goal) const;
   /// What an earlier search had worked out when this one began.
   const Memo& memo() const { return memo_; }
-  bool is_open() const { return file_ >= 0; }
+  /// Whether what is worked out now is kept.
+  bool keeps() const { return file_ >= 0; }
   /// Any thread may.
   void append(size_t point, const PointResult& result);
   /// A line of a memo. Any thread may. It is flushed with the next result: what is lost is worked
   /// out again.
   void append(const std::string& memo_line);
+  /// What `plan` makes of `from`: what it made before where the file has that, by the name and the
+  /// text of `from`, so that a resumed search does not plan it again. What `plan` throws is not
+  /// kept.
+  Program kept(const std::string& name, const Program& from, const std::function<Program()>& plan);
 
  private:
   void lock();

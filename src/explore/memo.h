@@ -43,7 +43,7 @@ struct Memo {
   std::map<Interval, std::vector<StoredSet>> sets;      ///< by run, once it was tried
   std::map<Interval, std::vector<CopiedPoint>> copies;  ///< by run, once they were tried
   std::map<std::string, Amounts> wholes;                ///< what seeds take as a whole, by name
-  std::map<std::string, std::string> programs;          ///< planned, as text (kept_program.h)
+  std::map<std::string, std::string> programs;          ///< planned, as text (Journal::kept)
 
   /// Takes what the fields of a line say; false if they are no line of a memo. Says in `wrong` what
   /// is wrong with one.

@@ -224,13 +224,7 @@ class OfSlice {
 
   void operator()(PlannedRegion& region) const {
     for (TensorId& result : region.results) (*this)(result);
-    for (Node& node : region.graph.nodes) {
-      (*this)(node.tensor);
-      (*this)(node.other_tensor);
-      (*this)(node.statement);
-    }
-    for (TensorId& tensor : region.graph.scratchpad) (*this)(tensor);
-    for (TensorId& tensor : region.graph.resident) (*this)(tensor);
+    each_tensor(region.graph, [&](TensorId& tensor) { (*this)(tensor); });
     for (auto& copy : region.copies) (*this)(copy.first);
     for (TensorId& tensor : region.dense) (*this)(tensor);
   }

@@ -17,6 +17,7 @@
 #include "sim/program_run.h"
 #include "support/error.h"
 #include "support/interrupt.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -28,13 +29,10 @@ std::optional<Program> blocked(const Program& kernels, int64_t side, std::string
   PassArguments arguments;
   arguments.add("block-all", fmt::format("{}", side));
   PassLog log;
-  try {
-    return run_pass(find_pass("block"), kernels, arguments, log);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    why = error.what();
-    return std::nullopt;
-  }
+  const auto run = [&] {
+    return std::optional<Program>(run_pass(find_pass("block"), kernels, arguments, log));
+  };
+  return unless_refused(run, &why);
 }
 
 void add_variant(SearchResult& all, SearchResult found, int64_t side) {
@@ -74,7 +72,7 @@ SearchIdentity identity(const Program& kernels, const Machine& machine,
 
 /// The searches of the program and of its variants with blocks, whose seeds are their own.
 SearchResult search_variants(const Program& kernels, const Machine& machine,
-                             const SearchOptions& options, Record& record) {
+                             const SearchOptions& options, Journal& journal) {
   SearchOptions of_blocks = options;
   of_blocks.given.reset();
   const std::vector<Seed> given = given_runs(kernels, options.seeds);
@@ -92,7 +90,7 @@ SearchResult search_variants(const Program& kernels, const Machine& machine,
       continue;
     }
     try {
-      add_variant(all, search_program(*program, machine, own, given, record, next_id), side);
+      add_variant(all, search_program(*program, machine, own, given, journal, next_id), side);
     } catch (const Error& error) {
       if (side == 1 || error.code() == ExitCode::internal) throw;
       all.notes.push_back(fmt::format("blocks of {}: {}", side, error.what()));
@@ -118,8 +116,8 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
   const SearchIdentity search = identity(kernels, machine, options);
   Journal journal(options.journal, search);
   // Before anything is planned: files may be no shards.
-  Record record(journal, read_shards(options.merge, search));
-  SearchResult all = search_variants(kernels, machine, options, record);
+  journal.take(read_shards(options.merge, search));
+  SearchResult all = search_variants(kernels, machine, options, journal);
   if (all.trials.empty() && !interrupted()) {
     throw Error(ExitCode::rejected, "the search space is empty: --blocks leaves no program");
   }

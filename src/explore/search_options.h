@@ -34,7 +34,7 @@ struct PlannedSeeds {
   std::vector<WholeSeed> wholes;
 };
 
-/// Gives what a function makes of a program, or what it made of it before (kept_program.h).
+/// Gives what a function makes of a program, or what it made of it before (Journal::kept).
 using KeptProgram = std::function<Program(const std::string& name, const Program& from,
                                           const std::function<Program()>& plan)>;
 

@@ -7,7 +7,6 @@
 
 #include "explore/candidates.h"
 #include "explore/estimates.h"
-#include "explore/kept_program.h"
 #include "explore/outcome.h"
 #include "explore/seeds.h"
 #include "explore/simulation.h"
@@ -28,17 +27,17 @@ constexpr double kCandidatesShare = 0.5;  ///< of the time budget, estimates inc
 /// follows. `auto` is run at once: a program that is complete is known from then on.
 Seeds seeds_until_interrupted(const Program& kernels, const Machine& machine,
                               const SearchOptions& options, const std::vector<Seed>& given,
-                              Record& record) {
+                              Journal& journal) {
   const StopScope scope("the seeds were not planned");
   Seeds seeds;
   try {
     seeds = strategy_seeds(kernels);
     const KeptProgram kept = [&](const auto& name, const Program& from, const auto& plan) {
-      return kept_program(record, name, from, plan);
+      return journal.kept(name, from, plan);
     };
     add_automatic(kernels, machine, options, kept, seeds);
     if (options.shards == 1 && options.merge.empty()) {
-      run_seeds(seeds.wholes, machine, options, record);
+      run_seeds(seeds.wholes, machine, options, journal);
     }
     seeds.runs.insert(seeds.runs.end(), given.begin(), given.end());
     if (options.planned) {
@@ -89,10 +88,10 @@ void leave_open(TrialTable& table) {
 
 SearchResult search_program(const Program& kernels, const Machine& machine,
                             const SearchOptions& options, const std::vector<Seed>& given,
-                            Record& record, size_t& next_id) {
+                            Journal& journal, size_t& next_id) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<size_t>(std::max(1, options.threads)));
-  Seeds seeds = seeds_until_interrupted(kernels, machine, options, given, record);
+  Seeds seeds = seeds_until_interrupted(kernels, machine, options, given, journal);
   StreamKernels streams = stream_kernels(kernels, machine, seeds.runs);
   SearchState state{kernels,
                     machine,
@@ -102,17 +101,17 @@ SearchResult search_program(const Program& kernels, const Machine& machine,
                     {kernels, machine, options.objective},
                     {kernels.regions.size(), machine, options.objective},
                     SearchClock(options),
-                    record};
+                    journal};
   SearchResult result;
   Candidates candidates(state, next_id);
   result.notes = notes_of(state);
   result.notes.insert(result.notes.end(), seeds.notes.begin(), seeds.notes.end());
   result.wholes = std::move(seeds.wholes);
   state.evaluator.data = load_tensors(kernels);
-  run_unfused(state, record);
+  run_unfused(state);
   add_and_estimate(state, candidates);
   if (!interrupted()) {
-    simulate_points(state, record);
+    simulate_points(state);
     result.unfinished = unfinished_seeds(state);
   }
   if (interrupted()) leave_open(state.table);

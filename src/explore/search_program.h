@@ -5,7 +5,7 @@
 // and merging shards decides everything once more from their results.
 #pragma once
 
-#include "explore/record.h"
+#include "explore/journal.h"
 #include "explore/search_options.h"
 #include "explore/search_result.h"
 
@@ -14,6 +14,6 @@ namespace fuseflow {
 /// Points are numbered from `next_id`, which is then after the last number that one may have.
 SearchResult search_program(const Program& kernels, const Machine& machine,
                             const SearchOptions& options, const std::vector<Seed>& given,
-                            Record& record, size_t& next_id);
+                            Journal& journal, size_t& next_id);
 
 }  // namespace fuseflow

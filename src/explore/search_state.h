@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "explore/record.h"
+#include "explore/journal.h"
 #include "explore/search_clock.h"
 #include "explore/search_options.h"
 #include "explore/trial_table.h"
@@ -21,7 +21,7 @@ struct SearchState {
   Evaluator evaluator;
   TrialTable table;
   SearchClock pace;
-  Record& record;  ///< of what is known from before
+  Journal& journal;
 };
 
 }  // namespace fuseflow

@@ -15,6 +15,7 @@
 #include "search/whole_kernels.h"
 #include "support/error.h"
 #include "support/stop.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -104,12 +105,8 @@ Program fused(const Program& given, const Machine& machine, const SearchOptions&
 std::optional<Seed> runs_of(const Program& kernels, const WholeSeed& seed) {
   Program program = without_copy_regions(seed.program);
   drop_residents(program);  // a point is a region that runs alone: what it reads is in memory
-  try {
-    return given_seed(kernels, program, seed.name);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    return std::nullopt;
-  }
+  return unless_refused(
+      [&] { return std::optional<Seed>(given_seed(kernels, program, seed.name)); });
 }
 
 }  // namespace

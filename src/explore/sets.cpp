@@ -12,7 +12,7 @@
 #include "ir/names.h"
 #include "passes/effort.h"
 #include "passes/store_search.h"
-#include "support/error.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -83,13 +83,9 @@ Point point_with_set(Interval run, const Machine& machine, StoredSet set) {
 std::vector<Point> stored_sets(const Program& kernels, const KernelRuns& runs, Interval run,
                                const Machine& machine, const SearchSpace& space,
                                const EstimatedCosts& learned) {
-  std::vector<StoreTrial> judged;
-  try {
-    judged = searched(runs.make(run), machine, learned);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    return {};  // no placement makes it one region
-  }
+  // None where no placement makes it one region.
+  std::vector<StoreTrial> judged =
+      unless_refused([&] { return searched(runs.make(run), machine, learned); });
   std::stable_sort(judged.begin(), judged.end(), [](const StoreTrial& a, const StoreTrial& b) {
     return a.cost.cycles < b.cost.cycles;
   });

@@ -17,7 +17,7 @@ constexpr size_t kWave = 8;  ///< points between two decisions about what has to
 
 class Simulation {
  public:
-  Simulation(SearchState& state, Record& record) : s_(state), record_(record) {}
+  explicit Simulation(SearchState& state) : s_(state) {}
 
   /// To their ends, and by every shard, also when the time is over.
   void run_first(const std::vector<size_t>& points) {
@@ -64,7 +64,7 @@ class Simulation {
 
   /// Whether the trial's result is known from before.
   bool recall(Trial& trial, int64_t goal) const {
-    const std::optional<PointResult> known = record_.result_of(trial.point.id, goal);
+    const std::optional<PointResult> known = s_.journal.known(trial.point.id, goal);
     if (!known) return false;
     trial.result = *known;
     trial.take_status();
@@ -82,17 +82,16 @@ class Simulation {
     }
     trial.result = s_.evaluator.simulate(trial, goal);
     trial.take_status();
-    if (trial.status != PointStatus::unvisited) record_.append(trial.point.id, trial.result);
+    if (trial.status != PointStatus::unvisited) s_.journal.append(trial.point.id, trial.result);
   }
 
   SearchState& s_;
-  Record& record_;
 };
 
 }  // namespace
 
-void simulate_points(SearchState& s, Record& record) {
-  Simulation simulation(s, record);
+void simulate_points(SearchState& s) {
+  Simulation simulation(s);
   simulation.run_first(first_points(s.table, s.kernels, s.machine, s.seeds));
   const std::vector<size_t> list = by_promise(s.table);
   for (size_t begin = 0; begin < list.size() && !interrupted(); begin += kWave) {

@@ -3,12 +3,11 @@
 // what has to be beaten, is said by promise.h and goals.h.
 #pragma once
 
-#include "explore/record.h"
 #include "explore/search_state.h"
 
 namespace fuseflow {
 
 /// Afterwards no trial is open, but for an interrupt.
-void simulate_points(SearchState& state, Record& record);
+void simulate_points(SearchState& state);
 
 }  // namespace fuseflow

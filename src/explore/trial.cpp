@@ -34,19 +34,6 @@ void refuse_tuples(const Evaluator::Lowered& lowered) {
   }
 }
 
-PointResult counted(const Program& program, const Graph& graph, const Machine& machine,
-                    const RunResult& run) {
-  const RegionEnergy energy =
-      region_energy(program, graph, machine, work_of_run(graph, machine, run));
-  return {PointStatus::simulated,
-          run.cycles,
-          run.flops,
-          run.dram_read_bytes + run.dram_write_bytes,
-          run.scratchpad_read_bytes + run.scratchpad_write_bytes,
-          "",
-          capped_round(energy.total_pj)};
-}
-
 /// A region after the others of its point.
 void add(PointResult& sum, const PointResult& region, const Amounts& pause) {
   sum.cycles = capped_sum(sum.cycles, capped_sum(region.cycles, capped_round(pause.cycles)));
@@ -77,6 +64,19 @@ void assert_bounds(const Trial& trial, const Amounts& simulated) {
 }
 
 }  // namespace
+
+PointResult counted(const Program& program, const Graph& graph, const Machine& machine,
+                    const RunResult& run) {
+  const RegionEnergy energy =
+      region_energy(program, graph, machine, work_of_run(graph, machine, run));
+  return {PointStatus::simulated,
+          run.cycles,
+          run.flops,
+          run.dram_read_bytes + run.dram_write_bytes,
+          run.scratchpad_read_bytes + run.scratchpad_write_bytes,
+          "",
+          capped_round(energy.total_pj)};
+}
 
 std::optional<EstimatedPoint> Trial::estimated() const {
   const auto is_known = [](const Amounts& a) {

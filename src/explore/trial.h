@@ -52,6 +52,10 @@ struct Trial {
   }
 };
 
+/// What a simulated graph of a program takes.
+PointResult counted(const Program& program, const Graph& graph, const Machine& machine,
+                    const RunResult& run);
+
 class Evaluator {
  public:
   Evaluator(const Program& kernels, const Machine& machine, Objective objective)

@@ -24,21 +24,21 @@ void run_unbounded(SearchState& s, size_t kernel) {
   }
 }
 
-void run_trial(SearchState& s, Record& record, Trial& trial) {
+void run_trial(SearchState& s, Trial& trial) {
   trial.result = s.evaluator.simulate(trial, 0, &s.evaluator.data, s.options.threads);
   trial.take_status();
-  const bool known = record.has(trial.point.id) || trial.status == PointStatus::unvisited;
-  if (!known) record.append(trial.point.id, trial.result);
+  const bool known = s.journal.has(trial.point.id) || trial.status == PointStatus::unvisited;
+  if (!known) s.journal.append(trial.point.id, trial.result);
 }
 
 }  // namespace
 
-void run_unfused(SearchState& s, Record& record) {
+void run_unfused(SearchState& s) {
   for (size_t k = 0; k < s.table.kernels() && !interrupted(); ++k) {
     s.pace.show(k, s.table.kernels(), "running the unfused program");
     estimate_kernel(s, k);
     const std::optional<size_t> best = s.table.best_estimate({k, k});
-    if (best) run_trial(s, record, s.table[*best]);
+    if (best) run_trial(s, s.table[*best]);
     if (best && s.table[*best].status == PointStatus::unvisited) return;  // interrupted
     if (!best || !s.table[*best].simulated()) run_unbounded(s, k);
   }

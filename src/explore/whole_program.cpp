@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "estimate/pass_costs.h"
+#include "explore/trial.h"
 #include "ir/copies.h"
 #include "ir/print.h"
 #include "lower/lower.h"
 #include "passes/pass_on_chip.h"
 #include "passes/reused_inputs.h"
-#include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
 #include "support/error.h"
 #include "support/fnv1a.h"
@@ -26,11 +25,7 @@ namespace {
 Amounts amounts_of(const Program& lowered, const ProgramRun& run, const Machine& machine) {
   Amounts amounts;
   for (size_t r = 0; r < run.regions.size(); ++r) {
-    const Graph& graph = *lowered.regions[r].graph;
-    const RunResult& region = run.regions[r];
-    amounts.energy_pj += std::round(
-        region_energy(lowered, graph, machine, work_of_run(graph, machine, region)).total_pj);
-    amounts.dram_bytes += static_cast<double>(region.dram_read_bytes + region.dram_write_bytes);
+    amounts += amounts_of(counted(lowered, *lowered.regions[r].graph, machine, run.regions[r]));
     if (r > 0) amounts += pause_of(machine);
   }
   amounts.cycles = static_cast<double>(total_cycles(run, machine));
@@ -166,13 +161,13 @@ void compare_whole(SearchResult& result, const WholeSeed& seed, const Machine& m
 }  // namespace
 
 void run_seeds(std::vector<WholeSeed>& seeds, const Machine& machine, const SearchOptions& options,
-               Record& record) {
+               Journal& journal) {
   for (WholeSeed& seed : seeds) {
     if (interrupted()) return;
     if (!machine.has_streams && has_streams(seed.program)) continue;
     const std::string key = key_of(seed);
-    const auto known = record.memo().wholes.find(key);
-    if (known != record.memo().wholes.end()) {
+    const auto known = journal.memo().wholes.find(key);
+    if (known != journal.memo().wholes.end()) {
       seed.takes = known->second;
       continue;
     }
@@ -183,7 +178,7 @@ void run_seeds(std::vector<WholeSeed>& seeds, const Machine& machine, const Sear
       const WholeRun run = run_whole(seed.program, machine, options.threads);
       if (run.finish != Finish::done) continue;
       seed.takes = run.amounts;
-      record.keep(memo_line(key, run.amounts));
+      journal.append(memo_line(key, run.amounts));
     } catch (const Error& error) {  // said when it is compared
       if (error.code() == ExitCode::internal) throw;
     }

@@ -5,16 +5,16 @@
 
 #include <functional>
 
-#include "explore/record.h"
+#include "explore/journal.h"
 #include "explore/search_result.h"
 
 namespace fuseflow {
 
 /// Simulates the seeds as they are, where the machine has what they need, until a signal comes;
-/// what one takes is kept in `record`, and not found again. Those that do not end, or are refused,
-/// are left to compare_wholes().
+/// what one takes is kept in the journal, and not found again. Those that do not end, or are
+/// refused, are left to compare_wholes().
 void run_seeds(std::vector<WholeSeed>& seeds, const Machine& machine, const SearchOptions& options,
-               Record& record);
+               Journal& journal);
 
 /// Simulates `result.program` as fuseflow-sim does and takes over its cycles. Where less cycles are
 /// searched for, intermediates then stay in the scratchpad between regions if that is faster by

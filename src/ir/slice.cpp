@@ -8,10 +8,23 @@
 #include "graph/node_fields.h"
 
 namespace fuseflow {
+
+void each_tensor(Graph& graph, const std::function<void(TensorId&)>& visit) {
+  for (Node& node : graph.nodes) {
+    for_each_field([&](const auto& row) {
+      if constexpr (std::remove_cvref_t<decltype(row)>::names == Names::tensor) {
+        visit(value_of(node, row.member));
+      }
+    });
+  }
+  for (TensorId& tensor : graph.scratchpad) visit(tensor);
+  for (TensorId& tensor : graph.resident) visit(tensor);
+}
+
 namespace {
 
 /// Calls `visit` with a reference to each tensor that a region names; -1 where it names none.
-template <typename Region, typename Visit>
+template <typename Visit>
 void each_tensor(Region& region, const Visit& visit) {
   for (auto& statement : region.statements) {
     visit(statement.result);
@@ -26,16 +39,7 @@ void each_tensor(Region& region, const Visit& visit) {
   for (auto& join : region.schedule.joins) {
     for (auto& tensor : join.located) visit(tensor);
   }
-  if (!region.graph) return;
-  for (auto& node : region.graph->nodes) {
-    for_each_field([&](const auto& row) {
-      if constexpr (std::remove_cvref_t<decltype(row)>::names == Names::tensor) {
-        visit(value_of(node, row.member));
-      }
-    });
-  }
-  for (auto& tensor : region.graph->scratchpad) visit(tensor);
-  for (auto& tensor : region.graph->resident) visit(tensor);
+  if (region.graph) each_tensor(*region.graph, visit);
 }
 
 /// What a slice needs of a tensor. (By name, so that a field more does not compile.)
@@ -201,13 +205,7 @@ void to_whole(const RegionSlice& slice, Schedule& schedule) {
 }
 
 void to_whole(const RegionSlice& slice, Graph& graph) {
-  for (Node& node : graph.nodes) {
-    node.tensor = slice.whole(node.tensor);
-    node.other_tensor = slice.whole(node.other_tensor);
-    node.statement = slice.whole(node.statement);
-  }
-  for (TensorId& tensor : graph.scratchpad) tensor = slice.whole(tensor);
-  for (TensorId& tensor : graph.resident) tensor = slice.whole(tensor);
+  each_tensor(graph, [&](TensorId& tensor) { tensor = slice.whole(tensor); });
 }
 
 }  // namespace fuseflow

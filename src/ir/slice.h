@@ -31,6 +31,9 @@ struct RegionSlice {
 RegionSlice slice_region(const Program& program, size_t region,
                          const std::function<bool(TensorId)>& read_later);
 
+/// Calls `visit` with each tensor that a graph names; -1 where a node names none.
+void each_tensor(Graph& graph, const std::function<void(TensorId&)>& visit);
+
 /// Makes a graph of a slice one of the whole program.
 void to_whole(const RegionSlice& slice, Graph& graph);
 

@@ -92,6 +92,14 @@ class OrderGraph {
 
   bool has_cycle() const { return sort().size() < out_.size(); }
 
+  std::vector<OrderEdge> edges() const {
+    std::vector<OrderEdge> all;
+    for (const auto& edges : out_) {
+      for (const int edge : edges) all.push_back(indices_.edges[edge]);
+    }
+    return all;
+  }
+
  private:
   const RegionIndices& indices_;
   std::vector<std::vector<int>> out_;
@@ -108,13 +116,6 @@ std::string cycle_text(const RegionIndices& indices, const std::vector<OrderEdge
   parts.reserve(cycle.size());
   for (const OrderEdge& edge : cycle) parts.push_back(edge_text(indices, edge));
   return fmt::format("{}", fmt::join(parts, "; "));
-}
-
-std::vector<std::string> names_of(const RegionIndices& indices, const std::vector<int>& order) {
-  std::vector<std::string> names;
-  names.reserve(order.size());
-  for (const int index : order) names.push_back(indices.indices[index].name);
-  return names;
 }
 
 /// An intermediate on a cycle whose storing would take an edge away: the streamed ones first.
@@ -149,16 +150,27 @@ void add_preferences(const RegionIndices& indices, OrderGraph& graph) {
   }
 }
 
-std::vector<int> sort_with_preferences(const RegionIndices& indices) {
+OrderGraph required_graph(const RegionIndices& indices) {
   OrderGraph graph(indices);
   for (size_t e = 0; e < indices.edges.size(); ++e) {
     if (indices.edges[e].kind != EdgeKind::preference) graph.add(static_cast<int>(e));
   }
+  return graph;
+}
+
+std::vector<int> sort_with_preferences(const RegionIndices& indices) {
+  OrderGraph graph = required_graph(indices);
   add_preferences(indices, graph);
   return graph.sort();
 }
 
 }  // namespace
+
+std::vector<OrderEdge> edges_kept(const RegionIndices& indices, bool preferences) {
+  OrderGraph graph = required_graph(indices);
+  if (preferences) add_preferences(indices, graph);
+  return graph.edges();
+}
 
 std::vector<int> nearest_order(const RegionIndices& indices) {
   std::vector<int> order = sort_with_preferences(indices);
@@ -173,10 +185,7 @@ std::string describe(const RegionIndices& indices, const std::vector<OrderEdge>&
 }
 
 std::vector<OrderEdge> find_cycle(const RegionIndices& indices) {
-  OrderGraph graph(indices);
-  for (size_t e = 0; e < indices.edges.size(); ++e) {
-    if (indices.edges[e].kind != EdgeKind::preference) graph.add(static_cast<int>(e));
-  }
+  const OrderGraph graph = required_graph(indices);
   std::vector<OrderEdge> best;
   if (!graph.has_cycle()) return best;
   for (const OrderEdge& edge : indices.edges) {
@@ -209,7 +218,7 @@ std::vector<int> chosen_order(const RegionIndices& indices, const Schedule& sche
                                     cycle_text(indices, cycle));
   if (find_cycle(free).empty()) {
     message += fmt::format("; a legal order is {}",
-                           fmt::join(names_of(indices, sort_with_preferences(free)), ", "));
+                           fmt::join(indices.names(sort_with_preferences(free)), ", "));
   }
   throw LoweringConflict(culprit(cycle), message);
 }

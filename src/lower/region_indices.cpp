@@ -16,6 +16,13 @@ std::vector<int64_t> RegionIndices::extents() const {
   return result;
 }
 
+std::vector<std::string> RegionIndices::names(const std::vector<int>& positions) const {
+  std::vector<std::string> result;
+  result.reserve(positions.size());
+  for (const int at : positions) result.push_back(indices[at].name);
+  return result;
+}
+
 std::vector<int> RegionIndices::find(const std::vector<std::string>& names) const {
   std::vector<std::string> known;
   for (const RegionIndex& index : indices) known.push_back(index.name);

@@ -68,6 +68,8 @@ struct RegionIndices {
   std::vector<int64_t> extents() const;
   /// Positions of `names`; throws Error(rejected) naming the nearest index for an unknown one.
   std::vector<int> find(const std::vector<std::string>& names) const;
+  /// The names of the indices at these positions.
+  std::vector<std::string> names(const std::vector<int>& positions) const;
 };
 
 /// How a use of an intermediate is met. `automatic`: streamed where the order lets it, else
@@ -155,6 +157,9 @@ std::string access_text(const Program& program, const RegionIndices& indices, Te
 /// A cycle of required edges (all kinds but preference), shortest first found; empty if there is
 /// none.
 std::vector<OrderEdge> find_cycle(const RegionIndices& indices);
+
+/// The required edges; if `preferences`, those of these that fit, too, in order of importance.
+std::vector<OrderEdge> edges_kept(const RegionIndices& indices, bool preferences);
 
 /// "i before k (storage order of %b[i,k]); ..."
 std::string describe(const RegionIndices& indices, const std::vector<OrderEdge>& cycle);

@@ -1,5 +1,4 @@
-#include "passes/block.h"
-
+// The pass `block`: which dimensions are stored and streamed in dense blocks.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +9,7 @@
 
 #include "ir/names.h"
 #include "lower/lower.h"
+#include "passes/pass_list.h"
 #include "support/suggest.h"
 
 namespace fuseflow {

@@ -85,6 +85,11 @@ bool better(const std::optional<Cost>& a, const std::optional<Cost>& b) {
   return a->cycles <= b->cycles && a->dram_bytes < kByteGain * b->dram_bytes;
 }
 
+std::string cycles_text(const std::optional<Cost>& cost) {
+  if (!cost) return "unknown";
+  return std::isfinite(cost->cycles) ? fmt::format("{:.0f}", cost->cycles) : "does not fit";
+}
+
 std::string gain_text(const Cost& chosen, const Cost& given) {
   if (!std::isfinite(given.cycles)) {
     return fmt::format("{:.0f} cycles by estimate; as given it does not fit the machine",

@@ -37,6 +37,8 @@ Program choose(std::vector<Candidate> candidates, size_t otherwise, std::string_
 /// chosen. Says so.
 Program not_slower(Program chosen, const Program& given, CostModel& costs, PassLog& log);
 
+/// "12345", "does not fit", or "unknown".
+std::string cycles_text(const std::optional<Cost>& cost);
 /// "12345 cycles by estimate instead of 23456".
 std::string gain_text(const Cost& chosen, const Cost& given);
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "support/unless_refused.h"
+
 namespace fuseflow {
 
 namespace {
@@ -52,12 +54,8 @@ class CostsAfter final : public CostModel {
   std::optional<Program> after(const Program& program) {
     costs_->spend(kEffortOfPass);
     PassLog unused;
-    try {
-      return pass_.run(program, arguments_, unused);
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
-      return std::nullopt;
-    }
+    return unless_refused(
+        [&] { return std::optional<Program>(pass_.run(program, arguments_, unused)); });
   }
 
   const Pass& pass_;

@@ -1,21 +1,20 @@
-#include "passes/fuse.h"
-
+// The pass `fuse`: which kernels share a region.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "ir/names.h"
 #include "ir/residency.h"
 #include "lower/density_notes.h"
 #include "lower/placements.h"
-#include "machine/load.h"
+#include "passes/by_estimate.h"
 #include "passes/choose.h"
 #include "passes/fit.h"
 #include "passes/fuse_auto.h"
 #include "passes/layers.h"
+#include "passes/pass_list.h"
 #include "passes/possible_schedule.h"
 #include "passes/region_requests.h"
 #include "passes/regroup.h"
@@ -71,16 +70,6 @@ void refuse_value(std::string_view option, const std::string& value,
                   did_you_mean(value, known, {}, ", did you mean '"), fmt::join(known, ", ")));
 }
 
-int64_t parse_copies(const std::string& text) {
-  int64_t most = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), most);
-  if (code == std::errc() && end == text.data() + text.size() && most >= 1 && most <= 65536) {
-    return most;
-  }
-  throw Error(ExitCode::usage,
-              fmt::format("--max-copies '{}': expected a number from 1 to 65536", text));
-}
-
 FuseRequest parse_arguments(const PassArguments& arguments) {
   FuseRequest request;
   request.strategy = arguments.get("strategy", arguments.has("region") ? "none" : "auto");
@@ -94,11 +83,9 @@ FuseRequest parse_arguments(const PassArguments& arguments) {
   const std::string recompute = arguments.get("recompute", "bounded");
   refuse_value("recompute", recompute, {"bounded", "always"});
   request.placement.recompute_always = recompute == "always";
-  request.machine = arguments.machine ? *arguments.machine
-                                      : load_machine(arguments.get("machine", "ideal"),
-                                                     arguments.all("machine-set"));
+  request.machine = machine_of(arguments);
   if (request.machine.has_cores && !arguments.has("no-tiles")) request.tiles = arguments.tiles;
-  request.max_copies = parse_copies(arguments.get("max-copies", "64"));
+  request.max_copies = parse_copies("max-copies", arguments.get("max-copies", "64"));
   complete(request);
   return request;
 }

@@ -4,20 +4,21 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "ir/names.h"
 #include "ir/print.h"
 #include "lower/at_region.h"
 #include "lower/lower.h"
-#include "machine/load.h"
+#include "passes/by_estimate.h"
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
 #include "passes/join_forms.h"
 #include "passes/open_regions.h"
 #include "passes/orders.h"
+#include "passes/pass_list.h"
 #include "support/csv.h"
 #include "support/suggest.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -74,11 +75,6 @@ class JoinSearch {
     log_.note(
         fmt::format("@{}: {}: {}", name, join_line(before, chosen), gain_text(*cost_, given)));
     return true;
-  }
-
-  static std::string cycles_text(const std::optional<Cost>& cost) {
-    if (!cost) return "unknown";
-    return std::isfinite(cost->cycles) ? fmt::format("{:.0f}", cost->cycles) : "does not fit";
   }
 
   Program& program_;
@@ -140,12 +136,7 @@ std::vector<JoinPlace> places_of(const Program& program, size_t region,
   LowerOptions options;
   options.buffers = false;
   options.known = known;
-  try {
-    return lower_region_traced(program, region, options).join_places;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    return {};
-  }
+  return unless_refused([&] { return lower_region_traced(program, region, options).join_places; });
 }
 
 Join resolve_join(const Program& program, const JoinRequest& request) {
@@ -219,12 +210,10 @@ std::string joins_csv(const Program& given) {
 
 Program run_join(const Program& given, const PassArguments& arguments, PassLog& log) {
   Program program = given;
-  if (arguments.has("auto") && arguments.costs) {
-    const Machine machine =
-        load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
-    const std::unique_ptr<CostModel> costs = arguments.costs(machine);
-    program = choose_joins(given, *costs, arguments.has("verbose"), log);
-    program = not_slower(std::move(program), given, *costs, log);
+  if (arguments.has("auto")) {
+    program = by_estimate(given, arguments, log, [&](CostModel& costs) {
+      return choose_joins(given, costs, arguments.has("verbose"), log);
+    });
   }
   for (const std::string& text : arguments.all("join"))
     apply(program, parse_join_request(text), log);
@@ -233,7 +222,7 @@ Program run_join(const Program& given, const PassArguments& arguments, PassLog& 
 }
 
 void check_join(const PassArguments& arguments) {
-  static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
+  static_cast<void>(machine_of(arguments));
   for (const std::string& text : arguments.all("join")) static_cast<void>(parse_join_request(text));
 }
 

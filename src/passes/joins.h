@@ -11,6 +11,4 @@ namespace fuseflow {
 /// faster than as given, by 5% or more. `verbose`: what else was tried.
 Program choose_joins(Program program, CostModel& costs, bool verbose, PassLog& log);
 
-Pass join_pass();
-
 }  // namespace fuseflow

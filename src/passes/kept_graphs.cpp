@@ -10,6 +10,7 @@
 #include "ir/names.h"
 #include "lower/lower.h"
 #include "support/error.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -100,12 +101,8 @@ class GraphKeeper {
   }
 
   static std::optional<uint64_t> lowered_fingerprint(const Program& program, size_t r) {
-    try {
-      return fingerprint(lower_region(program, r));
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
-      return std::nullopt;
-    }
+    return unless_refused(
+        [&] { return std::optional<uint64_t>(fingerprint(lower_region(program, r))); });
   }
 
   /// Why lowering would not give the graph that the region has; empty if it would.

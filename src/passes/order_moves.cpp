@@ -14,13 +14,6 @@ namespace {
 /// A share of the expected steps or cycles: what is left after a move that counts.
 constexpr double kMoveGain = 0.995;
 
-std::vector<std::string> names_of(const RegionIndices& indices, const std::vector<int>& order) {
-  std::vector<std::string> names;
-  names.reserve(order.size());
-  for (const int index : order) names.push_back(indices.indices[static_cast<size_t>(index)].name);
-  return names;
-}
-
 std::vector<std::vector<int>> loops_by_instance(const RegionIndices& indices) {
   std::vector<std::vector<int>> loops;
   for (const Instance& instance : indices.instances) {
@@ -118,7 +111,7 @@ std::optional<double> OrderClimb::expected_steps(const std::vector<int>& order) 
 std::optional<double> OrderClimb::cycles(const std::vector<int>& order) {
   Program program = p_;
   program.regions[at_].graph.reset();
-  program.regions[at_].schedule.order = names_of(indices_, order);
+  program.regions[at_].schedule.order = indices_.names(order);
   const std::optional<Cost> cost = model_->of_region(program, at_);
   return cost && std::isfinite(cost->cycles) ? std::optional(cost->cycles) : std::nullopt;
 }
@@ -179,7 +172,7 @@ std::optional<std::vector<std::string>> OrderClimb::run() {
   for (const std::vector<bool>& phase : indices_by_phase(indices_, loops_)) {
     while (improve(phase, order, *cost)) any = true;
   }
-  return any ? std::optional(names_of(indices_, order)) : std::nullopt;
+  return any ? std::optional(indices_.names(order)) : std::nullopt;
 }
 
 }  // namespace fuseflow

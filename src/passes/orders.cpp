@@ -12,10 +12,12 @@
 #include "ir/names.h"
 #include "lower/flops.h"
 #include "lower/lower.h"
-#include "machine/load.h"
+#include "passes/by_estimate.h"
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
+#include "passes/pass_list.h"
 #include "support/suggest.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -23,48 +25,6 @@ namespace {
 
 /// Most orders that `--auto` lowers for a region.
 constexpr size_t kMostTried = 200;
-
-bool reaches(const PartialOrder& partial, int from, int to) {
-  // `from` stands before `to` if it is found going back from `to`.
-  std::vector<int> stack{to};
-  std::vector<bool> seen(partial.size(), false);
-  while (!stack.empty()) {
-    const int at = stack.back();
-    stack.pop_back();
-    if (at == from) return true;
-    if (seen[at]) continue;
-    seen[at] = true;
-    for (const int b : partial.before[at]) stack.push_back(b);
-  }
-  return false;
-}
-
-void add_edge(PartialOrder& partial, int before, int after) {
-  std::vector<int>& list = partial.before[after];
-  if (std::find(list.begin(), list.end(), before) == list.end()) list.push_back(before);
-}
-
-/// The preferences, group by group, where a whole group fits.
-void add_preferences(const RegionIndices& indices, PartialOrder& partial) {
-  const std::vector<OrderEdge>& edges = indices.edges;
-  for (size_t first = 0; first < edges.size();) {
-    size_t last = first + 1;
-    while (last < edges.size() && edges[first].kind == EdgeKind::preference &&
-           edges[last].kind == EdgeKind::preference && edges[last].group == edges[first].group) {
-      ++last;
-    }
-    if (edges[first].kind == EdgeKind::preference) {
-      PartialOrder extended = partial;
-      bool fits = true;
-      for (size_t e = first; e < last && fits; ++e) {
-        fits = !reaches(extended, edges[e].after, edges[e].before);
-        add_edge(extended, edges[e].before, edges[e].after);
-      }
-      if (fits) partial = std::move(extended);
-    }
-    first = last;
-  }
-}
 
 /// An order given as `region=i,j,k`.
 struct OrderRequest {
@@ -162,7 +122,7 @@ class OrderSearch {
       return;
     }
     const std::vector<int>& order = tried_[best].order;
-    schedule().order = order == usual ? std::vector<std::string>{} : names(indices, order);
+    schedule().order = order == usual ? std::vector<std::string>{} : indices.names(order);
   }
 
  private:
@@ -175,18 +135,10 @@ class OrderSearch {
 
   Schedule& schedule() { return program_.regions[region_].schedule; }
 
-  static std::vector<std::string> names(const RegionIndices& indices,
-                                        const std::vector<int>& order) {
-    std::vector<std::string> result;
-    result.reserve(order.size());
-    for (const int index : order) result.push_back(indices.indices[index].name);
-    return result;
-  }
-
   /// Null if it cannot be lowered: not every legal order can with the placements given.
   const GraphCost* try_order(const RegionIndices& indices, const std::vector<int>& order) {
     ++seen_;
-    schedule().order = names(indices, order);
+    schedule().order = indices.names(order);
     try {
       const GraphCost cost = estimated_cost(program_, lower_region(program_, region_));
       tried_.push_back({order, cost, {}});
@@ -271,7 +223,7 @@ class OrderSearch {
       const bool far = asked >= kFewestAsked || tried_[t].cost.steps > kFar * least;
       if (far && tokens > kMostTokens) continue;
       ++asked;
-      schedule().order = names(indices, tried_[t].order);
+      schedule().order = indices.names(tried_[t].order);
       tried_[t].judged = model_->of_region(program_, region_);
       if (!better(tried_[t].judged, best_cost)) continue;
       best = t;
@@ -332,8 +284,7 @@ Program choose_orders(const Program& given, const PassArguments& arguments, Pass
     for (const std::string& line : ordered.log.lines()) log.note(line);
     return std::move(ordered.program);
   }
-  const Machine machine =
-      load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
+  const Machine machine = machine_of(arguments);
   const std::unique_ptr<CostModel> costs = arguments.costs(machine);
   if (!costs->learn(completed.program)) return given;
   order_all(ordered, costs.get());
@@ -351,29 +302,32 @@ Program run_order(const Program& given, const PassArguments& arguments, PassLog&
 }
 
 void check_order(const PassArguments& arguments) {
-  static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
+  static_cast<void>(machine_of(arguments));
   for (const std::string& text : arguments.all("order"))
     static_cast<void>(parse_order_request(text));
 }
 
 /// Not every order that meets the constraints can be lowered with the placements of the schedule.
 bool can_lower(const OrderedLowering& lowering, const std::vector<int>& order) {
-  try {
+  return unless_refused([&] {
     static_cast<void>(lowering.lower(order));
     return true;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    return false;
-  }
+  });
 }
 
 }  // namespace
 
 std::string order_text(const RegionIndices& indices, const std::vector<int>& order) {
-  std::vector<std::string> names;
-  names.reserve(order.size());
-  for (const int index : order) names.push_back(indices.indices[index].name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}", fmt::join(indices.names(order), ", "));
+}
+
+PartialOrder partial_order(const RegionIndices& indices, bool preferences) {
+  PartialOrder partial;
+  partial.before.resize(indices.indices.size());
+  for (const OrderEdge& edge : edges_kept(indices, preferences)) {
+    partial.before[edge.after].push_back(edge.before);
+  }
+  return partial;
 }
 
 RegionOrders region_orders(const Program& program, size_t region, Constraints constraints) {
@@ -383,11 +337,7 @@ RegionOrders region_orders(const Program& program, size_t region, Constraints co
     std::erase_if(indices.edges, [](const OrderEdge& edge) { return edge.kind == EdgeKind::user; });
   }
   default_order(indices);  // throws if constraints clash
-  result.partial.before.resize(indices.indices.size());
-  for (const OrderEdge& edge : indices.edges) {
-    if (edge.kind != EdgeKind::preference) add_edge(result.partial, edge.before, edge.after);
-  }
-  if (constraints == Constraints::concordant) add_preferences(indices, result.partial);
+  result.partial = partial_order(indices, constraints == Constraints::concordant);
   return result;
 }
 
@@ -400,11 +350,8 @@ void list_orders(const Program& program, size_t region, Constraints constraints,
   const OrderedLowering lowering(completed, region, {});
   for_each_sort(orders.partial, [&](const std::vector<int>& order) {
     if (!can_lower(lowering, order)) return true;
-    std::string line = program.regions[region].name + "=";
-    for (size_t i = 0; i < order.size(); ++i) {
-      line += (i > 0 ? "," : "") + orders.indices.indices[order[i]].name;
-    }
-    return visit(line);
+    return visit(fmt::format("{}={}", program.regions[region].name,
+                             fmt::join(orders.indices.names(order), ",")));
   });
 }
 

@@ -10,8 +10,6 @@
 
 namespace fuseflow {
 
-Pass order_pass();
-
 /// Which constraints an order has to meet.
 enum class Constraints : uint8_t {
   free,        ///< what the formats need and what the schedule says must stream
@@ -27,6 +25,10 @@ struct RegionOrders {
   PartialOrder partial;
 };
 RegionOrders region_orders(const Program& program, size_t region, Constraints constraints);
+
+/// The sorts of this are the orders that meet the constraints; if `preferences`, also those of the
+/// preferences that fit. There is one.
+PartialOrder partial_order(const RegionIndices& indices, bool preferences);
 
 /// Calls `visit` with each order of a region, as `--order` takes it ("layer1=i,j,k"), until it
 /// returns false. The region is that which lowering would make of it (complete_schedule.h), and the

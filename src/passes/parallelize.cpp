@@ -1,20 +1,18 @@
-#include "passes/parallelize.h"
-
+// The pass `parallelize`: which loops run in parallel copies.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <memory>
 #include <set>
 
 #include "ir/names.h"
 #include "lower/at_region.h"
 #include "lower/lower.h"
-#include "machine/load.h"
+#include "passes/by_estimate.h"
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
 #include "passes/copies.h"
+#include "passes/pass_list.h"
 #include "support/suggest.h"
 
 namespace fuseflow {
@@ -42,16 +40,6 @@ CopiesRequest parse_index(const std::string& text) {
   return request;
 }
 
-int64_t parse_factor(const std::string& text) {
-  int64_t factor = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), factor);
-  if (code != std::errc() || end != text.data() + text.size() || factor < 1 || factor > 65536) {
-    throw Error(ExitCode::usage,
-                fmt::format("--factor '{}': expected a number from 1 to 65536", text));
-  }
-  return factor;
-}
-
 std::vector<CopiesRequest> parse_requests(const PassArguments& arguments) {
   const std::vector<std::string>& indices = arguments.all("index");
   const std::vector<std::string>& factors = arguments.all("factor");
@@ -70,7 +58,7 @@ std::vector<CopiesRequest> parse_requests(const PassArguments& arguments) {
   std::vector<CopiesRequest> requests;
   for (size_t i = 0; i < indices.size(); ++i) {
     requests.push_back(parse_index(indices[i]));
-    requests.back().factor = parse_factor(factors[factors.size() == 1 ? 0 : i]);
+    requests.back().factor = parse_copies("factor", factors[factors.size() == 1 ? 0 : i]);
   }
   return requests;
 }
@@ -98,14 +86,11 @@ void set_entry(Schedule& schedule, const CopiesRequest& request, bool contiguous
 
 /// Copies that the estimate says pay.
 Program with_chosen_copies(const Program& given, const PassArguments& arguments, PassLog& log) {
-  if (!arguments.costs) return given;
-  const Machine machine =
-      load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
-  const std::unique_ptr<CostModel> costs = arguments.costs(machine);
-  Candidate copied{given, {}};
-  copied.program = choose_copies(given, *costs, arguments.has("verbose"), copied.log);
-  Program chosen = choose({{given, {}}, std::move(copied)}, 0, "copies", *costs, log);
-  return not_slower(std::move(chosen), given, *costs, log);
+  return by_estimate(given, arguments, log, [&](CostModel& costs) {
+    Candidate copied{given, {}};
+    copied.program = choose_copies(given, costs, arguments.has("verbose"), copied.log);
+    return choose({{given, {}}, std::move(copied)}, 0, "copies", costs, log);
+  });
 }
 
 Program run_parallelize(const Program& given, const PassArguments& arguments, PassLog& log) {
@@ -138,7 +123,7 @@ Program run_parallelize(const Program& given, const PassArguments& arguments, Pa
 }
 
 void check_parallelize(const PassArguments& arguments) {
-  static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
+  static_cast<void>(machine_of(arguments));
   static_cast<void>(parse_requests(arguments));
 }
 

@@ -6,16 +6,9 @@
 #include <array>
 
 #include "ir/copies.h"
-#include "passes/block.h"
-#include "passes/fuse.h"
-#include "passes/joins.h"
 #include "passes/kept_graphs.h"
-#include "passes/orders.h"
-#include "passes/parallelize.h"
-#include "passes/place.h"
+#include "passes/pass_list.h"
 #include "passes/possible_schedule.h"
-#include "passes/rewrite.h"
-#include "passes/storage.h"
 
 namespace fuseflow {
 

@@ -1,5 +1,4 @@
-#include "passes/place.h"
-
+// The pass `place`: where inputs and intermediates live.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,12 +14,13 @@
 #include "lower/flops.h"
 #include "lower/lower.h"
 #include "lower/placements.h"
-#include "machine/load.h"
+#include "passes/by_estimate.h"
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
 #include "passes/dependences.h"
 #include "passes/effort.h"
 #include "passes/fit.h"
+#include "passes/pass_list.h"
 #include "passes/pass_on_chip.h"
 #include "passes/possible_schedule.h"
 #include "passes/reused_inputs.h"
@@ -446,8 +446,7 @@ std::optional<Program> without_copies_read(const Program& given) {
 }
 
 Program run_place(const Program& given, const PassArguments& arguments, PassLog& log) {
-  const Machine machine =
-      load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
+  const Machine machine = machine_of(arguments);
   Program start = given;
   if (arguments.has("auto")) {
     const std::unique_ptr<CostModel> costs =
@@ -475,7 +474,7 @@ Program run_place(const Program& given, const PassArguments& arguments, PassLog&
 }
 
 void check_place(const PassArguments& arguments) {
-  static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
+  static_cast<void>(machine_of(arguments));
   for (const std::string& text : arguments.all("place")) static_cast<void>(split_request(text));
 }
 

@@ -12,9 +12,10 @@
 #include "ir/data_facts.h"
 #include "ir/names.h"
 #include "ir/residency.h"
-#include "machine/load.h"
+#include "passes/by_estimate.h"
 #include "passes/choose.h"
 #include "passes/costs_after.h"
+#include "passes/pass_list.h"
 #include "passes/pass_on_chip.h"
 #include "rewrite/rewrite.h"
 #include "support/csv.h"
@@ -46,7 +47,7 @@ struct Settings {
 
 Settings parse_settings(const PassArguments& arguments) {
   Settings settings;
-  settings.machine = load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
+  settings.machine = machine_of(arguments);
   settings.allow_reassociation = arguments.has("allow-reassociation");
   settings.fused = arguments.has("fused");
   settings.apart = arguments.has("apart");
@@ -342,7 +343,7 @@ void check_rewrite(const PassArguments& arguments) {
   static_cast<void>(parse_settings(arguments));
 }
 
-std::string cycles_text(const std::optional<Cost>& cost) {
+std::string csv_cycles(const std::optional<Cost>& cost) {
   return cost && std::isfinite(cost->cycles) ? fmt::format("{:.0f}", cost->cycles) : "";
 }
 
@@ -377,7 +378,7 @@ std::string list_rewrites(const Program& program, const PassArguments& arguments
     std::vector<std::string> left_out;
     for (const TensorId t : rewrite.left_out) left_out.push_back(name_of(program, t));
     text += fmt::format("{},{},{},{},{},{},{},{}\n", ++number, rewrite_name(rewrite.kind),
-                        rewrite.reorders ? "yes" : "no", cycles_text(cost), cycles_text(given),
+                        rewrite.reorders ? "yes" : "no", csv_cycles(cost), csv_cycles(given),
                         csv_field(text_of(program, rewrite)), csv_field(rewrite.refused),
                         csv_field(fmt::format("{}", fmt::join(left_out, " "))));
   }

@@ -9,8 +9,6 @@
 
 namespace fuseflow {
 
-Pass rewrite_pass();
-
 /// The program with the rewrites that are expected to gain; as it was where none is. Sums are
 /// reordered only if `allow_reassociation`. `fused`: judges programs as they are once fused, and no
 /// rewrite may lose there; null: nobody asks. Of a program with tensors that stay in the scratchpad

@@ -1,7 +1,7 @@
-#include "passes/storage.h"
-
-#include "machine/load.h"
-#include "passes/choose.h"
+// The pass that lists, sets and chooses in which formats regions read inputs and constants, and
+// write and read what they pass on (ir-spec/storage.md).
+#include "passes/by_estimate.h"
+#include "passes/pass_list.h"
 #include "passes/storage_by_hand.h"
 #include "passes/storage_choice.h"
 #include "passes/storage_list.h"
@@ -12,13 +12,11 @@ namespace {
 
 Program run_store(const Program& given, const PassArguments& arguments, PassLog& log) {
   Program program = given;
-  if (arguments.has("auto") && arguments.costs) {
-    const Machine machine =
-        load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set"));
-    const std::unique_ptr<CostModel> costs = arguments.costs(machine);
-    std::optional<Program> chosen =
-        choose_storage(program, StorageOf::all, *costs, arguments.has("verbose"), log);
-    if (chosen) program = not_slower(std::move(*chosen), given, *costs, log);
+  if (arguments.has("auto")) {
+    program = by_estimate(given, arguments, log, [&](CostModel& costs) {
+      const bool verbose = arguments.has("verbose");
+      return choose_storage(given, StorageOf::all, costs, verbose, log).value_or(given);
+    });
   }
   for (const std::string& text : arguments.all("store")) store_by_hand(program, text, log);
   if (arguments.has("list")) log.list(storage_csv(program));
@@ -26,7 +24,7 @@ Program run_store(const Program& given, const PassArguments& arguments, PassLog&
 }
 
 void check_store(const PassArguments& arguments) {
-  static_cast<void>(load_machine(arguments.get("machine", "ideal"), arguments.all("machine-set")));
+  static_cast<void>(machine_of(arguments));
   for (const std::string& text : arguments.all("store")) check_store_request(text);
 }
 

@@ -9,7 +9,7 @@
 
 #include "ir/names.h"
 #include "lower/lower.h"
-#include "support/error.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -34,13 +34,10 @@ bool is_legal(const Program& program, size_t region, KnownPhases& known) {
   LowerOptions options;
   options.buffers = false;
   options.known = &known;
-  try {
+  return unless_refused([&] {
     static_cast<void>(lower_region(program, region, options));
     return true;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    return false;
-  }
+  });
 }
 
 bool is_intermediate(const Program& program, TensorId tensor) {

@@ -151,11 +151,6 @@ class StorageSearch {
     return cost.cycles <= (1 - kLeastGain) * given.cycles;
   }
 
-  static std::string cycles_text(const std::optional<Cost>& cost) {
-    if (!cost) return "unknown";
-    return std::isfinite(cost->cycles) ? fmt::format("{:.0f}", cost->cycles) : "does not fit";
-  }
-
   Program& program_;
   CostModel& costs_;
   const bool verbose_;

@@ -8,7 +8,7 @@
 #include "passes/effort.h"
 #include "passes/mixture.h"
 #include "passes/storage_moves.h"
-#include "support/error.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -84,12 +84,9 @@ class TransposeSearch {
   /// Of the regions, placed by default.
   std::optional<Cost> cost_of(const Program& kernels) {
     PlacedRuns placed(kernels, machine_, costs_);
-    try {
+    return unless_refused([&] {  // no placement may make them regions
       return costs_.of_program(assemble(kernels, parts_, machine_, placed).program);
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
-      return std::nullopt;  // no placement makes them regions
-    }
+    });
   }
 
   Program best_;

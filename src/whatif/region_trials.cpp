@@ -9,7 +9,7 @@
 #include "resources/shortage.h"
 #include "sim/program_run.h"
 #include "sim/run.h"
-#include "support/error.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 namespace {
@@ -27,17 +27,6 @@ std::optional<RegionSlice> unlowered(const Program& given, const std::string& na
     return slice_of(given, r);
   }
   return std::nullopt;
-}
-
-/// What cannot be made is left out; a defect is not.
-template <typename Try>
-auto unless_refused(const Try& attempt) -> decltype(attempt()) {
-  try {
-    return attempt();
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    return std::nullopt;
-  }
 }
 
 }  // namespace

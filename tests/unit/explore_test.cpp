@@ -1,14 +1,14 @@
-// The parts of a search that need no program: partitions, the table of trials, goals, the record.
+// The parts of a search that need no program: partitions, the table of trials, goals, the journal.
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iterator>
 
 #include "explore/goals.h"
+#include "explore/journal.h"
 #include "explore/pareto.h"
 #include "explore/programs.h"
 #include "explore/promise.h"
-#include "explore/record.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -184,7 +184,7 @@ TEST(ExploreGoals, OfAProductWhatIsDominatedIsLeftOut) {
 
 const SearchIdentity kSearch{"1", "2", "3", "4", "5"};
 
-TEST(ExploreRecord, ACutRunSaysNothingOfALongerOne) {
+TEST(ExploreJournal, ACutRunSaysNothingOfALongerOne) {
   const std::string path = testing::TempDir() + "/explore_record.journal";
   std::remove(path.c_str());
   {
@@ -192,15 +192,14 @@ TEST(ExploreRecord, ACutRunSaysNothingOfALongerOne) {
     journal.append(1, {PointStatus::cut, 50, 0, 0, 0, ""});
     journal.append(2, {PointStatus::simulated, 70, 0, 0, 0, ""});
   }
-  Journal journal(path, kSearch);
-  const Record record(journal, {});
-  EXPECT_FALSE(record.has(0));
-  EXPECT_FALSE(record.result_of(1, 0));
-  EXPECT_FALSE(record.result_of(1, 51));
-  EXPECT_EQ(record.result_of(1, 40)->cycles, 40);
-  EXPECT_EQ(record.result_of(2, 0)->cycles, 70);
-  EXPECT_EQ(record.result_of(2, 70)->status, PointStatus::cut);
-  EXPECT_EQ(record.result_of(2, 71)->status, PointStatus::simulated);
+  const Journal journal(path, kSearch);
+  EXPECT_FALSE(journal.has(0));
+  EXPECT_FALSE(journal.known(1, 0));
+  EXPECT_FALSE(journal.known(1, 51));
+  EXPECT_EQ(journal.known(1, 40)->cycles, 40);
+  EXPECT_EQ(journal.known(2, 0)->cycles, 70);
+  EXPECT_EQ(journal.known(2, 70)->status, PointStatus::cut);
+  EXPECT_EQ(journal.known(2, 71)->status, PointStatus::simulated);
 }
 
 std::string text_of_file(const std::string& path) {

@@ -163,32 +163,21 @@ Visits visits_of(const Plan& plan, const ChainSteps& steps, const Capacity& capa
   return visits;
 }
 
-void global_load(LevelBytes& bytes, int64_t amount) {
-  bytes.global_read += amount;
-  bytes.scratchpad_write += amount;
-}
-
-void over_link(LevelBytes& bytes, int64_t amount) {
-  bytes.link += amount;
-  bytes.scratchpad_read += amount;
-  bytes.scratchpad_write += amount;
-}
-
 /// Tile loads and tile products of one core.
 void count_products(const Chain& chain, const Plan& plan, const Visits& visits, LevelBytes& first,
                     LevelBytes& second) {
   const auto [m, n, k, l] = plan.tile.value;
   const ElementBytes& each = chain.bytes;
   const int64_t a = m * k * each.a, b = k * n * each.b, c = m * n * each.work(), d = n * l * each.d;
-  global_load(first, visits.a_loads * a);
-  global_load(first, visits.b_loads * b);
-  global_load(second, visits.d_loads * d);
+  first.load(visits.a_loads * a);
+  first.load(visits.b_loads * b);
+  second.load(visits.d_loads * d);
   first.scratchpad_read += visits.first_multiplies * (a + b);
   second.scratchpad_read += visits.second_multiplies * (c + d);
   first.registers += 2 * kAccumulatorBytes * visits.first_multiplies * m * n;
   second.registers += 2 * kAccumulatorBytes * visits.second_multiplies * m * l;
   const int64_t bias = visits.c_tiles * chain.bias0 * n * each.bias0;
-  global_load(first, bias);
+  first.load(bias);
   first.scratchpad_read += bias;
 }
 
@@ -203,8 +192,8 @@ void count_held(const Visits& visits, const Capacity& capacity, int64_t l_steps,
   first.global_write += strips * c.global;
   second.registers += uses * c.registers;
   second.scratchpad_read -= uses * c.registers;  // these operands come from registers
-  over_link(second, uses * c.links);
-  global_load(second, uses * c.global);
+  second.send(uses * c.links);
+  second.load(uses * c.global);
   const HeldBytes& e = capacity.e;
   const int64_t respills = visits.e_respills / capacity.e_tiles_held;
   second.registers += 2 * respills * e.registers;
@@ -228,14 +217,11 @@ void count_communication(const Chain& chain, const Plan& plan, const Visits& vis
   const int64_t e_block = plan.tile[Dim::m] * plan.tile[Dim::l];
   const Communication sent =
       communicate(plan.shape, plan.way, plan.tile[Dim::m] * plan.tile[Dim::n], e_block);
-  over_link(first, visits.c_tiles * (sent.exchange_partial * kAccumulatorBytes +
-                                     sent.exchange_gather * element));
-  over_link(second, visits.passes * sent.shuffle * element);
-  over_link(second, visits.e_tiles * sent.reduce_scatter * kAccumulatorBytes);
-  const int64_t stored = stored_of_e(chain, plan, visits, steps.sharers());
-  second.global_write += stored;
-  second.scratchpad_write += stored;
-  second.scratchpad_read += stored;
+  first.send(visits.c_tiles *
+             (sent.exchange_partial * kAccumulatorBytes + sent.exchange_gather * element));
+  second.send(visits.passes * sent.shuffle * element);
+  second.send(visits.e_tiles * sent.reduce_scatter * kAccumulatorBytes);
+  second.store(stored_of_e(chain, plan, visits, steps.sharers()));
 }
 
 /// Bias and residual of E: only one of the clusters that share an E range adds them.
@@ -244,7 +230,7 @@ LevelBytes count_epilogue(const Chain& chain, const Plan& plan, const Visits& vi
   const int64_t amount = visits.e_tiles * (chain.bias1 * plan.tile[Dim::l] * chain.bytes.bias1 +
                                            chain.residual * share * chain.bytes.residual);
   LevelBytes out;
-  global_load(out, amount);
+  out.load(amount);
   out.scratchpad_read += amount;
   return out;
 }

@@ -77,10 +77,7 @@ class ProductBuilder {
           tile(w_, {kW, ik * plan_.k, in * plan_.n}, plan_.k * plan_.n, size_.bytes.w);
       TileOp product;
       product.kind = TileOpKind::multiply;
-      product.rows = static_cast<int32_t>(plan_.m);
-      product.cols = static_cast<int32_t>(plan_.n);
-      product.depth = static_cast<int32_t>(plan_.k);
-      product.flops = 2 * plan_.m * plan_.n * plan_.k;
+      product.multiply(plan_.m, plan_.n, plan_.k);
       product.bytes.scratchpad_read =
           plan_.m * plan_.k * size_.bytes.x + plan_.k * plan_.n * size_.bytes.w;
       product.bytes.registers = 2 * kAccumulatorBytes * plan_.m * plan_.n;
@@ -93,8 +90,7 @@ class ProductBuilder {
     const TileEnd end = tile_end(size_, plan_);
     store.kind = TileOpKind::store;
     store.late = true;
-    store.bytes.global_write = end.stored;
-    store.bytes.scratchpad_write = store.bytes.scratchpad_read = end.stored;
+    store.bytes.store(end.stored);
     store.adders = static_cast<int32_t>(plan_.split_k);
     if (store.adders > 1) {
       settle(block_.add(store, {accumulator}), store, end);

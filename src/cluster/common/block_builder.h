@@ -29,8 +29,7 @@ class BlockBuilder {
   int32_t load(const TileKey& tile, int64_t elements, int64_t element_bytes, int32_t order) {
     TileOp node = at(tile);
     node.kind = TileOpKind::load;
-    node.bytes.global_read = elements * element_bytes;
-    node.bytes.scratchpad_write = node.bytes.global_read;
+    node.bytes.load(elements * element_bytes);
     return add(node, {}, order);
   }
 

@@ -67,6 +67,14 @@ std::vector<TensorId> results_of(const Region& region) {
   return results;
 }
 
+std::vector<TensorId> results_of(const Program& program, size_t first, size_t end) {
+  std::vector<TensorId> results;
+  for (size_t r = first; r < end; ++r) {
+    for (const Statement& s : program.regions[r].statements) results.push_back(s.result);
+  }
+  return results;
+}
+
 Program part_of(const Program& program, const std::set<TensorId>& members) {
   Program part = program;
   for (Region& region : part.regions) {

@@ -40,6 +40,8 @@ bool reduces(const Statement& statement);
 
 /// What the statements of a region compute, in their order.
 std::vector<TensorId> results_of(const Region& region);
+/// ... and those of regions [first, end).
+std::vector<TensorId> results_of(const Program& program, size_t first, size_t end);
 
 /// The program with the statements of these tensors alone, in their regions, for those who plan no
 /// more than that. What other statements read of them is stored.

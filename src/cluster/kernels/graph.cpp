@@ -96,14 +96,11 @@ Graph KernelGraphBuilder::take() {
 namespace {
 
 /// On a cluster of `parts` cores each sums a part of k.
-Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const KernelTerm& reduce,
-                 int64_t gathered, int parts) {
-  const auto term = [&](int32_t t) -> const KernelTerm& {
-    return form.terms[static_cast<size_t>(t)];
-  };
-  const KernelTerm& body = term(reduce.children[0]);
-  const Input left = builder.load_term(term(body.children[0]), {kKernelM, kKernelK});
-  const Input right = builder.load_term(term(body.children[1]), {kKernelK, kKernelN});
+Input product_of(KernelGraphBuilder& builder, const KernelTerm& reduce, int64_t gathered,
+                 int parts) {
+  const KernelTerm& body = builder.term(reduce.children[0]);
+  const Input left = builder.load_term(builder.term(body.children[0]), {kKernelM, kKernelK});
+  const Input right = builder.load_term(builder.term(body.children[1]), {kKernelK, kKernelN});
   Node node = builder.node(NodeKind::tile_multiply, {left, right});
   node.capacity = gathered;
   const Input product = builder.add(std::move(node), {kKernelM, kKernelN}, "c");
@@ -114,13 +111,10 @@ Input product_of(KernelGraphBuilder& builder, const KernelForm& form, const Kern
 
 /// The product of what the first product and the maps after it give, and a load that stays. Columns
 /// of several tiles are spread over the cores of a cluster, which sum what they give.
-Input second_product_of(KernelGraphBuilder& builder, const KernelForm& form) {
-  const auto term = [&](int32_t t) -> const KernelTerm& {
-    return form.terms[static_cast<size_t>(t)];
-  };
-  const KernelTerm& body = term(term(form.second_product).children[0]);
+Input second_product_of(KernelGraphBuilder& builder, const KernelTerm& reduce) {
+  const KernelTerm& body = builder.term(reduce.children[0]);
   const Input left = builder.give(body.children[0], {kKernelM, kKernelN});
-  const Input right = builder.load_term(term(body.children[1]), {kKernelN, kKernelL}, 1);
+  const Input right = builder.load_term(builder.term(body.children[1]), {kKernelN, kKernelL}, 1);
   const Input product =
       builder.add(builder.node(NodeKind::tile_multiply, {left, right}), {kKernelM, kKernelL}, "d");
   if (!builder.spread_columns()) return product;
@@ -157,12 +151,12 @@ Graph kernel_graph(const KernelForm& form, const KernelSizes& block, int64_t cop
     if (term.kind != KernelTerm::Kind::reduce) continue;
     if (static_cast<int32_t>(t) == form.second_product) {
       whole = {kKernelM, kKernelL};
-      builder.set_made(form.second_product, second_product_of(builder, form), whole);
+      builder.set_made(form.second_product, second_product_of(builder, term), whole);
       continue;
     }
     if (!form.product) whole = {kKernelM};
     builder.set_made(static_cast<int32_t>(t),
-                     form.product ? product_of(builder, form, term, gathered, parts.cores)
+                     form.product ? product_of(builder, term, gathered, parts.cores)
                                   : row_reduction_of(builder, term),
                      whole);
   }

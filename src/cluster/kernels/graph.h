@@ -17,6 +17,7 @@ class KernelGraphBuilder : public TileGraphBuilder {
   /// Tiles of `block` elements (1 along g), `copies` of each load. Digits of l are one tile.
   KernelGraphBuilder(const KernelTerms& terms, const KernelSizes& block, int64_t copies);
 
+  const KernelTerm& term(int32_t t) const { return terms_.terms[static_cast<size_t>(t)]; }
   /// What a term gives; `dims` are those that its tiles must have, where it is not made yet.
   Input give(int32_t term, const TileDims& dims);
   /// Sets what a term gives to what a node made elsewhere gives, over `dims`.
@@ -48,7 +49,6 @@ class KernelGraphBuilder : public TileGraphBuilder {
   Graph take();
 
  private:
-  const KernelTerm& term(int32_t t) const { return terms_.terms[static_cast<size_t>(t)]; }
   void collect(int32_t t, std::set<int>& dims) const;
 
   const KernelTerms& terms_;

@@ -66,7 +66,8 @@ class Finder {
                               std::string& why) {
     if (program_.regions[end - 1].statements.empty()) return std::nullopt;
     const Statement& root = program_.regions[end - 1].statements.back();
-    const std::set<TensorId> members = members_of(first, end);
+    const std::vector<TensorId> results = results_of(program_, first, end);
+    const std::set<TensorId> members(results.begin(), results.end());
     for (const TensorId t : members) {
       const bool stays = statements_.of(t) != nullptr && statements_.read_only_by(t, members);
       if (t != root.result && !stays) return std::nullopt;
@@ -82,14 +83,6 @@ class Finder {
     KernelSequence sequence(machine_);
     for (size_t r = first; r < end; ++r) sequence.run(*program_.regions[r].graph);
     return Pair{first, end, form->sparse, std::move(*fastest), sequence.apart()};
-  }
-
-  std::set<TensorId> members_of(size_t first, size_t end) const {
-    std::set<TensorId> members;
-    for (size_t r = first; r < end; ++r) {
-      for (const Statement& s : program_.regions[r].statements) members.insert(s.result);
-    }
-    return members;
   }
 
   /// The form of a region's product that leaves tiles out, of its own first operand, whose rows are
@@ -164,11 +157,7 @@ std::vector<KernelOutcome> plan_second_products(Program& program, const Machine&
       if (!outcome.why.empty()) outcomes.push_back(std::move(outcome));
       continue;
     }
-    std::vector<TensorId> results;
-    for (size_t at = pair->first; at < pair->end; ++at) {
-      const std::vector<TensorId> more = results_of(program.regions[at]);
-      results.insert(results.end(), more.begin(), more.end());
-    }
+    std::vector<TensorId> results = results_of(program, pair->first, pair->end);
     const TensorId last = results.back();
     outcome = {KernelOutcome::Kind::slower, last,       std::move(results), {},
                pair->fastest.measured,      pair->apart};

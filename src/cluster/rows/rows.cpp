@@ -151,9 +151,7 @@ PlanNotes notes_of(const RowsOutcome& o, const Machine& machine) {
 RowsOutcome outcome_of(const Run& run, const Program& program) {
   RowsOutcome outcome;
   outcome.kind = RowsOutcome::Kind::found;
-  for (size_t u = run.first; u < run.end; ++u) {
-    for (const Statement& s : program.regions[u].statements) outcome.members.push_back(s.result);
-  }
+  outcome.members = results_of(program, run.first, run.end);
   for (const RowsForm::Result& result : run.form.results) outcome.results.push_back(result.tensor);
   outcome.result = outcome.results.back();
   outcome.products = run.form.products;

@@ -148,19 +148,12 @@ class Builder {
     return result;
   }
 
-  static void link(TileOp& sender, int64_t bytes) {
-    sender.bytes.link += bytes;
-    sender.bytes.scratchpad_read += bytes;
-    sender.bytes.scratchpad_write += bytes;
-  }
-
   TileOp load_node(NodeId of, int core, int64_t row, int64_t col, int64_t rows,
                    int64_t cols) const {
     TileOp result = node(TileOpKind::load, of, core, rows, cols);
     result.row = static_cast<int32_t>(row);
     result.col = static_cast<int32_t>(col);
-    result.bytes.global_read = rows * cols * moved_bytes(source_, source(of));
-    result.bytes.scratchpad_write = result.bytes.global_read;
+    result.bytes.load(rows * cols * moved_bytes(source_, source(of)));
     return result;
   }
 
@@ -204,8 +197,7 @@ class Builder {
       const TileOp b_load = load_node(roles_.b[of], core, at_k, offset(Dim::n, n_of(core)), k_, n_);
       const int32_t b = buffered(s.b, b_load);
       TileOp product = node(TileOpKind::multiply, roles_.product[of], core, m_, n_);
-      product.depth = static_cast<int32_t>(k_);
-      product.flops = 2 * m_ * n_ * k_;
+      product.multiply(m_, n_, k_);
       product.bytes.scratchpad_read = m_ * k_ * moved_bytes(source_, source(roles_.a)) +
                                       k_ * n_ * moved_bytes(source_, source(roles_.b[of]));
       product.bytes.registers = 2 * kAccumulatorBytes * m_ * n_;
@@ -231,7 +223,7 @@ class Builder {
       const auto branches = static_cast<int64_t>(partial[core].size());
       TileOp send = node(TileOpKind::send, roles_.exchange, core, m_ / shape_.k * branches, n_);
       send.late = true;
-      link(send, sent_.exchange_partial * kAccumulatorBytes);
+      send.bytes.send(sent_.exchange_partial * kAccumulatorBytes);
       std::vector<int32_t> free = of_group(exchange_group(core), exchanged_);
       free[k_of(core)] = kNone;  // the others'
       sends.push_back(add(send, partial[core], free));
@@ -249,7 +241,7 @@ class Builder {
     for (int core = 0; core < graph_.cores; ++core) {
       state(core).c_accumulator_free = sums[core];
       TileOp gather = node(TileOpKind::send, roles_.gather, core, m_ / shape_.k, n_);
-      link(gather, sent_.exchange_gather * element_);
+      gather.bytes.send(sent_.exchange_gather * element_);
       gathers.push_back(add(gather, {sums[core]}));
     }
     for (int core = 0; core < graph_.cores; ++core) {
@@ -319,9 +311,8 @@ class Builder {
       return s.c_held[at];
     }
     TileOp fetch = node(TileOpKind::fetch, roles_.hold, core, m_, n_);
-    link(fetch, part.links);
-    fetch.bytes.global_read = part.global;
-    fetch.bytes.scratchpad_write += part.global;
+    fetch.bytes.send(part.links);
+    fetch.bytes.load(part.global);
     const int32_t fetched = add(fetch, {s.c_held[at]});
     s.c_uses[at].push_back(fetched);
     return fetched;
@@ -354,7 +345,7 @@ class Builder {
     const int from = core_at(m_of(core), from_n, k_of(core));
     std::vector<int32_t>& slot_users = ring_slot(core, round);
     TileOp send = node(TileOpKind::send, roles_.shuffle, from, m_, n_);
-    link(send, m_ * n_ * element_);
+    send.bytes.send(m_ * n_ * element_);
     const int32_t sent = add(send, {slices[from]}, slot_users);
     slot_users.clear();
     slice_users(from, round - 1).push_back(sent);
@@ -379,8 +370,7 @@ class Builder {
                                               offset(Dim::l, l_of(core)), n_, l_));
     TileOp product = node(TileOpKind::multiply, roles_.second, core, m_, l_);
     const int64_t in_registers = round == 0 ? c_part().registers : 0;
-    product.depth = static_cast<int32_t>(n_);
-    product.flops = 2 * m_ * n_ * l_;
+    product.multiply(m_, l_, n_);
     product.bytes.registers = 2 * kAccumulatorBytes * m_ * l_ + in_registers;
     product.bytes.scratchpad_read =
         m_ * n_ * element_ + n_ * l_ * moved_bytes(source_, source(roles_.d)) - in_registers;
@@ -462,7 +452,7 @@ class Builder {
     for (int core = 0; core < graph_.cores; ++core) {
       TileOp send = node(TileOpKind::send, roles_.scatter, core, m_ / shape_.reduce(), l_);
       send.late = true;
-      link(send, sent_.reduce_scatter * kAccumulatorBytes);
+      send.bytes.send(sent_.reduce_scatter * kAccumulatorBytes);
       sends.push_back(add(send, {finished[core]}, of_group(reduce_group(core), reduced_)));
     }
     for (int core = 0; core < graph_.cores; ++core) {
@@ -501,9 +491,7 @@ class Builder {
     const int64_t result_bytes = moved_bytes(source_, source(roles_.store));
     store.adders = static_cast<int32_t>(geometry_.sharers());
     const bool adds = store.adders > 1;
-    store.bytes.global_write = rows * l_ * (adds ? added_bytes(result_bytes) : result_bytes);
-    store.bytes.scratchpad_write = store.bytes.global_write;
-    store.bytes.scratchpad_read = store.bytes.global_write;
+    store.bytes.store(rows * l_ * (adds ? added_bytes(result_bytes) : result_bytes));
     const int32_t stored = add(store, operands);
     return adds ? add(settle_after(store, rows * l_ * result_bytes), {stored}) : stored;
   }

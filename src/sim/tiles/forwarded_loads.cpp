@@ -111,8 +111,7 @@ class ForwardedLoads {
     send.rows = static_cast<int32_t>(op(from).bytes.global_read / element);
     send.cols = 1;
     const auto others = static_cast<int64_t>(to.size()) - 1;
-    send.bytes.link = send.bytes.scratchpad_read = send.bytes.scratchpad_write =
-        others * op(from).bytes.global_read;
+    send.bytes.send(others * op(from).bytes.global_read);
     std::vector<int32_t> room;
     for (size_t m = 1; m < to.size(); ++m) {
       const std::vector<int32_t> of_it = room_of(static_cast<size_t>(to[m]));

@@ -286,8 +286,7 @@ class CoreBuilder {
       op.turn = turn_ * static_cast<int32_t>(nodes_.walks.size()) + static_cast<int32_t>(walk_);
       op.row = static_cast<int32_t>(number(nodes_.varies[n], given));
       if (gathered(n)) add_pieces(n, op);
-      op.bytes.global_read = op.bytes.scratchpad_write =
-          std::max(op.pieces, 1) * core_elements(g_, given) * moved_bytes(g_, node(n));
+      op.bytes.load(std::max(op.pieces, 1) * core_elements(g_, given) * moved_bytes(g_, node(n)));
       return add(op, {}, room);
     });
   }
@@ -373,7 +372,7 @@ class CoreBuilder {
     op.late = made(own) >= 0 && producer(own).kind == NodeKind::tile_multiply;
     op.rows = static_cast<int32_t>(core_elements(g_, at.outputs[0]));
     op.cols = 1;
-    op.bytes.link = op.bytes.scratchpad_read = op.bytes.scratchpad_write = exchanged_bytes(g_, at);
+    op.bytes.send(exchanged_bytes(g_, at));
     const int32_t sent = add(op, {made(own)}, of_others(cluster_.summed[n]));
     took(at, sent);
     cluster_.sent[n][core_] = sent;
@@ -406,10 +405,7 @@ class CoreBuilder {
 
   void count_product(const Node& at, TileOp& op) const {
     const ProductExtents extents = product_extents(g_, at);
-    op.rows = static_cast<int32_t>(extents.rows);
-    op.cols = static_cast<int32_t>(extents.columns);
-    op.depth = static_cast<int32_t>(extents.depth);
-    op.flops = 2 * extents.rows * extents.columns * extents.depth;
+    op.multiply(extents.rows, extents.columns, extents.depth);
   }
 
   /// What a node that starts a step waits for: the step whose tiles it overwrites. Only kernels of
@@ -480,9 +476,7 @@ class CoreBuilder {
     op.row = static_cast<int32_t>(number({true, column_cores(g_) == 1, false, true}, stored));
     op.adders = static_cast<int32_t>(adding_clusters(g_));
     if (adds_) op.other_flops = core_elements(g_, stored);
-    op.bytes.global_write = core_elements(g_, stored) * stored_bytes(g_, at);
-    op.bytes.scratchpad_write += op.bytes.global_write;
-    op.bytes.scratchpad_read += op.bytes.global_write;
+    op.bytes.store(core_elements(g_, stored) * stored_bytes(g_, at));
     int32_t last = add(op, taken, {});
     if (op.adders > 1) {
       const int64_t result = core_elements(g_, stored) * moved_bytes(g_, at);

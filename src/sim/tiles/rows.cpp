@@ -159,8 +159,7 @@ class ClusterBuilder {
       copy = &buffer.replace({n, tile});
       TileOp op = op_of(TileOpKind::load, n, c);
       op.row = static_cast<int32_t>(tile);
-      op.bytes.global_read = op.bytes.scratchpad_write =
-          tile_elements(g_, node(n).outputs[0]) * moved_bytes(g_, node(n));
+      op.bytes.load(tile_elements(g_, node(n).outputs[0]) * moved_bytes(g_, node(n)));
       copy->op = add(op, {}, copy->readers);
       copy->readers = {copy->op};
     }
@@ -266,10 +265,7 @@ class ClusterBuilder {
       set(c, summed, k);
       TileOp op = op_of(TileOpKind::multiply, n, c);
       OperandOps taken = take_all(c, n, op);
-      op.rows = static_cast<int32_t>(rows_of_tile());
-      op.cols = static_cast<int32_t>(index(rows_width(g_, given)).block);
-      op.depth = static_cast<int32_t>(index(summed).block);
-      op.flops = int64_t{2} * op.rows * op.cols * op.depth;
+      op.multiply(rows_of_tile(), index(rows_width(g_, given)).block, index(summed).block);
       op.bytes.registers += 2 * kAccumulatorBytes * tile_elements(g_, given);
       if (running >= 0) taken.add(running);
       running = add(op, taken.operands, running < 0 ? order : OpIds{});
@@ -303,8 +299,7 @@ class ClusterBuilder {
     TileOp op = op_of(TileOpKind::send, n, c);
     op.rows = static_cast<int32_t>(rows_of_tile());
     op.cols = static_cast<int32_t>(index(rows_width(g_, given)).block);
-    const int64_t bytes = (cluster_.wide - 1) * tile_elements(g_, given) * element_;
-    op.bytes.link = op.bytes.scratchpad_read = op.bytes.scratchpad_write = bytes;
+    op.bytes.send((cluster_.wide - 1) * tile_elements(g_, given) * element_);
     OpIds order;
     for_peers(c, [&](int peer) { append(order, room(peer, given, tile)); });
     const int32_t id = add(op, {made(c, given, tile)}, order);
@@ -355,8 +350,7 @@ class ClusterBuilder {
       TileOp op = op_of(TileOpKind::send, n, c);
       op.rows = static_cast<int32_t>(rows_of_tile());
       op.cols = 1;
-      op.bytes.link = op.bytes.scratchpad_read = op.bytes.scratchpad_write =
-          (cluster_.wide - 1) * bytes;
+      op.bytes.send((cluster_.wide - 1) * bytes);
       OpIds order;  // the slots of the others, which their last sums have read
       for_peers(c, [&](int peer) { append(order, sums_[{peer, n}]); });
       sends.push_back(add(op, {registers(c, given).at().op}, order));
@@ -387,9 +381,7 @@ class ClusterBuilder {
     varies[kRowsG] = varies[kRowsM] = true;
     if (width >= 0) varies[width] = true;
     op.row = static_cast<int32_t>(number(c, varies));
-    op.bytes.global_write = tile_elements(g_, from) * moved_bytes(g_, at);
-    op.bytes.scratchpad_write += op.bytes.global_write;
-    op.bytes.scratchpad_read += op.bytes.global_write;
+    op.bytes.store(tile_elements(g_, from) * moved_bytes(g_, at));
     read_by(taken, add(op, taken.operands, {}));
   }
 

@@ -37,6 +37,23 @@ struct LevelBytes {
   int64_t l2_write = 0;
   int64_t l2_add = 0;  ///< the part of `l2_write` that is added to sums
   int64_t global() const { return global_read + global_write; }
+  /// From memory into the scratchpad.
+  void load(int64_t bytes) {
+    global_read += bytes;
+    scratchpad_write += bytes;
+  }
+  /// From the scratchpad into those of other cores.
+  void send(int64_t bytes) {
+    link += bytes;
+    scratchpad_read += bytes;
+    scratchpad_write += bytes;
+  }
+  /// Over the scratchpad to memory.
+  void store(int64_t bytes) {
+    scratchpad_write += bytes;
+    scratchpad_read += bytes;
+    global_write += bytes;
+  }
   LevelBytes& operator+=(const LevelBytes& other);
   bool operator==(const LevelBytes&) const = default;
 };
@@ -80,6 +97,13 @@ struct TileOp {
   int32_t first_operand = 0, operands = 0;  ///< range in TileOps::edges: data
   int32_t first_order = 0, orders = 0;      ///< range in TileOps::edges: space
   int32_t first_piece = 0, pieces = 0;      ///< range in TileOps::pieces: a gathered load
+  /// What a product of so many rows and columns computes that sums `k` each.
+  void multiply(int64_t m, int64_t n, int64_t k) {
+    rows = static_cast<int32_t>(m);
+    cols = static_cast<int32_t>(n);
+    depth = static_cast<int32_t>(k);
+    flops = 2 * m * n * k;
+  }
 };
 
 inline TileOp op_of(TileOpKind kind, NodeId node, int core = 0) {
