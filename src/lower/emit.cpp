@@ -39,7 +39,7 @@ void Emitter::begin_phase(int phase) {
   Node root;
   root.kind = NodeKind::root;
   Space space;
-  space.crd = builder_.add_one(std::move(root), {StreamKind::ref, {}, false});
+  space.crd = builder_.add_one(std::move(root), {StreamKind::ref, {}});
   spaces_.push_back(std::move(space));
 }
 
@@ -138,7 +138,7 @@ Input Emitter::make_value(int n, int space) {
       const int levels = program_.tensors[expr.tensor].format.rank();
       array.inputs = streams_in({reference(n, levels, space)});
       builder_.set_origin(expr.statement);
-      result.stream = builder_.add_one(std::move(array), {StreamKind::val, loops_of(space), false});
+      result.stream = builder_.add_one(std::move(array), {StreamKind::val, loops_of(space)});
       break;
     }
     case Kind::coordinate:
@@ -160,7 +160,7 @@ Input Emitter::make_value(int n, int space) {
         break;
       }
       builder_.set_origin(expr.statement);
-      result.stream = builder_.add_one(std::move(map), {StreamKind::val, loops_of(space), false});
+      result.stream = builder_.add_one(std::move(map), {StreamKind::val, loops_of(space)});
       break;
     }
     case Kind::reduce: {
@@ -194,13 +194,13 @@ Input Emitter::coordinate_value(const Affine& affine, int space) {
     map.kind = NodeKind::map;
     map.op = op;
     map.inputs = {a, b};
-    return Input{builder_.add_one(std::move(map), {StreamKind::val, loops_of(space), false}), 0};
+    return Input{builder_.add_one(std::move(map), {StreamKind::val, loops_of(space)}), 0};
   };
   for (const auto& [index, factor] : affine.terms) {
     Node node;
     node.kind = NodeKind::coordinate;
     node.inputs = streams_in({coordinate_stream(index, space)});
-    Input term{builder_.add_one(std::move(node), {StreamKind::val, loops_of(space), false}), 0};
+    Input term{builder_.add_one(std::move(node), {StreamKind::val, loops_of(space)}), 0};
     if (factor != 1) term = combine_with(Op::mul, term, {-1, static_cast<float>(factor)});
     const bool zero = sum.is_immediate() && sum.immediate == 0;
     sum = zero ? term : combine_with(Op::add, term, sum);
@@ -269,7 +269,7 @@ StreamTensor Emitter::finish_reduction(int n, int space, StreamTensor body) {
     if (inner == 0) {
       node.kind = NodeKind::reduce;
       node.inputs = streams_in({parent, value});
-      value = builder_.add_one(std::move(node), {StreamKind::val, loops, false});
+      value = builder_.add_one(std::move(node), {StreamKind::val, loops});
     } else {
       node.kind = NodeKind::accumulate;
       node.order = static_cast<int>(inner);
@@ -280,12 +280,12 @@ StreamTensor Emitter::finish_reduction(int n, int space, StreamTensor body) {
       node.capacity = 1;
       for (size_t q = p + 1; q < body.crds.size(); ++q) {
         const size_t depth = loops.size() - inner + (q - p);
-        outputs.push_back({StreamKind::crd, {loops.begin(), loops.begin() + depth}, false});
+        outputs.push_back({StreamKind::crd, {loops.begin(), loops.begin() + depth}});
         const int64_t extent = std::max<int64_t>(extents_[body.indices[q]], 1);
         const int64_t limit = std::numeric_limits<int64_t>::max();
         node.capacity = node.capacity > limit / extent ? limit : node.capacity * extent;
       }
-      outputs.push_back({StreamKind::val, loops, false});
+      outputs.push_back({StreamKind::val, loops});
       const std::vector<StreamId> made = builder_.add(std::move(node), outputs);
       for (size_t q = p + 1; q < body.crds.size(); ++q) {
         body.crds[q] = made[q - p - 1];
@@ -302,8 +302,7 @@ StreamTensor Emitter::finish_reduction(int n, int space, StreamTensor body) {
     divide.kind = NodeKind::map;
     divide.op = Op::div;
     divide.inputs = {{value, 0}, {-1, static_cast<float>(expr.count)}};
-    value = builder_.add_one(std::move(divide),
-                             {StreamKind::val, builder_.stream(value).indices, false});
+    value = builder_.add_one(std::move(divide), {StreamKind::val, builder_.stream(value).indices});
   }
   body.value = {value, 0};
   return body;
@@ -323,22 +322,21 @@ StreamId Emitter::as_stream(const StreamTensor& tensor) {
     if (is_new) one->second = builder_.add_index("one", 1);
     loops = {one->second};
     counter.inputs = streams_in({spaces_[0].crd});
-    crd = builder_.add(std::move(counter),
-                       {{StreamKind::crd, loops, false}, {StreamKind::ref, loops, false}})[0];
+    crd = builder_.add(std::move(counter), {{StreamKind::crd, loops}, {StreamKind::ref, loops}})[0];
   }
   loops = builder_.stream(crd).indices;
   coordinate.inputs = streams_in({crd});
-  const StreamId any = builder_.add_one(std::move(coordinate), {StreamKind::val, loops, false});
+  const StreamId any = builder_.add_one(std::move(coordinate), {StreamKind::val, loops});
   Node select;
   select.kind = NodeKind::map;
   select.op = Op::where;
   select.inputs = {{any, 0}, constant, constant};
-  const StreamId value = builder_.add_one(std::move(select), {StreamKind::val, loops, false});
+  const StreamId value = builder_.add_one(std::move(select), {StreamKind::val, loops});
   if (!tensor.crds.empty()) return value;
   Node reduce;
   reduce.kind = NodeKind::reduce;
   reduce.inputs = streams_in({spaces_[0].crd, value});
-  return builder_.add_one(std::move(reduce), {StreamKind::val, {}, false});
+  return builder_.add_one(std::move(reduce), {StreamKind::val, {}});
 }
 
 StreamId Emitter::coordinate_stream(int index, int space) {

@@ -84,8 +84,8 @@ StreamTensor Emitter::filtered(int n, const Context& context, int index) {
   filter.init = expr.constant;
   filter.inputs = streams_in({value, result.crds[0], value});
   const std::vector<int> loops = builder_.stream(value).indices;
-  const std::vector<StreamId> made = builder_.add(
-      std::move(filter), {{StreamKind::crd, loops, false}, {StreamKind::val, loops, false}});
+  const std::vector<StreamId> made =
+      builder_.add(std::move(filter), {{StreamKind::crd, loops}, {StreamKind::val, loops}});
   result.crds[0] = made[0];
   result.complete[0] = false;
   result.value = {made[1], 0};

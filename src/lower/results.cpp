@@ -74,8 +74,8 @@ class ResultWriter {
     filter.init = tensor_.fill;
     filter.inputs = streams_in({value_, crds_.back(), value_});
     const std::vector<int> loops = builder_.stream(value_).indices;
-    const std::vector<StreamId> made = builder_.add(
-        std::move(filter), {{StreamKind::crd, loops, false}, {StreamKind::val, loops, false}});
+    const std::vector<StreamId> made =
+        builder_.add(std::move(filter), {{StreamKind::crd, loops}, {StreamKind::val, loops}});
     crds_.back() = made[0];
     value_ = made[1];
   }
@@ -97,7 +97,7 @@ class ResultWriter {
     std::vector<OutputSpec> outputs;
     for (const Input& input : node.inputs) {
       const Stream& stream = builder_.stream(input.stream);
-      outputs.push_back({stream.kind, stream.indices, false});
+      outputs.push_back({stream.kind, stream.indices});
     }
     const std::vector<StreamId> made = builder_.add(std::move(node), outputs);
     if (direct) {
@@ -131,8 +131,8 @@ class ResultWriter {
       Node repeat;
       repeat.kind = NodeKind::repeat;
       repeat.inputs = streams_in({crd, crds_[p]});
-      crd = builder_.add_one(std::move(repeat),
-                             {StreamKind::crd, builder_.stream(crds_[p]).indices, false});
+      crd =
+          builder_.add_one(std::move(repeat), {StreamKind::crd, builder_.stream(crds_[p]).indices});
     }
     return crd;
   }

@@ -167,10 +167,7 @@ class OrderSearch {
   }
 
   void climb(const RegionIndices& indices) {
-    size_t start = 0;
-    for (size_t t = 1; t < tried_.size(); ++t) {
-      if (cheaper(tried_[t].cost, tried_[start].cost)) start = t;
-    }
+    const size_t start = fewest_steps();
     std::vector<int> best = tried_[start].order;
     GraphCost cost = tried_[start].cost;
     while (improve(indices, best, cost)) {
@@ -198,11 +195,16 @@ class OrderSearch {
   /// The best of what was tried, by its position; kGiven unless another is better.
   size_t choose(const RegionIndices& indices) {
     if (model_ != nullptr) return choose_by_model(indices);
-    size_t best = 0;
-    for (size_t t = 1; t < tried_.size(); ++t) {
-      if (cheaper(tried_[t].cost, tried_[best].cost)) best = t;
-    }
+    const size_t best = fewest_steps();
     return best == 0 ? kGiven : best;
+  }
+
+  /// The best of what was tried by expected steps alone, by its position.
+  size_t fewest_steps() const {
+    const auto best = std::min_element(
+        tried_.begin(), tried_.end(),
+        [](const TriedOrder& a, const TriedOrder& b) { return cheaper(a.cost, b.cost); });
+    return static_cast<size_t>(best - tried_.begin());
   }
 
   /// Asks for as many of the most promising orders as there is time for; where each takes long,

@@ -275,6 +275,7 @@ RawTensor parse_mtx(std::string_view text, const std::string& path) {
 /// for all that its size line declares.
 uint64_t most_bytes(std::string_view head, const std::string& path) {
   constexpr uint64_t kLine = 256;
+  constexpr uint64_t kBeside = 2 * kHeadBytes;  ///< the banner, and comments
   TextCursor cursor(head, path);
   const Banner banner = read_banner(cursor);
   cursor.skip_lines('%');
@@ -285,7 +286,7 @@ uint64_t most_bytes(std::string_view head, const std::string& path) {
                              ? static_cast<uint64_t>(cursor.integer("the number of entries"))
                              : saturating_product(rows, columns);
   const uint64_t lines = saturating_product(count, kLine);
-  return lines > UINT64_MAX - 2 * kHeadBytes ? UINT64_MAX : lines + 2 * kHeadBytes;
+  return std::min(lines, UINT64_MAX - kBeside) + kBeside;
 }
 
 }  // namespace

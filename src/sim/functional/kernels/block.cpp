@@ -123,7 +123,7 @@ class BlockCoordinateNode final : public TokenNode {
 class PadNode final : public EngineNode {
  public:
   PadNode(const Context& context, NodeId id) : EngineNode(context, id), pad_(context.graph, node_) {
-    sides.back().own_lanes(node_.inputs.size(), 1);
+    sides.back().own_lanes(node_.inputs.size(), node_.outputs.size());
     for (size_t i = 0; i < node_.inputs.size(); ++i) {
       loops_.push_back(i == 0 ? SIZE_MAX : loop_of(i));
     }
