@@ -154,7 +154,6 @@ const LevelLists& Relations::level(TensorId tensor, int l) {
   const Level& stored = storage->levels[static_cast<size_t>(l)];
   entry->pos = &stored.pos;
   entry->crd = &stored.crd;
-  entry->parents = l == 0 ? 1 : storage->positions(l - 1);
   if (entry->kind == LevelKind::bitvector) {
     const auto words = static_cast<size_t>(stored.words_per_fiber());
     for (size_t w = 0; w < stored.words.size(); ++w) {

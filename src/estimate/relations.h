@@ -40,7 +40,6 @@ uint32_t table_value(uint64_t value);
 struct LevelLists {
   LevelKind kind = LevelKind::dense;
   int64_t extent = 0;
-  int64_t parents = 0;
   const std::vector<uint32_t>* pos = nullptr;
   const std::vector<uint32_t>* crd = nullptr;
   std::vector<uint32_t> bits;  ///< the list after crd of a bitvector

@@ -71,6 +71,25 @@ TEST(Bound, IsBelowEverySimulation) {
   EXPECT_GT(exact, kSanitized ? 10 : 100);  // a bound of nothing would pass, too
 }
 
+/// A launch of so many tiles is shortened to be measured; what it stores is all of the result, of
+/// which an L2 keeps at most its capacity.
+TEST(Measure, AShortenedLaunchStoresTheWholeResult) {
+  if (kSanitized) GTEST_SKIP() << "more than a million tile operations";
+  const Chain chain = gemm_chain(2048, 2048, 1024, 64, Activation::relu);
+  Plan plan;
+  plan.schedule = LoopSchedule::parse("MLNK");
+  plan.tile.value = {16, 16, 16, 16};
+  const int64_t result = int64_t{2048} * 64 * 2, capacity = 65536;
+  Machine machine = load_machine("h100", {});
+  machine.l2.capacity_bytes = capacity;
+  machine.core.matrix_shapes[1] = {};  // any tiles
+  const Analysis analysis = analyze(chain, plan, machine);
+  const ScaledMeasure measure = measure_scaled(chain, plan, analysis, machine);
+  ASSERT_GT(measure.scale, 1);
+  EXPECT_LE(measure.measured.bytes.global_write, result);
+  EXPECT_GE(measure.measured.bytes.global_write, result - measure.scale * capacity);
+}
+
 TEST(Bound, TheSearchFindsWhatSimulatingEverythingFinds) {
   for (const char* l2 : {"l2.capacity_bytes=0", "l2.capacity_bytes=65536"}) {
     const Machine machine = load_machine("h100", {l2, "l2.bytes_per_cycle=4000"});

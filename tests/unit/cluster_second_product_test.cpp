@@ -8,6 +8,7 @@
 
 #include "cluster/kernels/kernels.h"
 #include "cluster/kernels/present_tiles.h"
+#include "cluster/kernels/product_cost.h"
 #include "cluster/kernels/second_product.h"
 #include "cluster/kernels/second_product_form.h"
 #include "cluster_program.h"
@@ -85,6 +86,21 @@ Program fused(const Program& given, const KernelForm& form, const KernelSizes& b
   all.graph = kernel_graph(form, block, 2, packed);
   program.regions = {all};
   return program;
+}
+
+/// A tile of the first product has 24 columns; what is stored are those of the second.
+TEST(SecondProduct, CostsGrowWithTheColumnsThatAreStored) {
+  const Machine machine = one_channel_machine(1, {});
+  const auto cost = [&](int width) {
+    Layer layer{16, 8, 24, 16};
+    layer.width = width;
+    std::string why;
+    const auto form = form_of(parse(layer.text()), why);
+    EXPECT_TRUE(form) << why;
+    return ProductCost(*form, machine).cycles({{16, 24, 1, 1}, 2, {}}, {4});
+  };
+  const std::vector<double> costs{cost(1), cost(2), cost(8), cost(64)};
+  for (size_t i = 1; i < costs.size(); ++i) EXPECT_LT(costs[i - 1], costs[i]) << i;
 }
 
 /// The worked case of "Gathered rows" with a product of 24 by 16 after it: columns 1, 4 and 5 of A,

@@ -138,6 +138,22 @@ TEST(ImportAttention, OfMicrosoft) {
                 {1, 10, 1, 10, 2, 20, 2, 20});
 }
 
+/// With a filter value of -log 3 a key that is masked weighs a third of one that is there.
+TEST(ImportAttention, MaskedKeysOfMicrosoftGetTheFilterValue) {
+  const auto attended = [](const std::string& mask, const std::string& values) {
+    return values_at(17,
+                     "(float[2,1,1] q, float[2,2,1] k, float[2,2,1] v, int32" + mask +
+                         " n) => (float[2,1,1] y) { y = com.microsoft.MultiHeadAttention"
+                         "<num_heads = 1, mask_filter_value = -1.0986123>(q, k, v, \"\", n) }",
+                     {{"q", "values(0, 0)"},
+                      {"k", "values(1, 2, 3, 4)"},
+                      {"v", "values(2, 4, 6, 8)"},
+                      {"n", values}});
+  };
+  expect_values(attended("[2]", "values(2, 1)"), {3, 6.5});
+  expect_values(attended("[2,2]", "values(1, 1, 0, 1)"), {3, 7.5});
+}
+
 /// A query and a key (1, 2, 3, 4) after one earlier key: at place 1, or at place 2 where that is
 /// given. Of the two pairs (of both halves, or neighbours) the first is turned by 90 degrees at
 /// place 1 and by 180 at place 2, the second by 0 and by 90.
@@ -167,6 +183,31 @@ TEST(ImportAttention, RotatesQueriesAndKeysOfMicrosoft) {
             (Floats{-30, 0, 0, 0, -2, 1, 3, 4}));
   // The query (-1, -4, -3, 2), too: both of its scores are 30.
   expect_values(rotated("y", true), {3, 5, 7, 9});
+}
+
+/// Two queries and keys (1, 2) after one earlier key, each at a place of its own. A place turns by
+/// 90 degrees: at 0 to 3 the pair is (1, 2), (-2, 1), (-1, -2), (2, -1).
+TEST(ImportAttention, EachPlaceOfMicrosoftIsTurnedByItsOwn) {
+  const auto rotated = [](const std::string& places) {
+    return values_at(
+        17,
+        "(float[2,2,2] q, float[2,2,2] v, float[2,1,1,2] pk, float[2,1,1,2] pv, int32[2] n, "
+        "int32 t, float[4,1] c, float[4,1] s, int64[2,2] at) => (float[2,1,3,2] y) { z, y = "
+        "com.microsoft.GroupQueryAttention<num_heads = 1, kv_num_heads = 1, do_rotary = 1>"
+        "(q, q, v, pk, pv, n, t, c, s" +
+            places + ") }",
+        {{"q", "values(1, 2, 1, 2, 1, 2, 1, 2)"},
+         {"v", "values(0, 0, 0, 0, 0, 0, 0, 0)"},
+         {"pk", "values(5, 6, 7, 8)"},
+         {"pv", "values(0, 0, 0, 0)"},
+         {"n", "values(2, 2)"},
+         {"t", "values(3)"},
+         {"c", "values(1, 0, -1, 0)"},
+         {"s", "values(0, 1, 0, -1)"},
+         {"at", "values(0, 3, 2, 1)"}});
+  };
+  EXPECT_EQ(rotated(""), (Floats{5, 6, -2, 1, -1, -2, 7, 8, -2, 1, -1, -2}));
+  EXPECT_EQ(rotated(", at"), (Floats{5, 6, 1, 2, 2, -1, 7, 8, -1, -2, -2, 1}));
 }
 
 TEST(ImportAttention, PackedOfMicrosoft) {
