@@ -248,13 +248,13 @@ class Launch {
     std::vector<Turn>& turns = turns_[slot_of(cluster)];
     turns.assign(order.sends.size(), {});
     for (size_t at = 0; at < turns.size(); ++at) {
-      if (order.is_first(graph_of(cluster), static_cast<int32_t>(at))) turns[at].come = time;
+      if (order.first[at]) turns[at].come = time;
     }
   }
 
   /// A send has its link: the core's next one may begin.
   void sent(int32_t cluster, int32_t place, int64_t time) {
-    const int32_t next = sends_of(cluster).next(graph_of(cluster), place);
+    const int32_t next = sends_of(cluster).next(place);
     if (next == kNone) return;
     turns_[slot_of(cluster)][static_cast<size_t>(next)].come = time;
     begins_in_turn(cluster, next);
