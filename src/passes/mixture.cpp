@@ -120,7 +120,7 @@ class PartSearch {
     };
     const bool in_reach =
         machine_.has_streams && SearchReach{total_of(best), reach.gained}.has(streams) &&
-        probe(suggested.front(), streams) <= kProbeReach * total_of(best);
+        (tiles_.empty() || probe(suggested.front(), streams) <= kProbeReach * total_of(best));
     if (in_reach) {  // first as if there were no cores: having them never makes a program slower
       without_tiles([&] {
         search_from(suggested.front());
