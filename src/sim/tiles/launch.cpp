@@ -12,6 +12,7 @@
 #include "sim/tiles/conservation.h"
 #include "sim/tiles/multicast.h"
 #include "sim/tiles/send_order.h"
+#include "sim/tiles/successors.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 #include "support/latest.h"
@@ -21,47 +22,6 @@ namespace {
 
 constexpr int64_t kEventsBetweenChecks = 1 << 14;
 constexpr int32_t kStagesOfANode = 5;  ///< read from afar, links, own core, write afar, count
-
-/// The operation before edge `e` of a node.
-size_t before(const TileOps& graph, const TileOp& node, int32_t e) {
-  const size_t edge = static_cast<size_t>(node.first_operand) + static_cast<size_t>(e);
-  return static_cast<size_t>(graph.edges[edge]);
-}
-
-/// Successors of every node, the transpose of the graph's edges.
-struct Successors {
-  std::vector<int32_t> first, nodes, waits;
-  /// By edge: it says that there is room, and another core has to know.
-  std::vector<bool> signals;
-
-  explicit Successors(const TileOps& graph) {
-    const size_t count = graph.nodes.size();
-    first.assign(count + 1, 0);
-    waits.assign(count, 0);
-    for (size_t i = 0; i < count; ++i) {
-      const TileOp& node = graph.nodes[i];
-      waits[i] = node.operands + node.orders;
-      for (int32_t e = 0; e < waits[i]; ++e) {
-        ++first[before(graph, node, e) + 1];
-      }
-    }
-    for (size_t i = 0; i < count; ++i) {
-      first[i + 1] += first[i];
-    }
-    nodes.resize(static_cast<size_t>(first[count]));
-    signals.resize(nodes.size());
-    std::vector<int32_t> next(first.begin(), first.end() - 1);
-    for (size_t i = 0; i < count; ++i) {
-      const TileOp& node = graph.nodes[i];
-      for (int32_t e = 0; e < waits[i]; ++e) {
-        const size_t from = before(graph, node, e);
-        const auto edge = static_cast<size_t>(next[from]++);
-        nodes[edge] = static_cast<int32_t>(i);
-        signals[edge] = e >= node.operands && node.core != graph.nodes[from].core;
-      }
-    }
-  }
-};
 
 struct Event {
   int64_t time;
@@ -151,8 +111,8 @@ class Launch {
     for (const auto& [tile, bytes] : options.held) memory_.hold(tile, bytes);
     for (const TileOps* graph : graphs) {
       successors_.emplace_back(*graph);
-      sends_.emplace_back(*graph);
       shared_.push_back(shared_loads(*graph, machine.links.multicast));
+      sends_.emplace_back(*graph, successors_.back(), shared_.back());
     }
     const int cores = graphs.front()->cores;
     const auto clusters = static_cast<int64_t>(which.size());
@@ -299,7 +259,7 @@ class Launch {
 
   /// The store whose sums an operation settles.
   size_t store_before(int32_t cluster, const TileOp& settle) const {
-    return before(graph_of(cluster), settle, 0);
+    return op_before(graph_of(cluster), settle, 0);
   }
 
   /// Serves a node's stages in order; each that takes time comes back as an event at its end, so
