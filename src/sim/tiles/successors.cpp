@@ -1,6 +1,7 @@
 #include "sim/tiles/successors.h"
 
 namespace fuseflow {
+
 Successors::Successors(const TileOps& ops) {
   const size_t count = ops.nodes.size();
   first.assign(count + 1, 0);
