@@ -14,7 +14,7 @@ namespace fuseflow {
 /// Sends are ordered by how many operations have to run before them, one after the other, for what
 /// they send and for their room; of equals the first in the program. So a tile for a later step is
 /// sent as early as its room allows, but not in front of what could be sent before it by then. And
-/// no send waits for one behind it: steps grow along whatever waits for another, so does the order.
+/// no send waits for one after it: steps grow along whatever waits for another, so does the order.
 struct SendOrder {
   std::vector<int32_t> sends;  ///< core by core, those of a core in their order
   std::vector<int32_t> place;  ///< by operation: its place in `sends`; kNone: it is no send
