@@ -15,7 +15,8 @@ inline constexpr double kOutOfReach = 12;
 /// How much more a search may gain for one program, or one partition, than it did for another.
 inline constexpr double kMoreGain = 2;
 
-/// As kOutOfReach, with the copies of loops that a little effort finds: what else is searched gains less.
+/// As kOutOfReach, with the copies of loops that a little effort finds: what else is searched gains
+/// less.
 inline constexpr double kProbeReach = 4;
 inline constexpr double kProbeEffort = 10'000;
 

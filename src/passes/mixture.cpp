@@ -109,8 +109,8 @@ class PartSearch {
     double streams = 0;
     without_tiles([&] { streams = total_of(judge_runs(suggested)); });
     const std::vector<Part> best = partition();
-    if (!reach.has(total_of(best))) return {};
-    double gained = 0;
+    const double least = total_of(best);
+    if (!reach.has(least)) return {};
     std::vector<Candidate> found;
     found.push_back(made_of(best));
     const auto search_from = [&](const std::vector<Part>& first) {
@@ -119,20 +119,20 @@ class PartSearch {
       add_best(found);
     };
     const bool in_reach =
-        machine_.has_streams && SearchReach{total_of(best), reach.gained}.has(streams) &&
-        probe(suggested.front(), streams) <= kProbeReach * total_of(best);
+        machine_.has_streams && SearchReach{least, reach.gained}.has(streams) &&
+        (tiles_.empty() || probe(suggested.front(), streams) <= kProbeReach * least);
     if (in_reach) {  // first as if there were no cores: having them never makes a program slower
       without_tiles([&] {
         search_from(suggested.front());
-        gained = streams / total_of(partition());
+        const double gained = streams / total_of(partition());
         reach.gained = std::max(reach.gained, gained);
+        // Kernels by themselves have more room for copies than runs of them.
+        const double most = kMoreGain * gained * std::min(total_of(partition()), least);
+        const bool alone_too = total_of(alone(n_)) <= most;
+        if (max_copies_ > 1 && alone_too) search_from(alone(n_));
       });
     }
     if (!in_reach || !tiles_.empty()) search_from(best);
-    // Kernels by themselves have more room for copies than runs of them.
-    if (max_copies_ > 1 && total_of(alone(n_)) <= kMoreGain * gained * total_of(partition())) {
-      search_from(alone(n_));
-    }
     return found;
   }
 

@@ -3,7 +3,6 @@
 // program is fused where that pays and another is not.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -38,7 +37,7 @@ struct SearchReach {
   double gained = 0;  ///< the most by a search of streams: cycles before it for each one after it
 
   bool has(double before) const {
-    const double most = gained > 0 ? std::min(kOutOfReach, kMoreGain * gained) : kOutOfReach;
+    const double most = gained > 0 ? kMoreGain * gained : kOutOfReach;
     return before <= most * cycles;
   }
 };

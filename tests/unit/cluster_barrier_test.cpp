@@ -57,12 +57,10 @@ TEST(Barriers, BoundsHold) {
       const int64_t least = least_cycles(plan.analysis, plan.plan, machine);
       const int64_t measured = cycles(chain, plan.plan, machine);
       ASSERT_LE(least, measured) << describe(plan.plan);
-      // Traced: LMN/K cls 1,4,1,2 takes 7,531 cycles, 7,844 without the links' barriers. The same
-      // cluster settles in both. A slice of C for a later step of L, whose room is known earlier
-      // then, takes the link at 2,500 in front of the partial sums that this step waits for; these
-      // come 468 later. Two others differ by 12 and 5 cycles, of the scratchpad.
+      // A scratchpad serves who comes first. Where E follows each C at once, what the next C does
+      // with earlier room may come before what this one waits for: at most 0.21% here.
       const int64_t faster = cycles(chain, plan.plan, with_barriers(90, 0));
-      ASSERT_GE(measured, plan.analysis.added == 0 ? faster : faster * 95 / 100)
+      ASSERT_GE(measured, plan.analysis.added == 0 ? faster : faster * 997 / 1000)
           << describe(plan.plan);
       const Machine free = with_barriers(0, 0);
       tighter += least_cycles(plan.analysis, plan.plan, free) < least ? 1 : 0;

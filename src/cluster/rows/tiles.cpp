@@ -21,7 +21,7 @@ constexpr int64_t kMostRows = 128;     ///< of a tile
 constexpr int64_t kMostColumns = 256;  ///< ... along a width
 constexpr int kMostTall = 2;           ///< cores that load weights together
 constexpr size_t kMostSimulated = 16;
-constexpr double kMostOperations = 1 << 20;            ///< products of tiles, of all cores
+constexpr double kMostOperations = 1 << 20;  ///< products of tiles, of all cores
 constexpr size_t kMostKeptBytes = size_t{1} << 24;
 constexpr std::array<int64_t, 4> kCopies{8, 4, 2, 1};  ///< of loads, as many as fit
 

@@ -11,6 +11,8 @@
 
 #include "sim/tiles/conservation.h"
 #include "sim/tiles/multicast.h"
+#include "sim/tiles/send_order.h"
+#include "sim/tiles/successors.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 #include "support/latest.h"
@@ -20,47 +22,6 @@ namespace {
 
 constexpr int64_t kEventsBetweenChecks = 1 << 14;
 constexpr int32_t kStagesOfANode = 5;  ///< read from afar, links, own core, write afar, count
-
-/// The operation before edge `e` of a node.
-size_t before(const TileOps& graph, const TileOp& node, int32_t e) {
-  const size_t edge = static_cast<size_t>(node.first_operand) + static_cast<size_t>(e);
-  return static_cast<size_t>(graph.edges[edge]);
-}
-
-/// Successors of every node, the transpose of the graph's edges.
-struct Successors {
-  std::vector<int32_t> first, nodes, waits;
-  /// By edge: it says that there is room, and another core has to know.
-  std::vector<bool> signals;
-
-  explicit Successors(const TileOps& graph) {
-    const size_t count = graph.nodes.size();
-    first.assign(count + 1, 0);
-    waits.assign(count, 0);
-    for (size_t i = 0; i < count; ++i) {
-      const TileOp& node = graph.nodes[i];
-      waits[i] = node.operands + node.orders;
-      for (int32_t e = 0; e < waits[i]; ++e) {
-        ++first[before(graph, node, e) + 1];
-      }
-    }
-    for (size_t i = 0; i < count; ++i) {
-      first[i + 1] += first[i];
-    }
-    nodes.resize(static_cast<size_t>(first[count]));
-    signals.resize(nodes.size());
-    std::vector<int32_t> next(first.begin(), first.end() - 1);
-    for (size_t i = 0; i < count; ++i) {
-      const TileOp& node = graph.nodes[i];
-      for (int32_t e = 0; e < waits[i]; ++e) {
-        const size_t from = before(graph, node, e);
-        const auto edge = static_cast<size_t>(next[from]++);
-        nodes[edge] = static_cast<int32_t>(i);
-        signals[edge] = e >= node.operands && node.core != graph.nodes[from].core;
-      }
-    }
-  }
-};
 
 struct Event {
   int64_t time;
@@ -132,6 +93,11 @@ struct SharedLoad {
   TileAnswer answer;
 };
 
+/// When a send could begin, and when the one that its core sends before it has; -1: not yet.
+struct Turn {
+  int64_t ready = -1, come = -1;
+};
+
 class Launch {
  public:
   Launch(const Machine& machine, const std::vector<const TileOps*>& graphs,
@@ -146,6 +112,7 @@ class Launch {
     for (const TileOps* graph : graphs) {
       successors_.emplace_back(*graph);
       shared_.push_back(shared_loads(*graph, machine.links.multicast));
+      sends_.emplace_back(*graph, successors_.back(), shared_.back());
     }
     const int cores = graphs.front()->cores;
     const auto clusters = static_cast<int64_t>(which.size());
@@ -160,6 +127,7 @@ class Launch {
     left_.resize(static_cast<size_t>(slots_));
     told_.resize(static_cast<size_t>(slots_));
     together_.resize(static_cast<size_t>(slots_));
+    turns_.resize(static_cast<size_t>(slots_));
     last_added_.resize(static_cast<size_t>(slots_));
     near_ = (machine.has_l2() ? machine.l2.latency_cycles : machine.global.latency_cycles) * kTicks;
     signal_ = cores > 1 ? machine.link_barrier(cores) * kTicks : 0;
@@ -202,6 +170,7 @@ class Launch {
     waits_[slot] = successors_of(cluster).waits;
     if (options_.nodes != nullptr) begun_[slot].assign(waits_[slot].size(), -1);
     start_together(cluster);
+    start_turns(cluster, time);
     last_added_[slot].assign(waits_[slot].size(), false);
     left_[slot] = static_cast<int64_t>(waits_[slot].size());
     if (signal_ > 0) told_[slot].assign(waits_[slot].size(), 0);
@@ -232,8 +201,41 @@ class Launch {
     }
   }
 
-  /// A shared load begins when all of its cores have room and know it of each other.
+  const SendOrder& sends_of(int32_t cluster) const { return sends_[which_[cluster]]; }
+
+  void start_turns(int32_t cluster, int64_t time) {
+    const SendOrder& order = sends_of(cluster);
+    std::vector<Turn>& turns = turns_[slot_of(cluster)];
+    turns.assign(order.sends.size(), {});
+    for (size_t at = 0; at < turns.size(); ++at) {
+      if (order.first[at]) turns[at].come = time;
+    }
+  }
+
+  /// A send has its link: the core's next one may begin.
+  void sent(int32_t cluster, int32_t place, int64_t time) {
+    const int32_t next = sends_of(cluster).next(place);
+    if (next == kNone) return;
+    turns_[slot_of(cluster)][static_cast<size_t>(next)].come = time;
+    begins_in_turn(cluster, next);
+  }
+
+  void begins_in_turn(int32_t cluster, int32_t place) {
+    const Turn& turn = turns_[slot_of(cluster)][static_cast<size_t>(place)];
+    if (turn.ready < 0 || turn.come < 0) return;
+    const int32_t send = sends_of(cluster).sends[static_cast<size_t>(place)];
+    events_.push({std::max(turn.ready, turn.come), cluster, send, 0});
+  }
+
+  /// All that an operation waits for is there. A send waits for its turn, too; a shared load begins
+  /// when all of its cores have room and know it of each other.
   void ready(int32_t cluster, int32_t node, int64_t time) {
+    const int32_t place = sends_of(cluster).place[static_cast<size_t>(node)];
+    if (place != kNone) {
+      turns_[slot_of(cluster)][static_cast<size_t>(place)].ready =
+          time + drained(graph_of(cluster).nodes[node]);
+      return begins_in_turn(cluster, place);
+    }
     SharedLoad* together = together_of(cluster, node);
     if (together == nullptr) return begins(cluster, node, time);
     together->time = std::max(together->time, time + signal_);
@@ -247,13 +249,17 @@ class Launch {
     const TileOp& op = graph_of(cluster).nodes[node];
     if (op.kind == TileOpKind::settle && !last_added_[slot_of(cluster)][store_before(cluster, op)])
       return done(cluster, node, time);
-    events_.push(
-        {time + (op.late ? machine_.core.matrix_latency_cycles * kTicks : 0), cluster, node, 0});
+    events_.push({time + drained(op), cluster, node, 0});
+  }
+
+  /// What an operation waits for the matrix unit's pipeline.
+  int64_t drained(const TileOp& op) const {
+    return op.late ? machine_.core.matrix_latency_cycles * kTicks : 0;
   }
 
   /// The store whose sums an operation settles.
   size_t store_before(int32_t cluster, const TileOp& settle) const {
-    return before(graph_of(cluster), settle, 0);
+    return op_before(graph_of(cluster), settle, 0);
   }
 
   /// Serves a node's stages in order; each that takes time comes back as an event at its end, so
@@ -276,6 +282,8 @@ class Launch {
       if (resource != nullptr) call_first(*resource, event.time);
       ++stage;
     }
+    const int32_t place = sends_of(event.cluster).place[static_cast<size_t>(event.node)];
+    if (event.stage == 0 && place != kNone) sent(event.cluster, place, event.time);
     if (time == event.time) {
       finished(event.cluster, event.node, time);
     } else {
@@ -608,6 +616,8 @@ class Launch {
   std::vector<Successors> successors_;
   std::vector<SharedLoads> shared_;                ///< by graph
   std::vector<std::vector<SharedLoad>> together_;  ///< by slot, by group of its graph
+  std::vector<SendOrder> sends_;                   ///< by graph
+  std::vector<std::vector<Turn>> turns_;           ///< by slot and send
   TileMemory memory_;
   std::vector<CoreClock> cores_;
   std::vector<std::vector<int32_t>> waits_;
