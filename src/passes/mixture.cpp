@@ -118,9 +118,8 @@ class PartSearch {
       found.push_back(made_of(first));
       add_best(found);
     };
-    const bool in_reach =
-        machine_.has_streams && SearchReach{least, reach.gained}.has(streams) &&
-        (tiles_.empty() || probe(suggested.front(), streams) <= kProbeReach * least);
+    const bool in_reach = machine_.has_streams && SearchReach{least, reach.gained}.has(streams) &&
+                          (tiles_.empty() || is_near_with_copies(suggested.front(), least));
     if (in_reach) {  // first as if there were no cores: having them never makes a program slower
       without_tiles([&] {
         search_from(suggested.front());
@@ -181,14 +180,14 @@ class PartSearch {
     std::swap(tiles, tiles_);
   }
 
-  /// Cycles of a partition with copies of loops that are found with little effort, which gain most
-  /// of what a search does; of streams that take so many without.
-  double probe(const std::vector<Part>& parts, double streams) {
-    if (max_copies_ == 1) return streams;
+  /// Whether a partition of streams comes near so many cycles with the copies of loops that a
+  /// little effort finds, which gain most of what a search does. Where there are none: yes.
+  bool is_near_with_copies(const std::vector<Part>& parts, double cycles) {
+    if (max_copies_ == 1) return true;
     double total = 0;
     for (const Part& part : parts) {
       const JudgedPart& judged = judged_.at(part.kernels());
-      if (!std::isfinite(judged.cycles) || is_fixed(part.first)) return streams;
+      if (!std::isfinite(judged.cycles) || is_fixed(part.first)) return true;
       const std::shared_ptr<const PlacedRun> placed = placed_.of(judged.part);
       RunAlone run = placed->run;
       SliceCosts costs(costs_, run.slice.tensors);
@@ -196,7 +195,7 @@ class PartSearch {
       choose_copies_of(run.slice.program, run.region, limits, costs);
       total += std::min(judged.cycles, cycles_of(run, judged.part)) + costs_.pause();
     }
-    return std::min(total, streams);
+    return total <= kProbeReach * cycles;
   }
 
   bool has_time() const { return costs_.effort() < most_effort_; }
