@@ -99,8 +99,8 @@ class CopySearch {
 
  private:
   static constexpr double kLeastGain = 0.03;
-  static constexpr size_t kTogether =
-      6;  ///< loops that are searched at a time, the outermost first
+  /// Loops that are searched at a time, the outermost first.
+  static constexpr size_t kTogether = 6;
   static constexpr int kMostTried = 64;
 
   Schedule& schedule() { return program_.regions[region_].schedule; }
@@ -246,17 +246,16 @@ std::vector<Parallel> doubled_copies(std::vector<Parallel> copies,
   return copies;
 }
 
-void choose_copies_of(Program& program, size_t region, const CopyLimits& limits, CostModel& costs) {
-  PassLog unused;
-  CopySearch(program, region, limits, costs, false, unused).run(loops_of(program, region));
+void choose_copies_of(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
+                      PassLog& log) {
+  CopySearch(program, region, limits, costs, false, log).run(loops_of(program, region));
 }
 
 std::vector<CopiedRegion> copies_of_region(CopiedRegion given, size_t region,
                                            const CopyLimits& limits, CostModel& costs) {
   std::vector<CopiedRegion> tried;
   const auto copy_loops = [&](CopiedRegion copied) {
-    CopySearch(copied.program, region, limits, costs, false, copied.notes)
-        .run(loops_of(copied.program, region));
+    choose_copies_of(copied.program, region, limits, costs, copied.notes);
     copied.cost = costs.of_region(copied.program, region);
     tried.push_back(std::move(copied));
   };

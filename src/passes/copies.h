@@ -25,8 +25,9 @@ struct CopyLimits {
 };
 
 /// Gives the loops of one region those copies that are expected to pay, each doubling by 3% or
-/// more.
-void choose_copies_of(Program& program, size_t region, const CopyLimits& limits, CostModel& costs);
+/// more. Says what it chose.
+void choose_copies_of(Program& program, size_t region, const CopyLimits& limits, CostModel& costs,
+                      PassLog& log);
 
 /// A program with copies of loops of one of its regions.
 struct CopiedRegion {

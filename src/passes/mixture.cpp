@@ -192,7 +192,7 @@ class PartSearch {
       RunAlone run = placed->run;
       SliceCosts costs(costs_, run.slice.tensors);
       const CopyLimits limits{max_copies_, kProbeEffort / static_cast<double>(parts.size())};
-      choose_copies_of(run.slice.program, run.region, limits, costs);
+      choose_copies_of(run.slice.program, run.region, limits, costs, run.log);
       total += std::min(judged.cycles, cycles_of(run, judged.part)) + costs_.pause();
     }
     return total <= kProbeReach * cycles;
