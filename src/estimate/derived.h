@@ -60,6 +60,8 @@ class Deriver {
   void add_tuples(const std::vector<uint64_t>& tuples, size_t first, size_t last, size_t depth);
 
   void merge();
+  Column merged_positions(int home, size_t p) const;
+  std::vector<uint32_t> by_position(Column c) const;
   Column outside(Column c, size_t p) const;
   Table inside(const Table& keys, const Columns& columns, size_t p,
                std::vector<size_t>& rows) const;

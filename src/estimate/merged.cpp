@@ -18,19 +18,42 @@ namespace {
 
 }  // namespace
 
-/// The column outside of the copies that column `c` of copy `p` is a part of.
-Column Deriver::outside(Column c, size_t p) const {
-  if (s_.around(s_.home(c), info_.parent)) return c;
-  const ColumnInfo& column = s_.column(c);
-  if (column.kind == ColumnInfo::Kind::position) {
-    for (size_t w = 0; w < s_.space.size(); ++w) {
-      const SpaceInfo& merged = s_.space[w];
-      if (merged.opening == Opening::merged && p < merged.copies.size() &&
-          merged.copies[p] == column.home) {
-        return s_.position_of(static_cast<int>(w));
-      }
+/// The positions outside of the copies of what space `home` of copy `p` has; -1: it is not merged.
+Column Deriver::merged_positions(int home, size_t p) const {
+  for (size_t w = 0; w < s_.space.size(); ++w) {
+    const SpaceInfo& merged = s_.space[w];
+    if (merged.opening == Opening::merged && p < merged.copies.size() && merged.copies[p] == home) {
+      return s_.position_of(static_cast<int>(w));
     }
   }
+  return -1;
+}
+
+/// What a column holds by the position of its element in the copy.
+std::vector<uint32_t> Deriver::by_position(Column c) const {
+  const int home = s_.home(c);
+  const Column position = s_.position_of(home);
+  const Table& table = r_.relation(home, united({position}, {c}));
+  const std::vector<uint32_t>& at = table.at(position);
+  const std::vector<uint32_t>& held = table.at(c);
+  std::vector<uint32_t> values;
+  std::vector<bool> known;
+  for (size_t row = 0; row < at.size(); ++row) {
+    if (at[row] >= values.size()) {
+      values.resize(size_t{at[row]} + 1);
+      known.resize(values.size());
+    }
+    if (known[at[row]] && values[at[row]] != held[row]) not_followed();
+    known[at[row]] = true;
+    values[at[row]] = held[row];
+  }
+  return values;
+}
+
+/// The column outside of the copies that column `c` of copy `p` is a part of; or the positions
+/// there of the elements that it belongs to.
+Column Deriver::outside(Column c, size_t p) const {
+  if (s_.around(s_.home(c), info_.parent)) return c;
   for (const Node& node : s_.graph->nodes) {
     if (node.kind == NodeKind::parallelize && p < node.outputs.size() && node.outputs[p] >= 0 &&
         s_.canonical[static_cast<size_t>(node.outputs[p])] == c) {
@@ -43,29 +66,38 @@ Column Deriver::outside(Column c, size_t p) const {
       if (s_.around(s_.home(whole), info_.parent)) return whole;
     }
   }
-  not_followed();
+  const Column merged = merged_positions(s_.home(c), p);
+  if (merged < 0) not_followed();
+  return merged;
 }
 
 /// The rows of `keys` that copy p may know, with its own columns; `rows` says which.
 Table Deriver::inside(const Table& keys, const Columns& columns, size_t p,
                       std::vector<size_t>& rows) const {
+  // Null: the column is no other inside.
+  const auto merged_fibers = [&](Column c, Column out) {
+    const bool positions = out != c && s_.column(out).kind == ColumnInfo::Kind::position;
+    return positions ? &r_.derived(s_.column(out).home) : nullptr;
+  };
   for (const Column c : columns) {
     const Column out = outside(c, p);
-    if (out == c || s_.column(out).kind != ColumnInfo::Kind::position) continue;
-    const DerivedFibers& merged = r_.derived(s_.column(out).home);
+    const DerivedFibers* const merged = merged_fibers(c, out);
+    if (merged == nullptr) continue;
     const std::vector<uint32_t>& at = keys.at(out);
-    std::erase_if(rows, [&](size_t row) { return merged.copy[at[row]] != p; });
+    std::erase_if(rows, [&](size_t row) { return merged->copy[at[row]] != p; });
   }
   Table part;
   part.columns = columns;
   for (const Column c : columns) {
     const Column out = outside(c, p);
-    const bool position = out != c && s_.column(out).kind == ColumnInfo::Kind::position;
-    const DerivedFibers* merged = position ? &r_.derived(s_.column(out).home) : nullptr;
+    const DerivedFibers* const merged = merged_fibers(c, out);
+    const bool looked_up = merged != nullptr && s_.column(c).kind != ColumnInfo::Kind::position;
+    const std::vector<uint32_t> held = looked_up ? by_position(c) : std::vector<uint32_t>{};
     std::vector<uint32_t>& values = part.values.emplace_back();
     for (const size_t row : rows) {
       const uint32_t value = keys.at(out)[row];
-      values.push_back(merged == nullptr ? value : merged->copy_position[value]);
+      const uint32_t position = merged == nullptr ? value : merged->copy_position[value];
+      values.push_back(looked_up ? held.at(position) : position);
     }
   }
   for (const size_t row : rows) part.weight.push_back(keys.weight[row]);

@@ -39,12 +39,14 @@ class RegionTime {
     finish_.assign(graph_.nodes.size(), 0);
     rows_.resize(graph_.nodes.size());
     last_reader_.resize(graph_.nodes.size());
+    first_reader_.assign(graph_.nodes.size(), graph_.nodes.size());
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       last_reader_[i] = i;
       for (const Input& in : graph_.nodes[i].inputs) {
         if (in.is_immediate()) continue;
-        last_reader_[static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer)] =
-            i;
+        const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
+        last_reader_[p] = i;
+        first_reader_[p] = std::min(first_reader_[p], i);
       }
       by_phase_.resize(std::max(by_phase_.size(), static_cast<size_t>(graph_.nodes[i].phase) + 1));
       by_phase_[static_cast<size_t>(graph_.nodes[i].phase)].push_back(i);
@@ -257,78 +259,81 @@ class RegionTime {
   /// A stream of bounded depth lets its depth of tokens pass in the time from giving one to its
   /// being taken: the longest way from the producer to the consumer. Cycles that follow for the
   /// outputs of node `id`.
-  double throttled(NodeId id) const {
+  double throttled(NodeId id) {
     const Node& node = graph_.nodes[static_cast<size_t>(id)];
     const double depth = depth_of(static_cast<size_t>(id));
     if (depth <= 0 || node.outputs.empty()) return 0;
     const auto first = static_cast<size_t>(id);
     const size_t end = last_reader_[first] + 1;  // ways to those after it say nothing
-    std::vector<LongestPath> ways(end - first);  // by node from this one on
-    ways[0].cycles = 0;
+    ways_.assign(end - first, {});
+    ways_[0].cycles = 0;
     double most = 0;
-    for (size_t c = first + 1; c < end; ++c) {
-      const StreamId taken = extend_way(ways, first, c);
-      if (taken >= 0) most = std::max(most, held_up(first, c, taken, ways[c - first], depth));
+    for (size_t c = first_reader_[first]; c < end; ++c) {
+      const StreamId taken = extend_way(first, c);
+      if (taken >= 0) most = std::max(most, held_up(first, c, taken, depth));
     }
     return most;
   }
 
-  /// What a node waits for memory, and how often at most.
-  struct MemoryWait {
-    double waited = 0;
-    double bursts = 0;
-  };
-
   /// The longest way from one node to another.
   struct LongestPath {
     double cycles = -1;  ///< from giving a token to its being taken; below 0: there is no way
-    std::vector<MemoryWait> answers;  ///< of nodes on it, waited for in these cycles
-    MemoryTraffic asked;              ///< by nodes on it
-    double refreshed = 0;             ///< by refreshes, what the span of one of them has already
+    size_t before = 0;   ///< the last node on it before the other
   };
 
   /// The longest way from node `id` to `c`, those to the nodes before it being known. Returns the
   /// stream that `c` takes from `id` itself, or -1.
-  StreamId extend_way(std::vector<LongestPath>& ways, size_t id, size_t c) const {
+  StreamId extend_way(size_t id, size_t c) {
     StreamId taken = -1;
-    LongestPath& longest = ways[c - id];
+    LongestPath& longest = ways_[c - id];
     for (const Input& in : graph_.nodes[c].inputs) {
       if (in.is_immediate()) continue;
       const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
-      if (p < id || ways[p - id].cycles < 0) continue;
-      const LongestPath& way = ways[p - id];
+      if (p < id || ways_[p - id].cycles < 0) continue;
       const bool given = p == id;
       if (given) taken = in.stream;
       const double filled = given ? 0 : first_[p] + memory_[p].waited;
-      const double cycles = way.cycles + latency(p) + filled;
-      if (cycles <= longest.cycles) continue;
-      longest = {cycles, way.answers, way.asked, way.refreshed};
-      if (given || memory_[p].waited <= 0) continue;
-      longest.answers.push_back({memory_[p].waited, memory_[p].asked.bursts});
-      longest.asked += memory_[p].asked;
-      longest.refreshed = std::max(longest.refreshed, memory_[p].refreshed);
+      const double cycles = ways_[p - id].cycles + latency(p) + filled;
+      if (cycles > longest.cycles) longest = {cycles, p};
     }
     return taken;
   }
 
+  /// The nodes between `id` and `c` on the longest way that wait for memory, in its order.
+  std::vector<size_t> waiting_between(size_t id, size_t c) const {
+    std::vector<size_t> nodes;
+    for (size_t p = ways_[c - id].before; p != id; p = ways_[p - id].before) {
+      if (memory_[p].waited > 0) nodes.push_back(p);
+    }
+    std::reverse(nodes.begin(), nodes.end());
+    return nodes;
+  }
+
   /// When the tokens of stream `taken`, of bounded depth, have passed from node `id` to `c`.
-  double held_up(size_t id, size_t c, StreamId taken, const LongestPath& way, double depth) const {
+  double held_up(size_t id, size_t c, StreamId taken, double depth) const {
     const double tokens = in_space(taken).tokens();
     const double span = std::max(tokens, finish_[c] - head_[c]);  // if it were not bounded
-    const double slack = depth * span / tokens - (way.cycles + 1);
-    const double refreshed =
-        std::max(0.0, model_.banks.delay(way.asked, span, slack) - way.refreshed);
+    const double way = ways_[c - id].cycles;
+    const std::vector<size_t> waiting = waiting_between(id, c);
+    MemoryTraffic asked;
+    double known = 0;  // of refreshes, what the span of one of them has already
+    for (const size_t p : waiting) {
+      asked += memory_[p].asked;
+      known = std::max(known, memory_[p].refreshed);
+    }
+    const double slack = depth * span / tokens - (way + 1);
+    const double refreshed = std::max(0.0, model_.banks.delay(asked, span, slack) - known);
     const double end = refreshed + std::max(tail_[c], memory_[c].acknowledged);
-    if (way.cycles + 1 <= depth) return refreshed > 0 ? finish_[c] + end : 0;
+    if (way + 1 <= depth) return refreshed > 0 ? finish_[c] + end : 0;
     // Rows of other phases, for which all wait once, only delay it.
-    const double first = std::max(head_[id] + way.cycles, head_[c]);
+    const double first = std::max(head_[id] + way, head_[c]);
     // Tokens come in bunches of `depth`, the last of which may be shorter.
     const double bunches = std::floor((tokens - 1) / depth);
-    const double rest = std::min(way.cycles, (tokens - 1 - bunches * depth) * span / tokens);
-    double passed = bunches * (way.cycles + 1);
+    const double rest = std::min(way, (tokens - 1 - bunches * depth) * span / tokens);
+    double passed = bunches * (way + 1);
     // A bunch that lies in a burst that is there already does not wait for it.
-    for (const MemoryWait& answers : way.answers) {
-      passed -= std::max(0.0, bunches - answers.bursts) * answers.waited;
+    for (const size_t p : waiting) {
+      passed -= std::max(0.0, bunches - memory_[p].asked.bursts) * memory_[p].waited;
     }
     return first + passed + rest + end;
   }
@@ -391,7 +396,9 @@ class RegionTime {
   std::vector<double> pace_;    ///< from the first to the last, by its work and its suppliers'
   std::vector<double> finish_;  ///< time of its last step
   std::vector<RowWaits> rows_;  ///< of earlier phases, that it waits for
-  std::vector<size_t> last_reader_;  ///< of what a node gives; itself if there is none
+  /// Of what a node gives; itself, and beyond all nodes, if there is none.
+  std::vector<size_t> last_reader_, first_reader_;
+  std::vector<LongestPath> ways_;  ///< from one node, by node from that one on
   std::vector<std::vector<size_t>> by_phase_;
   std::map<TensorId, std::vector<size_t>> writers_;    ///< of values, by tensor
   std::map<std::pair<TensorId, int>, double> fibers_;  ///< of stored levels that a phase writes
