@@ -225,18 +225,22 @@ std::optional<Program> best_regions(const Program& given, const FuseRequest& req
     }
   }
   if (partitions.empty()) partitions.push_back(parts_of(program, present_groups(program)));
-  const auto add_mixtures = [&](const MixtureSpace& space, const Machine& machine) {
-    PlacedRuns there(program, machine, costs);
+  const auto add_mixtures = [&](const MixtureSpace& space, const Machine& machine,
+                                PlacedRuns& runs) {
     std::vector<Candidate> mixtures =
-        best_mixtures(program, partitions, space, machine, costs, there, reach);
+        best_mixtures(program, partitions, space, machine, costs, runs, reach);
     std::move(mixtures.begin(), mixtures.end(), std::back_inserter(candidates));
     return !mixtures.empty();
   };
   if (const std::optional<Cost> known = costs.learn(program)) {
-    if (!add_mixtures({tiles.runs, request.max_copies}, request.machine)) return std::nullopt;
+    const MixtureSpace all{tiles.runs, request.max_copies};
+    if (!add_mixtures(all, request.machine, placed)) return std::nullopt;
     const std::optional<Machine> smaller =
         free_streams ? std::nullopt : smaller_machine(program, request.machine, known->tokens);
-    if (smaller) add_mixtures({{}, request.max_copies}, *smaller);
+    if (smaller) {
+      PlacedRuns placed_there(program, *smaller, costs);
+      add_mixtures({{}, request.max_copies}, *smaller, placed_there);
+    }
   }
   candidates.insert(candidates.end(), tiles.wholes.begin(), tiles.wholes.end());
   if (candidates.empty()) candidates.push_back({given, {}});
@@ -331,8 +335,9 @@ Program best_by_cost(const Program& program, const FuseRequest& given_request, C
   request.placement.lower.known = &costs.phases();
   const Tiles tiles = tiles_of(program, request);
   SearchReach reach;
-  auto [best, in_given_formats] =
-      fused_by_cost({program, {}}, request, tiles, costs, reach, verbose).value();
+  Fused first = fused_by_cost({program, {}}, request, tiles, costs, reach, verbose).value();
+  Candidate best = std::move(first.best);
+  const std::optional<Cost>& in_given_formats = first.in_given_formats;
   if (!request.machine.has_streams) {
     log.note_all(best.log);
     return std::move(best.program);

@@ -49,10 +49,14 @@ class TransposeSearch {
         most_effort_(costs.effort() + transpose_effort(costs.effort())) {}
 
   std::optional<Program> run() {
+    const std::vector<TensorId> tensors = stored_tensors_read(best_);
+    if (std::none_of(tensors.begin(), tensors.end(), [&](TensorId id) { return has_orders(id); })) {
+      return std::nullopt;
+    }
     least_ = cost_of(best_);
     if (!least_ || least_->cycles > kOutOfReach * least_elsewhere_) return std::nullopt;
     bool any = false;
-    for (const TensorId tensor : stored_tensors_read(best_)) {
+    for (const TensorId tensor : tensors) {
       const StorageMove all{tensor, uses_of(best_, tensor)};
       if (!all.uses.empty()) any = improve(all) || any;
     }
@@ -61,6 +65,10 @@ class TransposeSearch {
   }
 
  private:
+  bool has_orders(TensorId tensor) const {
+    return !transposed(best_.tensors[static_cast<size_t>(tensor)]).empty();
+  }
+
   /// Tries all orders of one tensor.
   bool improve(const StorageMove& move) {
     const double most = kMostLeft * least_->cycles;
