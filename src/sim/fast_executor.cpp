@@ -147,6 +147,7 @@ class Run {
                    .timings = timings_,
                    .data = data_,
                    .blocks = pool_.get(),
+                   .max_memory_bytes = options_.max_memory_bytes,
                    .chunk = tuning_.chunk,
                    .run_length_from = tuning_.run_length_from};
   std::vector<Output> outputs_;                     // by stream
@@ -342,6 +343,11 @@ void Run::work_until_ended() {
 }
 
 void Run::finish_phase() {
+  // A writer that had no room for more has left out the rest.
+  const bool left_out = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+    return options_.max_memory_bytes > 0 && node->gap_bytes > options_.max_memory_bytes;
+  });
+  if (left_out) result_.finish = Finish::max_memory;
   if (result_.finish == Finish::done) check_ended();
   if (options_.max_cycles > 0 && now_ > options_.max_cycles) result_.finish = Finish::max_cycles;
   end_phase();
@@ -379,6 +385,7 @@ bool Run::check_limits() {
     int64_t bytes = waiting * 12 + stored;
     if (pool_ != nullptr) bytes += pool_->bytes();
     bytes += solver_->bytes();
+    for (const auto& node : nodes_) bytes += node->gap_bytes.load(std::memory_order_relaxed);
     if (options_.max_memory_bytes > 0 && bytes > options_.max_memory_bytes) {
       result_.finish = Finish::max_memory;
     }

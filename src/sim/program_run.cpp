@@ -114,6 +114,10 @@ void load_on_threads(const Program& program, std::vector<size_t> wanted, const L
 RunResult run_named(const Program& slice, const Graph& graph, const TensorData& data,
                     const Machine& machine, const RunOptions& options) {
   try {
+    for (const Node& node : graph.nodes) {
+      const bool writes = node.kind == NodeKind::write_values;
+      if (writes) check_places(slice.tensors[static_cast<size_t>(node.tensor)]);
+    }
     return run_graph(slice, graph, data, machine, options);
   } catch (const Error& error) {
     const bool placed = !error.diagnostics()[0].where.file.empty();

@@ -52,7 +52,24 @@ void clear_padding(Storage& storage) {
   storage.values = Buffer<float>(std::move(kept));
 }
 
+[[noreturn]] void too_many_values(const Tensor& tensor) {
+  throw Error(ExitCode::rejected,
+              fmt::format("result %{} has more than 2^32-2 values", tensor.name));
+}
+
 }  // namespace
+
+void check_places(const Tensor& tensor) {
+  int64_t places = 1;
+  const auto multiply = [&](int64_t by) {
+    if (__builtin_mul_overflow(places, by, &places) || places > kMaxStored) too_many_values(tensor);
+  };
+  for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
+    if (tensor.format.levels[l] != LevelKind::dense) return;
+    multiply(tensor.level_extent(l));
+  }
+  multiply(tensor.format.block_volume());
+}
 
 std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTensor written) {
   const Tensor& tensor = program.tensors[written.tensor];
@@ -67,8 +84,7 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
     if (tensor.format.levels[l] == LevelKind::dense) {
       storage->levels.push_back(Level{.kind = LevelKind::dense, .extent = extent});
       if (__builtin_mul_overflow(positions, extent, &positions) || positions > kMaxStored) {
-        throw Error(ExitCode::rejected,
-                    fmt::format("result %{} has more than 2^32-2 values", tensor.name));
+        too_many_values(tensor);
       }
     } else if (tensor.format.levels[l] == LevelKind::compressed) {
       storage->levels.push_back(compressed_level(
@@ -83,8 +99,7 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
   }
   if (__builtin_mul_overflow(positions, tensor.format.block_volume(), &positions) ||
       positions > kMaxStored) {
-    throw Error(ExitCode::rejected,
-                fmt::format("result %{} has more than 2^32-2 values", tensor.name));
+    too_many_values(tensor);
   }
   if (static_cast<int64_t>(written.values.size()) > positions) {
     misfit(tensor, fmt::format("{} values for {} positions", written.values.size(), positions));

@@ -74,6 +74,10 @@ class WrittenTensors {
   std::vector<Writer> writers_;
 };
 
+/// Throws Error(rejected) if the dense levels of a tensor, from the outermost on, have more places
+/// than an array can hold: known before anything is stored.
+void check_places(const Tensor& tensor);
+
 /// Throws Error(internal) if levels and values do not fit (a defect of the graph).
 std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTensor written);
 

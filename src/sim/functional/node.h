@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@ struct Context {
   BlockPool* blocks = nullptr;           ///< null: the graph has no blocks
   const Rows* rows = nullptr;            ///< of phases that start together; null: there are none
   bool collects_rows = false;            ///< writers note their events
+  int64_t max_memory_bytes = 0;          ///< as RunOptions has it; 0: no limit
   uint32_t chunk = 16384;                ///< tokens a node gives at a time, about
   uint32_t run_length_from = 32;         ///< as EngineTuning has it
   const Storage* storage(TensorId tensor) const { return data.find(tensor); }
@@ -90,6 +92,10 @@ class EngineNode {
   // --- set by the executor ---
   std::vector<Port*> ports;      ///< by input; null for an immediate
   std::vector<Output*> outputs;  ///< by output; null where there is no stream
+
+  // --- read by the executor, from any thread ---
+  /// Of a writer: bytes of its array between the values that it was given.
+  std::atomic<int64_t> gap_bytes = 0;
 
   // --- read by the clock ---
   std::vector<StepSource> sides;  ///< what its steps take and give, in the order of the data

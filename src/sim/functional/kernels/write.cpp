@@ -110,9 +110,14 @@ class WriteNode final : public WriterSteps {
     place_many(batch_.payload, first, last);
   }
 
-  void fill_up_to(size_t end) {
+  /// False: the run ends, since that would be more memory than it may have.
+  bool fill_up_to(size_t end) {
+    const size_t gap = end - volume_ - std::min(end - volume_, written_.values.size());
+    if (gap > 0) gap_bytes += static_cast<int64_t>(gap * sizeof(float));
+    if (context_.max_memory_bytes > 0 && gap_bytes > context_.max_memory_bytes) return false;
     sizes_.make_room(written_.values, end);
     written_.values.resize(end, tensor_.fill);
+    return true;
   }
 
   /// Values, or blocks by name, where their coordinates say; blocks without coordinates at the end.
@@ -124,7 +129,8 @@ class WriteNode final : public WriterSteps {
         if (words_[i] != nullptr) coordinates_[i] = words_[i][k];
       }
       const size_t position = main_ == 0 ? array.size() : static_cast<size_t>(place()) * volume_;
-      if (position + volume_ > array.size()) fill_up_to(position + volume_);
+      const size_t end = position + volume_;
+      if (end > array.size() && !fill_up_to(end)) return;
       if (blocks) {
         std::copy_n(context_.blocks->block(payload.words()[k], static_cast<int64_t>(volume_)),
                     volume_, array.begin() + static_cast<int64_t>(position));
