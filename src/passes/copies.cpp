@@ -16,6 +16,7 @@
 #include "passes/complete_schedule.h"
 #include "passes/open_regions.h"
 #include "support/csv.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -41,13 +42,7 @@ std::vector<CopyLoop> loops_of(Program program, size_t region) {
   program.regions[region].graph.reset();
   LowerOptions options;
   options.buffers = false;
-  Graph graph;
-  try {
-    graph = lower_region(program, region, options);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
-    return {};
-  }
+  const Graph graph = unless_refused([&] { return lower_region(program, region, options); });
   std::vector<CopyLoop> loops;
   for (const Stream& stream : graph.streams) {
     for (size_t depth = 0; depth < stream.indices.size(); ++depth) {

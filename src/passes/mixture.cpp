@@ -13,6 +13,7 @@
 #include "passes/reused_inputs.h"
 #include "passes/store_search.h"
 #include "search/stream_kernels.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -256,16 +257,13 @@ class PartSearch {
   /// Cycles with the default placements, and with what is read again on chip, if that is faster.
   /// Gives whether anything is placed by default.
   bool judge(JudgedPart& judged) {
-    try {
+    return unless_refused([&] {  // no placement may make it one region
       const std::shared_ptr<const PlacedRun> placed = placed_.of(judged.part);
       judged.found = default_of(*placed);
       const bool stores = !judged.found.schedule.placements.empty();
       judge_from(*placed, judged);
       return stores;
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
-      return false;  // no placement makes it one region
-    }
+    });
   }
 
   void judge_from(const PlacedRun& placed, JudgedPart& judged) {

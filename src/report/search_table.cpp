@@ -42,7 +42,6 @@ SearchTable parse_search_table(const SourceText& source) {
     point.status = status_of(csv, i);
     point.first_kernel = csv.whole(i, "first_kernel", 0, kMostKernels);
     point.last_kernel = csv.whole(i, "last_kernel", point.first_kernel, kMostKernels);
-    point.estimated_cycles = csv.measure(i, "estimated_cycles").value_or(0);
     point.cycles = csv.measure(i, "cycles").value_or(0);
     point.best = csv.text(i, "best") == "yes";
     ++table.statuses[point.status];

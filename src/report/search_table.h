@@ -14,7 +14,7 @@ struct SearchPoint {
   std::string region, placement, order, copies;
   PointStatus status = PointStatus::open;
   int64_t first_kernel = 0, last_kernel = 0;
-  double estimated_cycles = 0, cycles = 0;  ///< 0: not known
+  double cycles = 0;  ///< 0: not known
   bool best = false;
 };
 
