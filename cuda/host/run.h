@@ -58,10 +58,10 @@ class Runs {
       const bool right = relative <= tolerance;
       wrong_ = wrong_ || !right;
       std::printf(
-          "%s: %s, largest difference %g, relative error %.3g; bytes loaded %ld, added %ld, taken "
-          "%ld, stored %ld, sent %ld\n",
-          name.c_str(), right ? "right" : "WRONG", worst, relative, counts.loaded, counts.added,
-          counts.taken, counts.stored, counts.sent);
+          "%s: %s, largest difference %g, relative error %.3g; bytes loaded %ld, gathered %ld, "
+          "added %ld, taken %ld, stored %ld, sent %ld\n",
+          name.c_str(), right ? "right" : "WRONG", worst, relative, counts.loaded, counts.gathered,
+          counts.added, counts.taken, counts.stored, counts.sent);
     }
     for (size_t t = 0; t < tensor_count && program_; ++t) {
       if (tensors[t].result) given_[tensors[t].number] = values[t];

@@ -171,6 +171,7 @@ class ChainBuilder {
         throw Refused{"branches on two cores whose weights lie differently in memory"};
       }
       load.second_branch = element_of(roles_.b[1], Dim::k, k_core, Dim::n, core_n_);
+      load.second_node = other.node;
       load.branch = "core_k";
     }
     // D: of the round, the tile of N of the core at this distance.

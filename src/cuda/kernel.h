@@ -81,6 +81,7 @@ struct Load {
   ElementAt element;
   /// What the second core loads, in a chain whose branches are on two cores.
   std::optional<ElementAt> second_branch;
+  NodeId second_node = -1;
   std::string branch;  ///< the variable that says which
 };
 
