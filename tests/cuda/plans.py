@@ -153,19 +153,19 @@ def reduction(name, rows, columns, tile, kind):
     return p
 
 
-def elements(name, rows, columns, tile):
-    """y = (x - r[row]) * 3, with columns of an outer and an inner loop."""
+def elements(name, rows, columns, tile, factor=3):
+    """y = (x - r[row]) * factor, with columns of an outer and an inner loop."""
     p = Plan(name)
     inner = 4
     x = p.tensor("input", "x", [rows, columns // inner, inner], "f16")
     r = p.tensor("input", "r", [rows], "f32")
     y = p.tensor("result", "y", [rows, columns // inner, inner], "f16")
-    p.statements.append(f"{y}[i, o, q] = ({x}[i, o, q] - {r}[i]) * 3")
+    p.statements.append(f"{y}[i, o, q] = ({x}[i, o, q] - {r}[i]) * {factor}")
     g = index("m", -(-rows // tile), tile, rows, 1, f"i:{rows}") + index("n", 2, -(-columns // 2), columns, 1, f"o:{columns // inner}, q:{inner}")
     g += index("k", 1, 1, 1, 1, "one_k:1") + index("g", 1, 1, 1, 1, "one_g:1")
     g += f"    tiles [] bytes=2\n    phase {{\n      $x: val<m,n>[m,n] = tile_load {x}[i, o, q] capacity=2\n"
     g += f"      $r: val<m>[m] = tile_load {r}[i] bytes=4 capacity=2\n      $d: val<m,n>[m,n] = map sub ($x, $r)\n"
-    g += f"      $y: val<m,n>[m,n] = map mul ($d, 3)\n      tile_store {y}[i, o, q] ($y)\n    }}\n"
+    g += f"      $y: val<m,n>[m,n] = map mul ($d, {factor})\n      tile_store {y}[i, o, q] ($y)\n    }}\n"
     p.graph = g
     return p
 

@@ -38,6 +38,7 @@ PLANS = [
     reduction("largest", 20, 36, 12, "max"),
     reduction("total", 9, 35, 4, "sum"),
     elements("scaled", 10, 44, 4),
+    elements("beyond", 10, 44, 4, factor=60000),  # f16
     operators("operators", 6, 16, 4),
     normalised("rows", 11, 30, 4),
     rows("layers", "layers", (20, 40, 96, 48), (16, 32)),
@@ -101,7 +102,7 @@ FAULTS = [
 # Kernels that move more than their plan: clusters that are not full, tiles of 24 columns, padded to 32.
 PADDED = ("k_columns", "k_attention", "k_brain_attention", "k_masked_attention")
 # Kernels whose results are stored by rows, without the padding that plans count.
-BY_ROWS = ("k_largest", "k_total", "k_scaled", "k_operators", "k_rows", "k_norm", "k_norm_wide", "k_softmax_wide")
+BY_ROWS = ("k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_norm", "k_norm_wide", "k_softmax_wide")
 
 
 def with_fault(text, number, pattern, replacement):
