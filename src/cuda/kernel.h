@@ -121,6 +121,7 @@ struct RingPass {
   int held = 0;
   CoreGroup peers;
   int64_t slots = 2;
+  std::string stay_over;  ///< the loop over whose steps they stay, from the first on; empty: none
 };
 
 /// Room for matrices that threads write.

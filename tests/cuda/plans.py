@@ -39,8 +39,8 @@ def index(name, tiles, block, size, cluster, digits):
     return f"    index {name}: {tiles} block={block} size={size} cluster={cluster} digits=[{digits}]\n"
 
 
-def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, residual=False, result=None, element="f16"):
-    """E = relu(A B) D, or relu(A Bg) * (A Bu) D. size, tile, cluster: m, n, k, l."""
+def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, residual=False, result=None, element="f16", stays=False):
+    """E = relu(A B) D, or relu(A Bg) * (A Bu) D. size, tile, cluster: m, n, k, l. stays: slices of C, over steps of l."""
     p = Plan(name, element)
     m, n, k, l = size
     split = gated == "split"
@@ -86,7 +86,7 @@ def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, res
     g += f"      $held: val<m,n>[m,n] = tile_hold ({last}) held=[0, {bytes_held}, 0, 0]\n"
     last = "$held"
     if cluster[3] > cluster[2]:
-        g += f"      $slice: val<m,n>[m,n] = shuffle ({last})\n"
+        g += f"      $slice: val<m,n>[m,n] = shuffle ({last}){f' capacity={cluster[3] // cluster[2] - 1}' if stays else ''}\n"
         last = "$slice"
     g += f"      $d: val<n,l>[n,l] = tile_load {d}[j, o] capacity={copies}\n"
     g += f"      $e: val<m,l>[m,l] = tile_multiply ({last}, $d) capacity=1\n"
