@@ -270,7 +270,7 @@ def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1, el
 def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="f16"):
     """A kernel of rows with products. sizes: rows, widths a, b, c; tile: rows, columns; cluster: rows, columns.
 
-    layers: y = relu(x w0) w1; gate: y = (relu(x w0) * (x w1)) w2; apart: relu(x w0) and x w1, of two widths, both stored;
+    layers: y = relu(x w0) w1; gate: y = (relu(x w0) * (x w1)) w2; apart: x w0, relu(x w0) and x w1, of two widths, all stored;
     norm: h = x w0 + v, d = h - max(h), stored, y = (d + min(d)) w1; softmax: y = d + sum(d), d = x - max(x), without products.
     """
     p = Plan(name, element)
@@ -310,14 +310,14 @@ def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="
         p.graph = g
         return p
     w0, load0 = weights(0, a, b, "a,b")
-    t0 = p.tensor("temp", "t0", h + [m, b])
+    t0 = p.tensor("result" if kind == "apart" else "temp", "t0", h + [m, b])
     g += f"      {load0}\n      $c: val<m,b>[m,b] = tile_multiply ($x, $w0) capacity=2\n"
     p.statements.append(f"{t0}[{at_h}i, k] = sum(j) {x}[{at_h}i, j] * {w0}[{at_h}j, k]")
     if kind == "apart":
         w1, load1 = weights(1, a, c, "a,c")
         y0, y = p.tensor("result", "y0", h + [m, b]), p.tensor("result", "y", h + [m, c])
         g += f"      $v: val<m,b>[m,b] = map relu ($c)\n      {load1}\n      $e: val<m,c>[m,c] = tile_multiply ($x, $w1) capacity=1\n"
-        g += f"      tile_store {y0}[{at_h}i, k] ($v)\n      tile_store {y}[{at_h}i, l] ($e)\n    }}\n"
+        g += f"      tile_store {t0}[{at_h}i, k] ($c)\n      tile_store {y0}[{at_h}i, k] ($v)\n      tile_store {y}[{at_h}i, l] ($e)\n    }}\n"
         p.statements += [f"{y0}[{at_h}i, k] = relu({t0}[{at_h}i, k])",
                          f"{y}[{at_h}i, l] = sum(j) {x}[{at_h}i, j] * {w1}[{at_h}j, l]"]
         p.graph = g

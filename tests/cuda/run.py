@@ -106,7 +106,8 @@ FAULTS = [
 # Kernels that move more than their plan: clusters that are not full, tiles of 24 columns, padded to 32.
 PADDED = ("k_columns", "k_attention", "k_brain_attention", "k_masked_attention")
 # Kernels whose results are stored by rows, without the padding that plans count.
-BY_ROWS = ("k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_norm", "k_norm_wide", "k_softmax_wide")
+BY_ROWS = ("k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_apart", "k_norm",
+           "k_norm_wide", "k_softmax_wide")
 
 
 def with_fault(text, number, pattern, replacement):
