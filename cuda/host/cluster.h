@@ -68,7 +68,8 @@ struct Barrier {
 
 struct Counts {
   long loaded = 0, sent = 0, stored = 0, added = 0;  ///< bytes
-  long taken = 0;  ///< .. of sums that the last adders read, and cleared
+  long taken = 0;     ///< .. of sums that the last adders read, and cleared
+  long gathered = 0;  ///< .. of tiles that producers' threads bring
 };
 
 /// Granules of a core that its producer, or those that multiply, marked.

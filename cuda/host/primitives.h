@@ -338,6 +338,7 @@ struct Chunk {
 };
 template <class Core>
 void put_chunk(const Core& core, int at, const Chunk& chunk) {
+  core.cluster->counts.gathered += 16;
   write_begins(core, at, 16);
   std::memcpy(&core.state().scratchpad[static_cast<size_t>(at)], chunk.bits, 16);
 }
@@ -530,9 +531,9 @@ inline Counts& memory_counts() {
   return counts;
 }
 inline void store_element(const Params& params, int tensor, long at, float x) {
-  if (at < 0) return;
   const Type type = params.described[tensor].type;
-  memory_counts().stored += bytes_of(type);
+  memory_counts().stored += bytes_of(type);  // with what lies outside, as in plans
+  if (at < 0) return;
   (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)) = rounded_to(type, x);
 }
 inline void store_pair(const Params& params, int tensor, long first, long second, float x,

@@ -275,6 +275,11 @@ struct Shuffle {
     barrier_arrive(core, received(), peers.at(peers.mine + distance));
     return slots + n % kSlots * kBytes;
   }
+  /// Where it is in later steps, where all tiles of a pass have room.
+  FF_FN int place(int distance) const {
+    static_assert(kSlots == kCores - 1);
+    return slots + (distance - 1) * kBytes;
+  }
   /// All threads have read the tile: its room is for the tile that comes kSlots later.
   template <class Core>
   FF_FN void release(const Core& core, int pass, int distance) const {

@@ -83,13 +83,14 @@ void add_scatter(Needs& needs, const SumsSize& sums, int64_t cores) {
   needs.barriers += 2;
 }
 
-int64_t round_slots(int64_t cores) {
-  return std::min(kMostReceived, cores - 1);
+int64_t round_slots(int64_t cores, bool stay) {
+  return stay ? cores - 1 : std::min(kMostReceived, cores - 1);
 }
 
-void add_round(Needs& needs, int64_t bytes, int64_t cores) {
-  needs.rooms.push_back(round_slots(cores) * bytes);
-  needs.barriers += round_slots(cores) + cores;
+void add_round(Needs& needs, int64_t bytes, int64_t cores, bool stay) {
+  const int64_t slots = round_slots(cores, stay);
+  needs.rooms.push_back(slots * bytes);
+  needs.barriers += slots + cores;
 }
 
 int64_t aligned(int64_t bytes) {

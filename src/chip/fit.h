@@ -67,9 +67,9 @@ struct Needs {
 /// share columns in eights.
 void add_scatter(Needs& needs, const SumsSize& sums, int64_t cores);
 int64_t scatter_slot(const SumsSize& sums, int64_t cores);
-/// Matrices of so many bytes that go round a group of cores.
-void add_round(Needs& needs, int64_t bytes, int64_t cores);
-int64_t round_slots(int64_t cores);
+/// Matrices of so many bytes that go round a group of cores, and stay there or make room.
+void add_round(Needs& needs, int64_t bytes, int64_t cores, bool stay);
+int64_t round_slots(int64_t cores, bool stay);
 
 /// Bytes from the beginning of one thing in the scratchpad to the next.
 int64_t aligned(int64_t bytes);

@@ -33,6 +33,7 @@ Needs of_chain(const Graph& graph) {
   chain.b_copies = copies_of(graph, roles.b[0]);
   chain.d_copies = copies_of(graph, roles.d);
   chain.c_tiles = geometry.c_tiles_held;
+  chain.slices_stay = slices_stay(graph, roles);
   for (const Dim dim : graph.tiles->loops) {
     if (dim != Dim::k && geometry.temporal[dim] > 1) chain.sums_over_n = dim == Dim::n;
   }
@@ -147,7 +148,7 @@ Needs chain_needs(const ChainNumbers& chain) {
   for (int b = 0; b < branches && shape.k > 1; ++b) add_scatter(needs, c, shape.k);
   if (shape.k > 1) ++needs.barriers;  // finished shares that go to all
   if (shape.reduce() > 1) add_scatter(needs, e, shape.reduce());
-  if (shape.shuffle() > 1) add_round(needs, c_bytes, shape.shuffle());
+  if (shape.shuffle() > 1) add_round(needs, c_bytes, shape.shuffle(), chain.slices_stay);
   if (chain.adders > 1) needs.rooms.push_back(m * l * kSumBytes);
   return needs;
 }

@@ -21,6 +21,7 @@ struct ChainNumbers {
   int64_t a_bytes = 2, b_bytes = 2, c_bytes = 2, d_bytes = 2;
   int64_t a_copies = 1, b_copies = 1, d_copies = 1;
   int64_t c_tiles = 1;       ///< of C that a core holds
+  bool slices_stay = false;  ///< of C, over steps of L
   bool sums_over_n = false;  ///< E is summed over steps of N, while C is made
   int64_t adders = 1;        ///< clusters that add to the same E in memory
 };

@@ -32,6 +32,7 @@ class ChainBuilder {
       : program_(program), graph_(graph), roles_(tile_roles(graph)), g_(tile_geometry(graph)) {
     split_ = graph.tiles->way == GatedWay::split;
     gated_ = roles_.branches == 2;
+    stays_ = slices_stay(graph, roles_);
     for (const Dim dim : graph.tiles->loops) {
       if (dim != Dim::k && g_.temporal[dim] > 1) loops_.push_back(dim);
     }
@@ -171,6 +172,7 @@ class ChainBuilder {
         throw Refused{"branches on two cores whose weights lie differently in memory"};
       }
       load.second_branch = element_of(roles_.b[1], Dim::k, k_core, Dim::n, core_n_);
+      load.second_node = other.node;
       load.branch = "core_k";
     }
     // D: of the round, the tile of N of the core at this distance.
@@ -208,8 +210,11 @@ class ChainBuilder {
     }
     if (s.shuffle() > 1) {
       const Coordinate first = sum(sum(row, times(part_, int64_t{s.shuffle()} * s.k)), core_k_);
-      kernel_.rounds.push_back(
-          {"round", 0, {first, s.k, s.shuffle(), place_}, chip::round_slots(s.shuffle())});
+      kernel_.rounds.push_back({"round",
+                                0,
+                                {first, s.k, s.shuffle(), place_},
+                                chip::round_slots(s.shuffle(), stays_),
+                                stays_ ? step_name(Dim::l) : ""});
     }
     if (s.reduce() > 1) {
       const Coordinate first = sum(sum(row, times(place_, s.k)), core_k_);
@@ -309,12 +314,24 @@ class ChainBuilder {
       const std::vector<std::string> zero = h.first ? first_l(level) : std::vector<std::string>{};
       append(both.multiply, guarded(zero, {step_of(StepKind::release, h.load)}));
     }
+    if (stays_ && level == level_of_c()) append(both.multiply, end_of_round());
     // The end of C's life, where another one takes its place.
     if (overwritten() && level == level_of_c()) {
       both.multiply.push_back(step_of(StepKind::meet));
       if (!kernel_.spreads.empty()) append(both.multiply, c_release());
     }
     return both;
+  }
+  /// All have what went round; what stayed has been read.
+  std::vector<Step> end_of_round() const {
+    std::vector<Step> steps;
+    if (stays_) {
+      steps.push_back(step_of(StepKind::distances, 0));
+      steps.back().body = {step_of(StepKind::release_round, 0)};
+    }
+    steps.push_back(step_of(StepKind::end_round, 0));
+    steps.push_back(count_of("pass"));
+    return steps;
   }
   /// The level in which a C (or those that are held together) is made and used.
   int level_of_c() const {
@@ -479,7 +496,8 @@ class ChainBuilder {
     if (round) {
       Step send = step_of(StepKind::send_round, 0);
       send.at = held_tile();
-      body.multiply.push_back(send);
+      append(body.multiply,
+             guarded(stays_ ? first_l(innermost()) : std::vector<std::string>{}, {send}));
       send.what = StepKind::receive_round;
       body.multiply.push_back(send);
     }
@@ -490,14 +508,13 @@ class ChainBuilder {
     body.multiply.push_back(step_of(StepKind::multiply_wait, e_));
     if (d_here) body.multiply.push_back(step_of(StepKind::release, d_));
     if (round) {
-      body.multiply.push_back(step_of(StepKind::release_round, 0));
+      if (!stays_) body.multiply.push_back(step_of(StepKind::release_round, 0));
       for (auto* steps : {&body.produce, &body.multiply}) {
         Step distances = step_of(StepKind::distances, 0);
         distances.body = std::move(*steps);
         *steps = {distances};
       }
-      body.multiply.push_back(step_of(StepKind::end_round, 0));
-      body.multiply.push_back(count_of("pass"));
+      if (!stays_) append(body.multiply, end_of_round());
     }
     append(both.produce, std::move(body.produce));
     append(both.multiply, std::move(body.multiply));
@@ -528,6 +545,7 @@ class ChainBuilder {
   TileRoles roles_;
   TileGeometry g_;
   bool split_ = false, gated_ = false;
+  bool stays_ = false;      ///< slices of C that went round, over steps of L
   std::vector<Dim> loops_;  ///< over M, N and L that take steps, outermost first
   Kernel kernel_;
   Coordinate core_m_, core_n_, core_k_, core_l_, place_, part_;

@@ -81,6 +81,7 @@ struct Load {
   ElementAt element;
   /// What the second core loads, in a chain whose branches are on two cores.
   std::optional<ElementAt> second_branch;
+  NodeId second_node = -1;
   std::string branch;  ///< the variable that says which
 };
 
@@ -120,6 +121,7 @@ struct RingPass {
   int held = 0;
   CoreGroup peers;
   int64_t slots = 2;
+  std::string stay_over;  ///< the loop over whose steps they stay, from the first on; empty: none
 };
 
 /// Room for matrices that threads write.

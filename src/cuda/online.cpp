@@ -114,7 +114,9 @@ class OnlineBuilder {
                           const DimensionAt& column, const CoreGroup& peers) {
       add_load(program_, kernel_, name, from, row, column, batch(), peers);
     };
-    load("q", producer(node(scores_), 0), rows(), depth(TileAxis::column), {});
+    const CoreGroup parts =
+        depth_ > 1 ? CoreGroup{{}, 1, depth_, part_} : CoreGroup{};  // of the same rows
+    load("q", producer(node(scores_), 0), rows(), depth(TileAxis::column), parts);
     load("keys", producer(node(scores_), 1), depth(TileAxis::row), keys(TileAxis::column), all);
     load("v", producer(node(product_), 1), keys(TileAxis::row), columns(), all);
     const int64_t m = rounded_up(block_[kKernelM], kProductUnit),
@@ -136,7 +138,6 @@ class OnlineBuilder {
                      {"state", held_rows * m * 4},
                      {"rescale", m * 4},
                      {"reduced", held_rows * m * 4}};
-    const CoreGroup parts{{}, 1, depth_, part_};
     for (size_t i = 0; i < all_reduces_.size(); ++i) {
       kernel_.broadcasts.push_back(
           {fmt::format("all{}", i), -1, static_cast<int>(kernel_.rooms.size()), m * 4, 1, parts});

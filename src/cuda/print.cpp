@@ -395,9 +395,13 @@ class Printer {
       }
       case StepKind::receive_round: {
         const RingPass& r = kernel_.rounds[static_cast<size_t>(s.a)];
+        const std::string is_here =
+            r.stay_over.empty()
+                ? ""
+                : fmt::format(" : {} > 0 ? {}.place(distance)", r.stay_over, r.name);
         return line(
-            fmt::format("const int here = distance == 0 ? {} : {}.receive(core, pass, distance);",
-                        held_place(r.held, s.at), r.name));
+            fmt::format("const int here = distance == 0 ? {}{} : {}.receive(core, pass, distance);",
+                        held_place(r.held, s.at), is_here, r.name));
       }
       case StepKind::release_round:
         return line(fmt::format("if (distance > 0) {}.release(core, pass, distance);",

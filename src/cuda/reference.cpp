@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "cuda/library.h"
 #include "cuda/print.h"
@@ -147,6 +148,23 @@ int64_t elements_of(const Program& program, TensorId id) {
   return elements;
 }
 
+/// Those statements of a region that tensors depend on: others have no part in what a kernel gives,
+/// such as what an assumption is checked by.
+std::vector<const Statement*> statements_for(const Region& region,
+                                             const std::vector<TensorId>& tensors) {
+  std::set<TensorId> needed(tensors.begin(), tensors.end());
+  std::vector<const Statement*> statements;
+  for (size_t i = region.statements.size(); i-- > 0;) {
+    const Statement& s = region.statements[i];
+    if (needed.count(s.result) == 0) continue;
+    for (const Expr& node : s.nodes) {
+      if (node.kind == Expr::Kind::access) needed.insert(node.tensor);
+    }
+    statements.insert(statements.begin(), &s);
+  }
+  return statements;
+}
+
 }  // namespace
 
 std::string statements_text(const Program& program, const Region& region, const std::string& name,
@@ -154,7 +172,8 @@ std::string statements_text(const Program& program, const Region& region, const 
   std::map<TensorId, int> numbers;
   for (const TensorId id : tensors) numbers.emplace(id, static_cast<int>(numbers.size()));
   std::string kernels, calls;
-  for (const Statement& s : region.statements) {
+  for (const Statement* statement : statements_for(region, tensors)) {
+    const Statement& s = *statement;
     const bool temporary = numbers.emplace(s.result, static_cast<int>(numbers.size())).second;
     const int number = numbers.at(s.result);
     const std::string kernel = fmt::format("{}_statement_{}", name, number);

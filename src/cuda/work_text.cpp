@@ -168,8 +168,8 @@ void WorkText::define(StreamId stream, const std::string& value_text) {
 }
 
 std::string WorkText::store(const Node& store, const std::string& value) {
-  const PlaceText place =
-      place_text(*program_, *graph_, store.tensor, store.tile.subscripts, "i", "", indent_);
+  const PlaceText place = place_text(*program_, *graph_, store.tensor, store.tile.subscripts,
+                                     fmt::format("y{}_", store.tensor), "", indent_);
   text_ += place.statements;
   return fmt::format("ff::store_element(params, {}, {}, {});\n", tensors_->at(store.tensor),
                      place.value, value);

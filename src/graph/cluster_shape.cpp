@@ -31,14 +31,24 @@ Communication communicate(const ClusterShape& shape, GatedWay way, int64_t c_blo
   return sent;
 }
 
-int64_t received_bytes(const ClusterShape& shape, int64_t c_block, int64_t e_block,
-                       int64_t element_bytes) {
+namespace {
+
+/// Bytes of the larger of what a block gets of partial sums of C and of E.
+int64_t received_sums(const ClusterShape& shape, int64_t c_block, int64_t e_block) {
   constexpr int64_t kSumBytes = 4;
   int64_t bytes = 0;
   if (shape.k > 1) bytes = std::max(bytes, c_block / shape.k * kSumBytes);
-  if (shape.shuffle() > 1) bytes = std::max(bytes, c_block * element_bytes);
   if (shape.reduce() > 1) bytes = std::max(bytes, e_block / shape.reduce() * kSumBytes);
   return bytes;
+}
+
+}  // namespace
+
+int64_t receive_room(const ClusterShape& shape, int64_t c_block, int64_t e_block,
+                     int64_t element_bytes, bool slices_stay) {
+  const int64_t sums = received_sums(shape, c_block, e_block), slice = c_block * element_bytes;
+  if (slices_stay) return kReceiveSlots * sums + (shape.shuffle() - 1) * slice;
+  return kReceiveSlots * (shape.shuffle() > 1 ? std::max(sums, slice) : sums);
 }
 
 }  // namespace fuseflow

@@ -69,9 +69,10 @@ struct Communication {
 Communication communicate(const ClusterShape& shape, GatedWay way, int64_t c_block,
                           int64_t e_block);
 
-/// Bytes of the largest of what a block gets of another one at a time: partial sums of C and of E
-/// in f32, a slice of C.
-int64_t received_bytes(const ClusterShape& shape, int64_t c_block, int64_t e_block,
-                       int64_t element_bytes);
+inline constexpr int64_t kReceiveSlots = 2;  ///< one arrives while the last is passed on
+/// Bytes of scratchpad for what a block gets of others: partial sums of C and of E in f32, and
+/// slices of C, which take turns in the slots; slices that stay have room for themselves.
+int64_t receive_room(const ClusterShape& shape, int64_t c_block, int64_t e_block,
+                     int64_t element_bytes, bool slices_stay);
 
 }  // namespace fuseflow

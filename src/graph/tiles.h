@@ -71,6 +71,17 @@ struct TileGeometry : ChainSteps {
 TileRoles tile_roles(const Graph& graph);
 TileGeometry tile_geometry(const Graph& graph);
 
+/// Whether slices of C of the other cores can stay for further steps of L: there are such steps,
+/// and a core has one tile of C at a time.
+inline bool slices_can_stay(const ClusterShape& shape, const Extents& temporal,
+                            int64_t c_tiles_held) {
+  return shape.shuffle() > 1 && temporal[Dim::l] > 1 && c_tiles_held == 1;
+}
+/// Whether they do: the shuffle has room for all of them.
+inline bool slices_stay(const Graph& graph, const TileRoles& roles) {
+  return roles.shuffle >= 0 && graph.nodes[static_cast<size_t>(roles.shuffle)].capacity > 0;
+}
+
 /// Bytes of one tensor of one core, by the level that holds them, the fastest first.
 struct HeldBytes {
   int64_t registers = 0;

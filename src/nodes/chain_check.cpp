@@ -262,6 +262,13 @@ class ChainVerifier : private TileVerifier {
         fail(n, "expected the same capacity of 1 to 16 tiles in every operand's buffer");
       }
     }
+    if (slices_stay(g_, roles_) && (!slices_can_stay(g.shape, g.temporal, g.c_tiles_held) ||
+                                    node(roles_.shuffle).capacity != g.shape.shuffle() - 1)) {
+      fail(roles_.shuffle,
+           fmt::format("expected no capacity, or {} for slices that stay over steps of l, where a "
+                       "core holds one tile of C",
+                       g.shape.shuffle() - 1));
+    }
     if (node(roles_.second).capacity < 1 || node(roles_.second).capacity > 2) {
       fail(roles_.second, "expected a capacity of 1 or 2 accumulators");
     }

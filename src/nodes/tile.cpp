@@ -47,7 +47,8 @@ constinit const NodeRule exchange_rule = tile_rule("exchange", {}, NodeFamily::t
 constinit const NodeRule gather_rule = tile_rule("gather", {}, NodeFamily::tile_link);
 constinit const NodeRule tile_hold_rule =
     tile_rule("tile_hold", {.held = true}, NodeFamily::tile_link);
-constinit const NodeRule shuffle_rule = tile_rule("shuffle", {}, NodeFamily::tile_link);
+constinit const NodeRule shuffle_rule =
+    tile_rule("shuffle", {.capacity = true}, NodeFamily::tile_link);
 constinit const NodeRule reduce_scatter_rule =
     tile_rule("reduce_scatter", {}, NodeFamily::tile_link);
 constinit const NodeRule all_reduce_rule =

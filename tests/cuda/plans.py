@@ -39,8 +39,8 @@ def index(name, tiles, block, size, cluster, digits):
     return f"    index {name}: {tiles} block={block} size={size} cluster={cluster} digits=[{digits}]\n"
 
 
-def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, residual=False, result=None, element="f16"):
-    """E = relu(A B) D, or relu(A Bg) * (A Bu) D. size, tile, cluster: m, n, k, l."""
+def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, residual=False, result=None, element="f16", stays=False):
+    """E = relu(A B) D, or relu(A Bg) * (A Bu) D. size, tile, cluster: m, n, k, l. stays: slices of C, over steps of l."""
     p = Plan(name, element)
     m, n, k, l = size
     split = gated == "split"
@@ -86,7 +86,7 @@ def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, res
     g += f"      $held: val<m,n>[m,n] = tile_hold ({last}) held=[0, {bytes_held}, 0, 0]\n"
     last = "$held"
     if cluster[3] > cluster[2]:
-        g += f"      $slice: val<m,n>[m,n] = shuffle ({last})\n"
+        g += f"      $slice: val<m,n>[m,n] = shuffle ({last}){f' capacity={cluster[3] // cluster[2] - 1}' if stays else ''}\n"
         last = "$slice"
     g += f"      $d: val<n,l>[n,l] = tile_load {d}[j, o] capacity={copies}\n"
     g += f"      $e: val<m,l>[m,l] = tile_multiply ({last}, $d) capacity=1\n"
@@ -153,19 +153,19 @@ def reduction(name, rows, columns, tile, kind):
     return p
 
 
-def elements(name, rows, columns, tile):
-    """y = (x - r[row]) * 3, with columns of an outer and an inner loop."""
+def elements(name, rows, columns, tile, factor=3):
+    """y = (x - r[row]) * factor, with columns of an outer and an inner loop."""
     p = Plan(name)
     inner = 4
     x = p.tensor("input", "x", [rows, columns // inner, inner], "f16")
     r = p.tensor("input", "r", [rows], "f32")
     y = p.tensor("result", "y", [rows, columns // inner, inner], "f16")
-    p.statements.append(f"{y}[i, o, q] = ({x}[i, o, q] - {r}[i]) * 3")
+    p.statements.append(f"{y}[i, o, q] = ({x}[i, o, q] - {r}[i]) * {factor}")
     g = index("m", -(-rows // tile), tile, rows, 1, f"i:{rows}") + index("n", 2, -(-columns // 2), columns, 1, f"o:{columns // inner}, q:{inner}")
     g += index("k", 1, 1, 1, 1, "one_k:1") + index("g", 1, 1, 1, 1, "one_g:1")
     g += f"    tiles [] bytes=2\n    phase {{\n      $x: val<m,n>[m,n] = tile_load {x}[i, o, q] capacity=2\n"
     g += f"      $r: val<m>[m] = tile_load {r}[i] bytes=4 capacity=2\n      $d: val<m,n>[m,n] = map sub ($x, $r)\n"
-    g += f"      $y: val<m,n>[m,n] = map mul ($d, 3)\n      tile_store {y}[i, o, q] ($y)\n    }}\n"
+    g += f"      $y: val<m,n>[m,n] = map mul ($d, {factor})\n      tile_store {y}[i, o, q] ($y)\n    }}\n"
     p.graph = g
     return p
 
@@ -270,7 +270,7 @@ def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1, el
 def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="f16"):
     """A kernel of rows with products. sizes: rows, widths a, b, c; tile: rows, columns; cluster: rows, columns.
 
-    layers: y = relu(x w0) w1; gate: y = (relu(x w0) * (x w1)) w2; apart: relu(x w0) and x w1, of two widths, both stored;
+    layers: y = relu(x w0) w1; gate: y = (relu(x w0) * (x w1)) w2; apart: x w0, relu(x w0) and x w1, of two widths, all stored;
     norm: h = x w0 + v, d = h - max(h), stored, y = (d + min(d)) w1; softmax: y = d + sum(d), d = x - max(x), without products.
     """
     p = Plan(name, element)
@@ -310,14 +310,14 @@ def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="
         p.graph = g
         return p
     w0, load0 = weights(0, a, b, "a,b")
-    t0 = p.tensor("temp", "t0", h + [m, b])
+    t0 = p.tensor("result" if kind == "apart" else "temp", "t0", h + [m, b])
     g += f"      {load0}\n      $c: val<m,b>[m,b] = tile_multiply ($x, $w0) capacity=2\n"
     p.statements.append(f"{t0}[{at_h}i, k] = sum(j) {x}[{at_h}i, j] * {w0}[{at_h}j, k]")
     if kind == "apart":
         w1, load1 = weights(1, a, c, "a,c")
         y0, y = p.tensor("result", "y0", h + [m, b]), p.tensor("result", "y", h + [m, c])
         g += f"      $v: val<m,b>[m,b] = map relu ($c)\n      {load1}\n      $e: val<m,c>[m,c] = tile_multiply ($x, $w1) capacity=1\n"
-        g += f"      tile_store {y0}[{at_h}i, k] ($v)\n      tile_store {y}[{at_h}i, l] ($e)\n    }}\n"
+        g += f"      tile_store {t0}[{at_h}i, k] ($c)\n      tile_store {y0}[{at_h}i, k] ($v)\n      tile_store {y}[{at_h}i, l] ($e)\n    }}\n"
         p.statements += [f"{y0}[{at_h}i, k] = relu({t0}[{at_h}i, k])",
                          f"{y}[{at_h}i, l] = sum(j) {x}[{at_h}i, j] * {w1}[{at_h}j, l]"]
         p.graph = g

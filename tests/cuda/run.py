@@ -25,6 +25,8 @@ PLANS = [
     chain("summed", (16, 128, 32, 32), (16, 16, 16, 16), (1, 4, 2, 4), "l"),
     chain("held", (32, 64, 32, 48), (16, 16, 16, 16), (1, 1, 1, 1), "l, n, k", held=4),
     chain("again", (48, 64, 48, 64), (16, 32, 16, 16), (1, 2, 2, 4), "m, l, k", result="f32"),
+    chain("stays", (40, 100, 56, 140), (16, 16, 16, 16), (1, 4, 1, 4), "m, l, k", stays=True),
+    chain("stays_all", (32, 64, 128, 128), (16, 32, 16, 16), (2, 2, 2, 4), "l, k", stays=True),
     chain("gate", (16, 64, 48, 32), (16, 32, 16, 16), (1, 1, 1, 1), "l, k", gated="sequential"),
     chain("gate_two", (16, 64, 64, 32), (16, 32, 16, 16), (1, 1, 2, 2), "l, k", gated="sequential"),
     chain("split", (16, 64, 48, 32), (16, 32, 16, 16), (1, 1, 2, 2), "l, k", gated="split"),
@@ -38,6 +40,7 @@ PLANS = [
     reduction("largest", 20, 36, 12, "max"),
     reduction("total", 9, 35, 4, "sum"),
     elements("scaled", 10, 44, 4),
+    elements("beyond", 10, 44, 4, factor=60000),  # f16
     operators("operators", 6, 16, 4),
     normalised("rows", 11, 30, 4),
     rows("layers", "layers", (20, 40, 96, 48), (16, 32)),
@@ -76,6 +79,8 @@ FAULTS = [
     ("wrong stage", "plain", r"(?<=a\.place\()a_step", "a_step + 1"),
     ("wrong phase", "plain", r"(?<=b\.wait\(core, )b_step", "b_step + 2"),
     ("wrong pass", "round", r"(?<=round\.receive\(core, )pass", "pass + 1"),
+    ("dropped release of what stays", "stays", r"if \(distance > 0\) round\.release\(core, pass, distance\);", None),
+    ("another one of what stays", "stays", r"(?<=round\.place\()distance", "distance % 3 + 1"),
     ("missing cluster barrier at the start", "shared", r"ff::cluster_sync\(core\);  // all.*", None),
     ("missing cluster barrier at the end", "shared", r"ff::cluster_sync\(core\);  // nobody.*", None),
     ("no room given to an exchange", "again", r"c_sum\.release\(core\);", None),
@@ -96,6 +101,13 @@ FAULTS = [
     ("no wait for others' parts of rows", "attention_parts", r"all0\.wait\(core\);", None),
     ("adds to another tile", "adds", r"(?<=c_sum\.mine\(\), params, )[^,]+", "0"),
 ]
+
+
+# Kernels that move more than their plan: clusters that are not full, tiles of 24 columns, padded to 32.
+PADDED = ("k_columns", "k_attention", "k_brain_attention", "k_masked_attention")
+# Kernels whose results are stored by rows, without the padding that plans count.
+BY_ROWS = ("k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_apart", "k_norm",
+           "k_norm_wide", "k_softmax_wide")
 
 
 def with_fault(text, number, pattern, replacement):
@@ -144,19 +156,17 @@ def check_bytes(folder, output, wrong):
     with open(folder / "plan.csv", newline="", encoding="utf-8") as file:
         planned = {row["kernel"]: row for row in csv.DictReader(file)}
     for line in output.splitlines():
-        found = re.match(r"(\w+): .*loaded (\d+), added (\d+), taken (\d+), stored (\d+), sent (\d+)", line)
+        found = re.match(r"(\w+): .*loaded (\d+), gathered \d+, added (\d+), taken (\d+), stored (\d+), sent (\d+)", line)
         if not found:
             continue
         row = planned[found[1]]
         loaded, added, taken, stored, sent = map(int, found.groups()[1:])
-        if taken:  # the last adders read the sums, leave zeros and store what exists of the result; the plan has its padding, too
-            result = int(row["finish_bytes"]) - 2 * taken
-            stored = added + taken + (result if stored <= result else stored)
+        stored += added + taken  # the last adders read the sums and leave zeros
         loaded += taken
-        exact = "gather" not in row["fitted"] and found[1] in ("k_plain", "k_shared", "k_summed", "k_held", "k_again", "k_gate", "k_gate_two", "k_large")
         if sent != int(row["link_bytes"]):
             wrong.append(f"{found[1]}: {sent} bytes over links, planned {row['link_bytes']}")
-        if exact and (loaded != int(row["loaded_bytes"]) or stored != int(row["stored_bytes"])):
+        copied = int(row["loaded_bytes"]) - int(row["by_threads_bytes"])
+        if found[1] not in PADDED and (loaded != copied or found[1] not in BY_ROWS and stored != int(row["stored_bytes"])):
             wrong.append(f"{line}; planned {row['loaded_bytes']}, {row['stored_bytes']}")
 
 

@@ -105,9 +105,12 @@ Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const ChainS
   Capacity need;
   need.stages = stages;
   need.accumulator_bytes = kAccumulatorBytes * m * (n * branches_per_core(plan) + l);
+  const auto received = [&](bool slices_stay) {
+    return receive_room(plan.shape, m * n, m * l, element, slices_stay);
+  };
   need.buffer_bytes =
       stages * (m * k * chain.bytes.a + k * n * chain.bytes.b + n * l * chain.bytes.d) +
-      kReceiveSlots * received_bytes(plan.shape, m * n, m * l, element);
+      received(false);
   const auto depth = [&](Dim dim) { return plan.schedule.position(dim); };
   need.c_tiles_held = chain_tiles_held(steps, depth, Dim::l, Dim::n);
   need.e_tiles_held = chain_tiles_held(steps, depth, Dim::n, Dim::l);
@@ -129,6 +132,11 @@ Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const ChainS
   const int64_t partial = need.e_tiles_held > 1 ? need.e_tiles_held * m * l : 0;
   need.e = place(partial * kAccumulatorBytes, registers, scratchpad, 0);
   need.e_accumulators = registers >= kAccumulatorBytes * m * l ? 2 : 1;
+  if (slices_can_stay(plan.shape, steps.temporal, need.c_tiles_held)) {
+    const int64_t more = received(true) - received(false);
+    need.slices_stay = need.c.links == 0 && more <= scratchpad;
+    if (need.slices_stay) need.buffer_bytes += more;
+  }
   return need;
 }
 
@@ -156,6 +164,7 @@ Visits visits_of(const Plan& plan, const ChainSteps& steps, const Capacity& capa
   visits.d_loads = loads_of_d(plan, steps);
   visits.c_tiles = t[Dim::m] * t[Dim::n];
   visits.passes = visits.c_tiles * t[Dim::l];
+  visits.rounds = capacity.slices_stay ? visits.c_tiles : visits.passes;
   visits.e_tiles = t[Dim::m] * t[Dim::l];
   visits.first_multiplies = visits.c_tiles * t[Dim::k] * branches_per_core(plan);
   visits.second_multiplies = visits.passes * plan.shape.shuffle();
@@ -219,7 +228,7 @@ void count_communication(const Chain& chain, const Plan& plan, const Visits& vis
       communicate(plan.shape, plan.way, plan.tile[Dim::m] * plan.tile[Dim::n], e_block);
   first.send(visits.c_tiles *
              (sent.exchange_partial * kAccumulatorBytes + sent.exchange_gather * element));
-  second.send(visits.passes * sent.shuffle * element);
+  second.send(visits.rounds * sent.shuffle * element);
   second.send(visits.e_tiles * sent.reduce_scatter * kAccumulatorBytes);
   second.store(stored_of_e(chain, plan, visits, steps.sharers()));
 }

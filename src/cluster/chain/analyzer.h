@@ -36,6 +36,7 @@ struct Capacity {
   int64_t c_tiles_held = 1;       ///< C tiles of a core alive at a time
   int64_t e_tiles_held = 1;       ///< partial E tiles of a core alive at a time
   int64_t e_accumulators = 1;     ///< two where registers are left: sums overlap the next E tile
+  bool slices_stay = false;       ///< of C, over steps of L: where room is left for them
   HeldBytes c;                    ///< the held C, the fastest level first
   HeldBytes e;                    ///< the held partial E beyond the accumulator, f32
   bool accumulators_fit = false;
@@ -62,6 +63,7 @@ struct Visits {
   int64_t a_loads = 0, b_loads = 0, d_loads = 0;  ///< tile loads
   int64_t c_tiles = 0;                            ///< C tiles finished
   int64_t passes = 0;                             ///< (C tile, l step) pairs
+  int64_t rounds = 0;                             ///< .. in which C tiles are sent round
   int64_t e_tiles = 0;                            ///< E tiles stored
   int64_t first_multiplies = 0;                   ///< tile products of the first GEMM
   int64_t second_multiplies = 0;                  ///< of the second

@@ -114,7 +114,11 @@ class PlanLowering : private TileGraphBuilder {
   }
 
   Input second_product(Input c) {
-    if (plan_.shape.shuffle() > 1) c = add(node(NodeKind::shuffle, {c}), kMn, "c_slice");
+    if (plan_.shape.shuffle() > 1) {
+      Node shuffle = node(NodeKind::shuffle, {c});
+      if (analysis_.capacity.slices_stay) shuffle.capacity = plan_.shape.shuffle() - 1;
+      c = add(std::move(shuffle), kMn, "c_slice");
+    }
     const Input d = operand(form_.d, kNl, "d");
     Node product = node(NodeKind::tile_multiply, {c, d});
     product.capacity = analysis_.capacity.e_accumulators;

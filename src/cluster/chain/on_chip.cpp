@@ -45,16 +45,25 @@ Capacity capacity_built(const Chain& chain, const Plan& plan, const ChainSteps& 
   Capacity capacity = capacity_of(chain, plan, steps, machine, holding);
   const auto chip = chip::chip_of(machine);
   if (!chip || !capacity.fits() || !plan.shape.regular()) return capacity;
-  chip::Needs needs = chip::chain_needs(numbers_of(chain, plan, steps, capacity.c_tiles_held));
+  chip::ChainNumbers numbers = numbers_of(chain, plan, steps, capacity.c_tiles_held);
   capacity.c = {.scratchpad = capacity.c.total()};
   capacity.e_accumulators = 1;
-  capacity.buffers_fit = false;
+  capacity.slices_stay = capacity.buffers_fit = false;
   if (!is_built(plan, steps, capacity)) return capacity;
-  for (capacity.stages = kStages; capacity.stages > 0; --capacity.stages) {
+  const auto fits = [&](bool slices_stay) {
+    numbers.slices_stay = slices_stay;
+    chip::Needs needs = chip::chain_needs(numbers);
     for (chip::Ring& ring : needs.rings) ring.copies = capacity.stages;
+    if (!chip::why_not(needs, *chip).empty()) return false;
     capacity.buffer_bytes = chip::scratchpad_of(needs) - capacity.c.scratchpad;
-    capacity.buffers_fit = chip::why_not(needs, *chip).empty();
-    if (capacity.buffers_fit) return capacity;
+    return true;
+  };
+  for (capacity.stages = kStages; capacity.stages > 0; --capacity.stages) {
+    capacity.buffers_fit = fits(false);
+    if (!capacity.buffers_fit) continue;
+    capacity.slices_stay =
+        slices_can_stay(plan.shape, steps.temporal, capacity.c_tiles_held) && fits(true);
+    return capacity;
   }
   capacity.stages = 1;
   return capacity;

@@ -210,7 +210,7 @@ std::vector<LinkCopy> copies_of(const Analysis& analysis, const Plan& plan) {
       {"exchange_gather", "c", false, shape.k, sent.exchange_gather * element, visits.c_tiles},
       {"fetch", "c", false, shape.k, analysis.capacity.c.links, uses},
       {"shuffle", "c", false, shape.shuffle(), c_tile * element,
-       visits.passes * (shape.shuffle() - 1)},
+       visits.rounds * (shape.shuffle() - 1)},
       {"reduce_scatter", "e", true, shape.reduce(), sent.reduce_scatter * kAccumulatorBytes,
        visits.e_tiles}};
   std::vector<LinkCopy> some;

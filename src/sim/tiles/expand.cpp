@@ -14,7 +14,8 @@ namespace {
 struct CoreState {
   LoadBuffer a, b, d;
   /// Receive slots of the ring: consumers of what arrived, so that none is overwritten too early.
-  std::array<std::vector<int32_t>, kReceiveSlots> ring;
+  std::vector<std::vector<int32_t>> ring;
+  std::vector<int32_t> slices;         ///< of the other cores, by round from 1 on, where they stay
   int32_t c_accumulator_free = kNone;  ///< node after which C may be accumulated again
   std::array<int32_t, 2> e_accumulator_free{kNone, kNone};  ///< the one freed next is first
   int32_t e_accumulator = kNone;                            ///< newest partial E in the accumulator
@@ -32,6 +33,7 @@ class Builder {
         shape_(geometry_.shape),
         way_(graph.tiles->way),
         element_(graph.tiles->element_bytes),
+        slices_stay_(slices_stay(graph, roles_)),
         epilogue_(epilogue) {
     m_ = geometry_.tile[Dim::m];
     n_ = geometry_.tile[Dim::n];
@@ -48,6 +50,9 @@ class Builder {
     for (CoreState& core : cores_) {
       core.c_held.assign(static_cast<size_t>(geometry_.c_tiles_held), kNone);
       core.c_uses.resize(core.c_held.size());
+      core.ring.resize(
+          static_cast<size_t>(slices_stay_ ? source(roles_.shuffle).capacity : kReceiveSlots));
+      core.slices.assign(static_cast<size_t>(shape_.shuffle()), kNone);
       core.a = core.b = core.d = LoadBuffer(source(roles_.a).capacity);
       core.e_held.assign(static_cast<size_t>(geometry_.e_tiles_held), kNone);
     }
@@ -325,17 +330,20 @@ class Builder {
       slices[core] = own_slice(core);
       multiply_e(core, slices[core], 0);
     }
+    const bool are_here = slices_stay_ && at_[Dim::l] > 0;
     for (int round = 1; round < shape_.shuffle(); ++round) {
       std::vector<int32_t> next(cores_.size());
       for (int core = 0; core < graph_.cores; ++core) {
-        next[core] = pass_on(core, slices, round);
+        int32_t& slice = state(core).slices[static_cast<size_t>(round)];
+        if (!are_here) slice = pass_on(core, slices, round);
+        next[core] = slice;
       }
       for (int core = 0; core < graph_.cores; ++core) {
         multiply_e(core, next[core], round);
       }
       slices = next;
     }
-    received_ += shape_.shuffle() - 1;
+    if (!slices_stay_) received_ += shape_.shuffle() - 1;
   }
 
   /// Core receives, from the next one of its ring, the slice that one had in the round before.
@@ -354,7 +362,8 @@ class Builder {
 
   /// Readers of the receive slot that a round's slice arrives in.
   std::vector<int32_t>& ring_slot(int core, int round) {
-    return state(core).ring[(received_ + round) % kReceiveSlots];
+    std::vector<std::vector<int32_t>>& ring = state(core).ring;
+    return ring[static_cast<size_t>(received_ + round) % ring.size()];
   }
 
   /// Readers of the slice that a core works on in a round: its own first, then received ones.
@@ -508,6 +517,7 @@ class Builder {
   const ClusterShape shape_;
   const GatedWay way_;
   const int64_t element_;
+  const bool slices_stay_;
   const bool epilogue_;
   HeldBytes c_placed_, e_placed_;
   LaneWork c_lanes_, e_lanes_;  ///< of an element: the maps between the products, and after them

@@ -10,8 +10,6 @@
 
 namespace fuseflow {
 
-inline constexpr int64_t kReceiveSlots = 2;  ///< one arrives while the last is passed on
-
 /// The operations of one cluster. Throws Error(unfinished) above kMostTileOps.
 TileOps expand_tiles(const Graph& graph, bool epilogue);
 

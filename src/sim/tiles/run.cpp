@@ -45,7 +45,7 @@ KernelNeed chain_need(const Graph& graph) {
                        n * l * moved_bytes(graph, node(roles.d));
   need.scratchpad =
       node(roles.a).capacity * copy +
-      kReceiveSlots * received_bytes(g.shape, m * n, m * l, graph.tiles->element_bytes) +
+      receive_room(g.shape, m * n, m * l, graph.tiles->element_bytes, slices_stay(graph, roles)) +
       c.scratchpad + e.scratchpad + ceil_div(c.links, peers);
   return need;
 }

@@ -101,7 +101,7 @@ class ChainCounts {
   }
 
   static int64_t room(const Node& node) {
-    if (node.kind == NodeKind::shuffle) return kReceiveSlots;
+    if (node.kind == NodeKind::shuffle) return node.capacity > 0 ? node.capacity : kReceiveSlots;
     return node.kind == NodeKind::tile_load ? slots_of(node) : 1;
   }
 
