@@ -26,6 +26,7 @@
 #include "passes/reused_inputs.h"
 #include "passes/store_search.h"
 #include "support/suggest.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow {
 
@@ -458,8 +459,13 @@ Program run_place(const Program& given, const PassArguments& arguments, PassLog&
     } else {
       std::vector<Candidate> candidates{{given, {}}, std::move(placed)};
       if (const std::optional<Program> originals = without_copies_read(given)) {
-        candidates.push_back(with_chosen_placements(*originals, machine, costs.get()));
-        candidates.back().log.note("copies of tensors in other formats are not read");
+        std::optional<Candidate> other = unless_refused([&] {  // their blocks may not fit
+          return std::optional(with_chosen_placements(*originals, machine, costs.get()));
+        });
+        if (other) {
+          other->log.note("copies of tensors in other formats are not read");
+          candidates.push_back(std::move(*other));
+        }
       }
       start = choose(std::move(candidates), 1, "placements", *costs, log);
       start = pass_on_and_reuse(std::move(start), machine, *costs, log);
