@@ -12,6 +12,7 @@
 #include "linalg/parse/parse.h"
 #include "linalg/write.h"
 #include "shell/tool.h"
+#include "support/defect.h"
 #include "support/io.h"
 #include "support/outputs.h"
 #include "tensor/limits.h"
@@ -277,7 +278,7 @@ ExitCode write_main(const MlirArguments& o) {
   try {
     const LinalgModule verified(text, "the written text");
   } catch (const Error& error) {
-    throw Error(ExitCode::internal, error.what());
+    throw Defect(error.what());
   }
   write_output(o.output, text);
   return ExitCode::ok;

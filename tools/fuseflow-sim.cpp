@@ -26,6 +26,7 @@
 #include "sim/report/invariants.h"
 #include "sim/report/summary.h"
 #include "sim/report/trace.h"
+#include "support/defect.h"
 #include "support/interrupt.h"
 #include "support/outputs.h"
 #include "support/stop.h"
@@ -364,9 +365,9 @@ std::set<std::string> with_graph(const Program& program) {
 
 /// What nodes find wrong with their streams is a defect of the lowering, unless the graph was
 /// given: the verifier does not know the data.
-[[noreturn]] void refuse_graph(const Region& region, const Error& found) {
+[[noreturn]] void refuse_graph(const Region& region, const std::string& found) {
   const std::string message =
-      fmt::format("the graph of region @{} does not fit its data: {}", region.name, found.what());
+      fmt::format("the graph of region @{} does not fit its data: {}", region.name, found);
   const std::string advice = "if fuseflow-lower gave this graph, please report it as a defect";
   throw Error(ExitCode::rejected,
               {{Severity::error, region.where, message, ""}, {Severity::note, {}, advice, ""}});
@@ -397,10 +398,9 @@ ProgramRun simulate(const Program& program, const std::set<std::string>& written
     RunOptions run = options.run;
     run.max_seconds = seconds_left(options);
     return run_program(program, std::move(data), machine, run, before);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal && written.contains(program.regions[current].name)) {
-      refuse_graph(program.regions[current], error);
-    }
+  } catch (const Defect& defect) {
+    const Region& region = program.regions[current];
+    if (written.contains(region.name)) refuse_graph(region, defect.what());
     throw;
   }
 }

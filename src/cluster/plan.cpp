@@ -11,6 +11,7 @@
 #include "cluster/chain/lower_plan.h"
 #include "cluster/kernels/separate_kernels.h"
 #include "ir/verify.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {
@@ -225,8 +226,8 @@ void require_sound(const Program& planned) {
   try {
     verify(planned);
   } catch (const Error& error) {
-    throw Error(ExitCode::internal, fmt::format("the planned program would be refused: {}",
-                                                error.diagnostics().front().message));
+    throw Defect(fmt::format("the planned program would be refused: {}",
+                             error.diagnostics().front().message));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "chip/needs.h"
 #include "cuda/coordinates.h"
 #include "cuda/refuse.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow::cuda {
@@ -101,7 +102,7 @@ class Layout {
  private:
   int64_t take(int64_t bytes) { return std::exchange(at_, at_ + chip::aligned(bytes)); }
   [[noreturn]] static void disagree() {
-    throw Error(ExitCode::internal, "the objects of a kernel are not what it was said to need");
+    throw Defect("the objects of a kernel are not what it was said to need");
   }
 
   const chip::Needs& needs_;
@@ -178,7 +179,7 @@ void fit(Kernel& kernel, const chip::Chip& chip) {
     kernel.repairs.push_back(
         fmt::format("clusters of {} cores, beyond the portable 8", kernel.cores));
   const auto needs = chip::needs_of(*kernel.graph);
-  if (!needs) throw Error(ExitCode::internal, "nobody said what a kernel needs of the chip");
+  if (!needs) throw Defect("nobody said what a kernel needs of the chip");
   kernel.needs = *needs;
   if (!kernel.sums.empty()) choose_groups(kernel, chip);
   choose_panels(kernel);

@@ -10,6 +10,7 @@
 #include "nodes/look_up.h"
 #include "nodes/rule.h"
 #include "support/ceil_div.h"
+#include "support/defect.h"
 #include "support/error.h"
 #include "tensor/limits.h"
 
@@ -367,7 +368,7 @@ class ExactCounter {
       for (int k = 0; k < l && at >= 0; ++k) {
         at = find(above.levels[static_cast<size_t>(k)], at, coordinates[static_cast<size_t>(k)][r]);
       }
-      if (at < 0) throw Error(ExitCode::internal, "estimate: levels of %" + t.name + " disagree");
+      if (at < 0) throw Defect("estimate: levels of %" + t.name + " disagree");
       entries[r] = {static_cast<uint32_t>(at), coordinates[static_cast<size_t>(l)][r]};
     }
     if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());

@@ -8,6 +8,7 @@
 #include "estimate/chunks.h"
 #include "estimate/filter_rule.h"
 #include "nodes/rule.h"
+#include "support/defect.h"
 #include "support/error.h"
 #include "tensor/gallop.h"
 
@@ -75,7 +76,7 @@ DerivedFibers Deriver::run() {
       merge();
       break;
     default:
-      throw Error(ExitCode::internal, "estimate: a node opens fibers it should not");
+      throw Defect("estimate: a node opens fibers it should not");
   }
   return std::move(out_);
 }

@@ -20,6 +20,7 @@
 #include "sim/program_run.h"
 #include "sim/tiles/run.h"
 #include "support/csv.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -152,7 +153,7 @@ void finish_total(ProgramEstimate& estimate, const Machine& machine) {
 }
 
 const Graph& graph_of(const Region& region) {
-  if (!region.graph) throw Error(ExitCode::internal, "region @" + region.name + " has no graph");
+  if (!region.graph) throw Defect("region @" + region.name + " has no graph");
   return *region.graph;
 }
 

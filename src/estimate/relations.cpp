@@ -7,6 +7,7 @@
 
 #include "estimate/derived.h"
 #include "nodes/rule.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow::estimate {
@@ -442,7 +443,7 @@ std::vector<uint32_t> Relations::evaluate_stream(int space, Column column, const
     const auto payload = derived_fibers.payload.find(column);
     if (payload != derived_fibers.payload.end()) return chosen(payload->second, fibers, offsets);
     if (derived_fibers.counts_only) {
-      throw Error(ExitCode::internal, "estimate: elements of a space that only counts");
+      throw Defect("estimate: elements of a space that only counts");
     }
   }
   if (computed || column == node.outputs[0] || node.tensor < 0) return coordinates(fibers, offsets);
@@ -507,7 +508,7 @@ std::pair<StreamId, StreamId> Relations::joined_inputs(const Node& node, Column 
       return {node.inputs[at].stream, node.inputs[at + k].stream};
     }
   }
-  throw Error(ExitCode::internal, "estimate: a left join lacks an output");
+  throw Defect("estimate: a left join lacks an output");
 }
 
 std::vector<uint32_t> Relations::evaluate_left(int space, Column column, const Node& node,

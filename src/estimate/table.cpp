@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow::estimate {
@@ -62,7 +63,7 @@ int Table::find(Column column) const {
 
 const std::vector<uint32_t>& Table::at(Column column) const {
   const int i = find(column);
-  if (i < 0) throw Error(ExitCode::internal, "estimate: a column was not asked for");
+  if (i < 0) throw Defect("estimate: a column was not asked for");
   return values[static_cast<size_t>(i)];
 }
 

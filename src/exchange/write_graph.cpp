@@ -11,6 +11,7 @@
 #include "exchange/stream_ids.h"
 #include "exchange/write_extension.h"
 #include "nodes/rule.h"
+#include "support/defect.h"
 
 namespace fuseflow {
 
@@ -134,8 +135,7 @@ class GraphWriter {
       case NodeKind::write_values:
         return write(node);
       default:
-        throw Error(ExitCode::internal,
-                    std::string("no operation for a ") + node_kind_name(node.kind) + " node");
+        throw Defect(std::string("no operation for a ") + node_kind_name(node.kind) + " node");
     }
   }
 

@@ -59,7 +59,6 @@ void estimate_trial(SearchState& s, size_t position, std::map<uint64_t, size_t>&
       take_as_same(s, trial, same->second);
     }
   } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
     trial.status = PointStatus::refused;
     trial.note = error.what();
   }

@@ -128,7 +128,6 @@ std::vector<Point> points_of(const Program& kernels, size_t first, size_t last,
         result.push_back(point);
       }
     } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
       point.refused = error.what();
       result.push_back(point);
     }

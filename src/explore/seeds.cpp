@@ -146,10 +146,7 @@ void add_automatic(const Program& kernels, const Machine& machine, const SearchO
     if (std::optional<Seed> runs = runs_of(kernels, whole)) seeds.runs.push_back(std::move(*runs));
     // Streams would be free where the machine has no units for them.
     if (machine.has_streams) seeds.wholes.push_back(std::move(whole));
-  } catch (const Stopped&) {
-    throw;
   } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
     seeds.notes.push_back(
         fmt::format("there is no seed auto: fuseflow-fuse refuses the program: {}", error.what()));
   }

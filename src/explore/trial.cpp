@@ -11,6 +11,7 @@
 #include "lower/lower.h"
 #include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
+#include "support/defect.h"
 #include "support/error.h"
 #include "support/interrupt.h"
 #include "support/latest.h"
@@ -54,9 +55,8 @@ PointResult sum_of(const std::vector<InputCopy>& copies) {
 void assert_bounds(const Trial& trial, const Amounts& simulated) {
   const auto check = [&](const char* what, double bound, double found) {
     if (found >= bound) return;
-    throw Error(ExitCode::internal,
-                fmt::format("point {}: the bound {} is above the simulated {} {}", trial.point.id,
-                            bound, found, what));
+    throw Defect(fmt::format("point {}: the bound {} is above the simulated {} {}", trial.point.id,
+                             bound, found, what));
   };
   check("cycles", trial.least.cycles, simulated.cycles);
   check("pJ", trial.least.energy_pj, simulated.energy_pj);

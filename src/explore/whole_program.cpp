@@ -14,6 +14,7 @@
 #include "passes/pass_on_chip.h"
 #include "passes/reused_inputs.h"
 #include "sim/program_run.h"
+#include "support/defect.h"
 #include "support/error.h"
 #include "support/fnv1a.h"
 #include "support/interrupt.h"
@@ -59,7 +60,7 @@ std::optional<Amounts> simulate(const Program& program, const Machine& machine, 
   const WholeRun run = run_whole(program, machine, threads);
   if (run.finish == Finish::cancelled) return std::nullopt;
   if (run.finish != Finish::done) {
-    throw Error(ExitCode::internal, "the best program does not finish, though its regions do");
+    throw Defect("the best program does not finish, though its regions do");
   }
   return run.amounts;
 }
@@ -179,8 +180,7 @@ void run_seeds(std::vector<WholeSeed>& seeds, const Machine& machine, const Sear
       if (run.finish != Finish::done) continue;
       seed.takes = run.amounts;
       journal.append(memo_line(key, run.amounts));
-    } catch (const Error& error) {  // said when it is compared
-      if (error.code() == ExitCode::internal) throw;
+    } catch (const Error&) {  // said when it is compared
     }
   }
 }
@@ -198,7 +198,6 @@ void compare_wholes(SearchResult& result, const Machine& machine, int threads,
     try {
       compare_whole(result, seed, machine, threads, late());
     } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
       result.notes.push_back(
           fmt::format("the seed {} as a whole is left out: {}", seed.name, error.what()));
     }

@@ -14,6 +14,7 @@
 #include "import/patterns/kernel_patterns.h"
 #include "import/values/constant_stats.h"
 #include "import/values/indices.h"
+#include "support/defect.h"
 #include "support/diagnostics.h"
 #include "support/error.h"
 #include "support/stop.h"
@@ -106,7 +107,7 @@ Importer::Importer(OnnxModel model, const ImportOptions& options, Steps steps)
 
 void Importer::declare_format(const View& value, const std::optional<Format>& format) {
   const Expr* access = value.plain_access();
-  if (access == nullptr) throw Error(ExitCode::internal, "a format of what is no tensor");
+  if (access == nullptr) throw Defect("a format of what is no tensor");
   Draft& draft = draft_.tensors[static_cast<size_t>(access->tensor)];
   draft.declared = format.value_or(dense_format(static_cast<int>(draft.shape.size())));
   draft.pinned = format.has_value();
@@ -121,8 +122,7 @@ int Importer::last_group() const {
 
 const View& Importer::value(const std::string& name) const {
   const auto found = values_.find(name);
-  if (found == values_.end())
-    throw Error(ExitCode::internal, "value '" + shown(name) + "' is not there yet");
+  if (found == values_.end()) throw Defect("value '" + shown(name) + "' is not there yet");
   return found->second;
 }
 
@@ -702,8 +702,7 @@ void Importer::bind_output(const OnnxPort& port) {
     names_.erase(port.name);
     rename_tensor(draft_, port.name, port.name + ".source");
     value = append(port.name, std::move(value), last_group());
-    if (!name_result(draft_, value, port.name, others))
-      throw Error(ExitCode::internal, "a result could not be named");
+    if (!name_result(draft_, value, port.name, others)) throw Defect("a result could not be named");
   }
 }
 

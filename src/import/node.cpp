@@ -8,6 +8,7 @@
 #include "import/importer.h"
 #include "import/onnx/definitions.h"
 #include "import/onnx/tensor_proto.h"
+#include "support/defect.h"
 #include "support/error.h"
 #include "support/text.h"
 
@@ -328,8 +329,7 @@ View NodeImport::sliced(const View& view, int dim, int64_t start, int64_t step, 
   View result = view;
   if (slice(result, dim, start, step, count)) return result;
   result = simple(view, "whole");
-  if (!slice(result, dim, start, step, count))
-    throw Error(ExitCode::internal, "a slice of single atoms failed");
+  if (!slice(result, dim, start, step, count)) throw Defect("a slice of single atoms failed");
   return result;
 }
 

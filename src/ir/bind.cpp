@@ -12,6 +12,7 @@
 #include "ir/statement_rules.h"
 #include "ir/verify.h"
 #include "support/error.h"
+#include "support/stop.h"
 #include "support/suggest.h"
 #include "tensor/extents.h"
 #include "tensor/survey.h"
@@ -106,6 +107,9 @@ class Binder {
     std::vector<int64_t> shape;
     try {
       shape = read_raw(tensor.source, expected, {.element = tensor.type}).shape;
+    } catch (Stopped& stopped) {
+      stopped.add_note(note_of(tensor));
+      throw;
     } catch (const Error& error) {
       if (error.code() == ExitCode::io && !bound_.contains(tensor.name)) return;
       std::vector<Diagnostic> diagnostics = error.diagnostics();

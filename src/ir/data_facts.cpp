@@ -204,7 +204,7 @@ std::optional<int64_t> entries_of(const Tensor& tensor) {
   try {
     return read_raw(tensor.source, known_shape(tensor)).present();
   } catch (const Error& error) {
-    if (error.code() == ExitCode::internal || error.code() == ExitCode::unfinished) throw;
+    if (error.code() == ExitCode::unfinished) throw;
     return std::nullopt;
   }
 }
@@ -266,7 +266,7 @@ TensorReader source_reader(const Program& program) {
       return load_shared(tensor.source, known_shape(tensor), tensor.format, tensor.fill,
                          {.element = tensor.type});
     } catch (const Error& error) {
-      if (error.code() == ExitCode::internal || error.code() == ExitCode::unfinished) throw;
+      if (error.code() == ExitCode::unfinished) throw;
       return nullptr;
     }
   };

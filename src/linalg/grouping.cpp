@@ -7,6 +7,7 @@
 #include <set>
 
 #include "linalg/live.h"
+#include "support/defect.h"
 #include "support/dependency_order.h"
 #include "support/error.h"
 
@@ -89,7 +90,7 @@ void Grouping::refuse_circle() const {
                               op.name, op.region, f_.values[static_cast<size_t>(id)].name));
     }
   }
-  throw Error(ExitCode::internal, "operations that need each other");
+  throw Defect("operations that need each other");
 }
 
 std::vector<int> Grouping::run() {

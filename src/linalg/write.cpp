@@ -9,6 +9,7 @@
 
 #include "linalg/write_data.h"
 #include "linalg/write_text.h"
+#include "support/defect.h"
 #include "support/diagnostics.h"
 #include "support/error.h"
 
@@ -92,7 +93,7 @@ std::string FunctionText::encoding_of(const Tensor& tensor) {
 
 TextTensor FunctionText::held(TensorId tensor) {
   const auto found = tensors_.find(tensor);
-  if (found == tensors_.end()) throw Error(ExitCode::internal, "a tensor that nothing defines");
+  if (found == tensors_.end()) throw Defect("a tensor that nothing defines");
   return found->second;
 }
 

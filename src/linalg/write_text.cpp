@@ -9,6 +9,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -233,7 +234,7 @@ std::string MlirBody::composed(Op op, const std::vector<std::string>& x) {
     case Op::where:
       return chosen(truth(a), x[1], x[2]);
     default:
-      throw Error(ExitCode::internal, "an operator without operations of MLIR");
+      throw Defect("an operator without operations of MLIR");
   }
 }
 

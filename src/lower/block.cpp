@@ -11,6 +11,7 @@
 #include "nodes/rule.h"
 #include "nodes/spaces.h"
 #include "support/ceil_div.h"
+#include "support/defect.h"
 
 namespace fuseflow {
 
@@ -308,8 +309,7 @@ class BlockRewriter {
         return moved_[s];
       }
     }
-    throw Error(ExitCode::internal,
-                fmt::format("the blocked loop {} has no coordinates", loop(index).name));
+    throw Defect(fmt::format("the blocked loop {} has no coordinates", loop(index).name));
   }
 
   /// The most entries that an accumulator holds: blocks now.

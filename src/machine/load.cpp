@@ -491,8 +491,7 @@ std::optional<Machine> machine_named(const std::string& name,
   std::vector<std::string> all(words.begin() + 1, words.end());
   try {
     static_cast<void>(load_machine(words[0], all));
-  } catch (const Error& error) {  // a name that only begins like one
-    if (error.code() == ExitCode::internal) throw;
+  } catch (const Error&) {  // a name that only begins like one
     return std::nullopt;
   }
   all.insert(all.end(), settings.begin(), settings.end());

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/ceil_div.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -42,7 +43,7 @@ size_t cluster_size_index(int cores) {
   for (size_t i = 0; i < kClusterSizes.size(); ++i) {
     if (kClusterSizes[i] == cores) return i;
   }
-  throw Error(ExitCode::internal, fmt::format("no links for a cluster of {} cores", cores));
+  throw Defect(fmt::format("no links for a cluster of {} cores", cores));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "nodes/rules.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -25,8 +26,7 @@ StepCounts steps::of_operands(const NodeNumbers& n) {
 }
 
 Fiber fiber::not_made(const Node& node, FiberNumbers& /*numbers*/, int /*loop*/) {
-  throw Error(ExitCode::internal,
-              std::string("estimate: ") + node_kind_name(node.kind) + " makes no fibers");
+  throw Defect(std::string("estimate: ") + node_kind_name(node.kind) + " makes no fibers");
 }
 
 void elements::of_first(const Node& node, const ElementNumbers& numbers, std::span<Elements> out) {

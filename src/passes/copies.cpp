@@ -217,7 +217,6 @@ std::string why_no_copies(const Program& program, size_t region, const CopyLoop&
     static_cast<void>(lower_region(copied, region));
     return "";
   } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
     return error.diagnostics().empty() ? error.what() : error.diagnostics()[0].message;
   }
 }

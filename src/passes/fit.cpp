@@ -81,8 +81,7 @@ void note_too_large(const Program& program, const Machine& machine, PassLog& log
       const MachineFit fit = fit_of(program, r, machine, nullptr);
       more += !fit.too_large.empty() && !first.empty() ? 1 : 0;
       if (first.empty()) first = fit.too_large;
-    } catch (const Error& error) {  // lowering it reports why
-      if (error.code() == ExitCode::internal) throw;
+    } catch (const Error&) {  // lowering it reports why
     }
   }
   if (first.empty()) return;

@@ -13,6 +13,7 @@
 #include "passes/reused_inputs.h"
 #include "passes/store_search.h"
 #include "search/stream_kernels.h"
+#include "support/defect.h"
 #include "support/unless_refused.h"
 
 namespace fuseflow {
@@ -524,7 +525,7 @@ std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& gro
       statements += kernels.regions[k].statements.size();
     }
     if (statements != group.statements.size()) {
-      throw Error(ExitCode::internal, "region @" + group.name + " is no run of kernels");
+      throw Defect("region @" + group.name + " is no run of kernels");
     }
     parts.push_back(std::move(part));
   }

@@ -9,6 +9,7 @@
 #include "passes/kept_graphs.h"
 #include "passes/pass_list.h"
 #include "passes/possible_schedule.h"
+#include "support/defect.h"
 
 namespace fuseflow {
 
@@ -64,7 +65,7 @@ const Pass& find_pass(std::string_view name) {
   for (const Pass& pass : passes()) {
     if (pass.name == name) return pass;
   }
-  throw Error(ExitCode::internal, fmt::format("there is no pass '{}'", name));
+  throw Defect(fmt::format("there is no pass '{}'", name));
 }
 
 }  // namespace fuseflow

@@ -249,8 +249,7 @@ class Placer {
         PlacedProgram other = make();
         other.cost = costs.of_region(other.program, r);
         if (better(other.cost, best.cost)) best = std::move(other);
-      } catch (const Error& error) {
-        if (error.code() == ExitCode::internal) throw;  // else it cannot be placed that way
+      } catch (const Error&) {  // it cannot be placed that way
       }
     };
     for (const bool ordered : {true, false}) {

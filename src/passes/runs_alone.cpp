@@ -4,6 +4,7 @@
 
 #include "ir/copies.h"
 #include "passes/regroup.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -57,12 +58,12 @@ RunAlone RunsAlone::make(size_t first, size_t last, const std::string& name) con
 }
 
 std::optional<Cost> SliceCosts::learn(const Program&) {
-  throw Error(ExitCode::internal, "costs of a slice learn nothing");
+  throw Defect("costs of a slice learn nothing");
 }
 
 std::optional<Cost> SliceCosts::of_slice(const Program&, const std::vector<TensorId>&,
                                          const std::vector<size_t>&) {
-  throw Error(ExitCode::internal, "costs of a slice have no slices");
+  throw Defect("costs of a slice have no slices");
 }
 
 }  // namespace fuseflow

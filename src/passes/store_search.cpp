@@ -373,8 +373,7 @@ class Search {
       PlacementChoice choice = choose_placements(std::move(state.program), region_, options);
       spend(kFlowEffort * choice.lowered);
       state.program = std::move(choice.program);
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
+    } catch (const Error&) {
       return std::nullopt;
     }
     return lower(state.program) ? std::optional(std::move(state)) : std::nullopt;
@@ -397,8 +396,7 @@ class Search {
     region.graph.reset();
     try {
       region.graph = lower_region(program, region_, options);
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
+    } catch (const Error&) {
       spend(static_cast<double>(region.statements.size()));
     }
     return region.graph.has_value();

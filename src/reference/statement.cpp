@@ -9,6 +9,7 @@
 #include "reference/rounding.h"
 #include "reference/selection.h"
 #include "reference/walk.h"
+#include "support/defect.h"
 
 namespace fuseflow::reference {
 
@@ -178,7 +179,7 @@ Table StatementEvaluator::eval(int32_t position) {
     case Expr::Kind::reduce:
       return reduce(position);
   }
-  throw Error(ExitCode::internal, "reference: unknown expression");
+  throw Defect("reference: unknown expression");
 }
 
 Table StatementEvaluator::coordinate(IndexId index) {

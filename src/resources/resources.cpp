@@ -9,6 +9,7 @@
 #include "nodes/rule.h"
 #include "resources/shallower_buffers.h"
 #include "resources/shortage.h"
+#include "support/defect.h"
 #include "support/error.h"
 #include "tensor/limits.h"
 
@@ -16,7 +17,7 @@ namespace fuseflow {
 
 UnitClass unit_class(NodeKind kind) {
   const std::optional<UnitClass>& unit = node_rule(kind).unit;
-  if (!unit) throw Error(ExitCode::internal, fmt::format("{} has no unit", node_kind_name(kind)));
+  if (!unit) throw Defect(fmt::format("{} has no unit", node_kind_name(kind)));
   return *unit;
 }
 

@@ -6,6 +6,7 @@
 
 #include "ir/names.h"
 #include "rewrite/rewrite.h"
+#include "support/defect.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -72,7 +73,7 @@ class Applier {
         if (s.result == tensor) return r;
       }
     }
-    throw Error(ExitCode::internal, "a rewrite of a statement that is in no region");
+    throw Defect("a rewrite of a statement that is in no region");
   }
 
   /// In the region of their first reader, where that has other statements or what goes was in it,

@@ -14,6 +14,7 @@
 #include "sim/threads/schedule.h"
 #include "sim/timing/solver.h"
 #include "support/ceil_div.h"
+#include "support/defect.h"
 #include "support/latest.h"
 #include "support/stop.h"
 
@@ -359,7 +360,7 @@ void Run::check_ended() {
   if (!solver_->finished()) {
     result_.finish = Finish::deadlock;
   } else if (!std::all_of(nodes_.begin(), nodes_.end(), ended)) {
-    throw Error(ExitCode::internal, "a node of the graph waits for tokens that never come");
+    throw Defect("a node of the graph waits for tokens that never come");
   }
 }
 

@@ -15,6 +15,7 @@
 #include "sim/common/written_tensors.h"
 #include "support/latest.h"
 #include "support/on_threads.h"
+#include "support/stop.h"
 
 namespace fuseflow {
 namespace {
@@ -45,6 +46,10 @@ std::vector<bool> tensors_read(const Program& program) {
   return read;
 }
 
+Diagnostic source_note(const Tensor& tensor) {
+  return {Severity::note, tensor.where, fmt::format("this is the source of %{}", tensor.name), ""};
+}
+
 std::shared_ptr<const Storage> load_tensor(const Tensor& tensor, const LoadOptions& options) {
   if (tensor.source.kind == Source::Kind::none) {
     throw Error(ExitCode::rejected, tensor.where,
@@ -56,11 +61,12 @@ std::shared_ptr<const Storage> load_tensor(const Tensor& tensor, const LoadOptio
     LoadOptions own = options;
     own.element = tensor.type;
     return load_shared(tensor.source, known_shape(tensor), tensor.format, tensor.fill, own);
+  } catch (Stopped& stopped) {
+    stopped.add_note(source_note(tensor));
+    throw;
   } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
     std::vector<Diagnostic> diagnostics = error.diagnostics();
-    diagnostics.push_back(
-        {Severity::note, tensor.where, fmt::format("this is the source of %{}", tensor.name), ""});
+    diagnostics.push_back(source_note(tensor));
     throw Error(error.code(), std::move(diagnostics));
   }
 }

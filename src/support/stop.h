@@ -3,23 +3,32 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "support/error.h"
 
 namespace fuseflow {
 
-/// What ends work that is given up: Error(unfinished), which says why.
-class Stopped : public Error {
+/// What ends work that is given up. Not an Error: who tries several ways and goes on where one is
+/// refused must not go on here. A tool ends with ExitCode::unfinished (tools/shell/tool.h).
+class Stopped : public std::exception {
  public:
   enum class Why : uint8_t { interrupted, seconds, bytes };
   Stopped(Why why, std::string message)
-      : Error(ExitCode::unfinished, std::move(message)), why_(why) {}
+      : why_(why), diagnostics_{{Severity::error, {}, std::move(message), ""}} {}
   Why why() const { return why_; }
+  const char* what() const noexcept override { return diagnostics_.front().message.c_str(); }
+  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  /// For who catches it, knows which file or tensor the work was for, and throws it on.
+  void in_file(const std::string& file) { diagnostics_.front().where.file = file; }
+  void add_note(Diagnostic note) { diagnostics_.push_back(std::move(note)); }
 
  private:
   Why why_;
+  std::vector<Diagnostic> diagnostics_;
 };
 
 /// While one lives, stop_if_asked() and stop_if_larger() look at these limits and at

@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 
+#include "support/defect.h"
 #include "support/error.h"
 #include "tensor/limits.h"
 #include "tensor/repeated.h"
@@ -99,7 +100,7 @@ SortedEntries keyed(Coo entries, const Format& format) {
   const std::vector<int64_t>& block = format.block;
   for (size_t d = 0; d < entries.shape.size(); ++d) {
     if (entries.coords[d].size() != n) {
-      throw Error(ExitCode::internal, "coordinate columns and values differ in length");
+      throw Defect("coordinate columns and values differ in length");
     }
     const uint32_t* beyond = find_beyond(entries.coords[d], entries.shape[d]);
     if (beyond == nullptr) continue;
@@ -331,7 +332,7 @@ Storage from_coo(Coo entries, const Format& format, float fill) {
   check_format(format, static_cast<int>(entries.shape.size()));
   require_countable(entries.values.size(), "the tensor");
   if (entries.coords.size() != entries.shape.size()) {
-    throw Error(ExitCode::internal, "coordinate columns do not match the shape's rank");
+    throw Defect("coordinate columns do not match the shape's rank");
   }
   Storage storage;
   storage.shape = entries.shape;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "support/defect.h"
 #include "support/error.h"
 #include "tensor/limits.h"
 #include "tensor/reorder.h"
@@ -138,7 +139,7 @@ void reshape(Coo& entries, const std::vector<int64_t>& shape) {
 
 Storage reshaped(const Storage& storage, const std::vector<int64_t>& shape) {
   if (element_count(shape) != storage.elements()) {
-    throw Error(ExitCode::internal, "reshaped: another number of elements");
+    throw Defect("reshaped: another number of elements");
   }
   const int rank = static_cast<int>(shape.size());
   if (storage.format.all_dense()) {
@@ -155,7 +156,7 @@ Storage permuted(const Storage& storage, std::span<const int> dims) {
   for (size_t d = 0; d < dims.size(); ++d) {
     const auto source = static_cast<size_t>(dims[d]);
     if (dims.size() != inverse.size() || source >= inverse.size() || inverse[source] >= 0) {
-      throw Error(ExitCode::internal, "permuted: dims is not a permutation of the dimensions");
+      throw Defect("permuted: dims is not a permutation of the dimensions");
     }
     inverse[source] = static_cast<int>(d);
   }

@@ -8,7 +8,9 @@
 #include <map>
 #include <mutex>
 
+#include "support/defect.h"
 #include "support/error.h"
+#include "support/stop.h"
 #include "tensor/csf.h"
 #include "tensor/extents.h"
 #include "tensor/generate.h"
@@ -74,7 +76,7 @@ void apply_values(RawTensor& raw, const Source& source) {
 
 RawTensor read_onnx(const Source& source, const LoadOptions& options) {
   if (!onnx_loader()) {
-    throw Error(ExitCode::internal, "no loader of ONNX initializers is registered");
+    throw Defect("no loader of ONNX initializers is registered");
   }
   return onnx_loader()(source, resolve(source.path, options), options);
 }
@@ -189,7 +191,7 @@ RawTensor read_raw(const Source& source, const DeclaredShape& shape, const LoadO
   const DeclaredShape own = own_shape(source);
   switch (source.kind) {
     case Source::Kind::none:
-      throw Error(ExitCode::internal, "a tensor without a source was loaded");
+      throw Defect("a tensor without a source was loaded");
     case Source::Kind::file:
       raw = read_file(source, own ? own : shape, options);
       if (own && raw.shape != *own) {
@@ -226,6 +228,9 @@ Storage to_storage(RawTensor raw, const Format& format, float fill) {
                       fill);
   } catch (const RepeatedCoordinate& repeated) {
     refuse_repeated(raw.origin, repeated);
+  } catch (Stopped& stopped) {
+    stopped.in_file(raw.origin);
+    throw;
   } catch (const Error& error) {
     std::vector<Diagnostic> diagnostics = error.diagnostics();
     for (Diagnostic& diagnostic : diagnostics) {

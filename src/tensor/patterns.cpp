@@ -10,6 +10,7 @@
 #include <span>
 
 #include "support/ceil_div.h"
+#include "support/defect.h"
 #include "support/error.h"
 #include "support/sort_numbers.h"
 #include "tensor/limits.h"
@@ -232,7 +233,7 @@ void fill_matrix(std::string_view name, const Params& params, Random& random, Ma
     const int64_t reach = params.integer("window", 128, 1, kMost) - 1;
     return band(reach, params.boolean("causal", true) ? 0 : reach, name, matrix);
   }
-  throw Error(ExitCode::internal, fmt::format("generator '{}' has no pattern", name));
+  throw Defect(fmt::format("generator '{}' has no pattern", name));
 }
 
 /// Coordinates of elements that are given by number, ascending.

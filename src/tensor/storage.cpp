@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "support/defect.h"
 #include "support/error.h"
 #include "tensor/limits.h"
 
@@ -16,7 +17,7 @@ namespace fuseflow {
 namespace {
 
 [[noreturn]] void broken(const std::string& what) {
-  throw Error(ExitCode::internal, "broken tensor storage: " + what);
+  throw Defect("broken tensor storage: " + what);
 }
 
 void ensure(bool holds, size_t l, const char* what) {

@@ -43,7 +43,7 @@ Row tried(const Program& program, const TensorData& inputs, const MachineWith& m
       row.note = describe_finish(program, run);
     }
   } catch (const Error& error) {
-    if (error.code() == ExitCode::internal || error.code() == ExitCode::usage) throw;
+    if (error.code() == ExitCode::usage) throw;
     row.status = "refused";
     row.note = error.diagnostics().front().message;
   }

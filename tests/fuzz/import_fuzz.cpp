@@ -27,8 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Program program = import_onnx_bytes(bytes, "fuzz.onnx", options);
     verify(program);
     print_program(program);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) __builtin_trap();
+  } catch (const Error&) {  // a Defect is none
   }
   return 0;
 }

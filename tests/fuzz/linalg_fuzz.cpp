@@ -55,8 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const LinalgModule module({reinterpret_cast<const char*>(data), size}, "fuzz.mlir");
     for (const std::string& name : module.functions()) convert(module, name);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) __builtin_trap();
+  } catch (const Error&) {  // a Defect is none
   }
   return 0;
 }

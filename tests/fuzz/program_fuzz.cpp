@@ -45,8 +45,7 @@ void run(const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     fuseflow::run(std::string(reinterpret_cast<const char*>(data), size));
-  } catch (const fuseflow::Error& error) {
-    if (error.code() == fuseflow::ExitCode::internal) __builtin_trap();
+  } catch (const fuseflow::Error&) {  // a Defect is none
   }
   return 0;
 }

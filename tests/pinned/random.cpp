@@ -61,7 +61,6 @@ std::string hash_of(Make&& make) {
   try {
     text = make();
   } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
     text = error.what();
   }
   return fmt::format("#{:08x}", fnv1a(text) >> 32);

@@ -107,7 +107,7 @@ class Check {
     }
     try {
       assert_invariants(program_, run_);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       fail("{}", error.what());
     }
   }
@@ -131,7 +131,7 @@ class Check {
     for (size_t t = inputs.size(); t < known.size(); ++t) inputs.push_back(known[t]);
     try {
       verify(program_);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       return fail("the graph is not valid: {}", error.what());
     }
     return true;
@@ -166,7 +166,7 @@ class Check {
       if (!differs.empty()) {
         return fail("running {}: the executors differ: {}", region.name, differs);
       }
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       return fail("running {}: {}", region.name, error.what());
     }
     result.cycles += run.cycles;

@@ -181,7 +181,7 @@ int run(uint64_t seed, uint64_t count) {
   for (uint64_t s = seed; s < seed + count; ++s) {
     try {
       try_program(s, tally);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       fmt::print("seed {}: {}\n", s, error.what());
       ++tally.failures;
     }

@@ -82,7 +82,7 @@ class MachineCheck {
       try {
         const auto fitted = with_shallower_buffers(program_, *region.graph, machine_);
         wrong = check(fitted ? *fitted : *region.graph, expected);
-      } catch (const Error& error) {
+      } catch (const std::exception& error) {
         wrong = error.what();
       }
       if (!wrong.empty()) return fmt::format("region @{}: {}", region.name, wrong);

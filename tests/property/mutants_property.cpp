@@ -16,6 +16,7 @@
 #include "seeded_main.h"
 #include "sim/program_run.h"
 #include "sim/report/check.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow::testing {
@@ -100,6 +101,9 @@ void try_mutant(const Program& program, const ProgramRun& run, uint64_t seed, Ta
     verify(mutant);
     other = simulate(mutant);
   } catch (const Error&) {
+    ++tally.refused;
+    return;
+  } catch (const Defect&) {  // what nodes find wrong with their streams
     ++tally.refused;
     return;
   }

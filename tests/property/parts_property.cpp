@@ -18,6 +18,7 @@
 #include "recipe.h"
 #include "seeded_main.h"
 #include "sim/program_run.h"
+#include "support/defect.h"
 #include "support/error.h"
 #include "tensor/random.h"
 
@@ -115,6 +116,8 @@ void try_program(uint64_t seed, const Machine& machine, Tally& tally) {
     if (wrong.empty()) wrong = check_bounds(lowered, machine);
   } catch (const Error& error) {  // rejected: what the recipe gives needs more placements
     if (error.code() != ExitCode::rejected) wrong = error.what();
+  } catch (const Defect& defect) {
+    wrong = defect.what();
   }
   if (wrong.empty()) return;
   ++tally.failures;

@@ -23,6 +23,7 @@
 #include "seeded_main.h"
 #include "shrink.h"
 #include "sim/program_run.h"
+#include "support/defect.h"
 
 namespace fuseflow::testing {
 namespace {
@@ -177,8 +178,7 @@ std::optional<Program> start_of(uint64_t seed) {
   try {
     static_cast<void>(lower_program(program));
     return program;
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::internal) throw;
+  } catch (const Error&) {
     return std::nullopt;
   }
 }
@@ -200,6 +200,8 @@ void try_seed(uint64_t seed, Tally& tally) {
     wrong = broken.why;
   } catch (const Error& error) {
     wrong = fmt::format("status {}: {}", static_cast<int>(error.code()), error.what());
+  } catch (const Defect& defect) {
+    wrong = fmt::format("a defect: {}", defect.what());
   }
   ++tally.failures;
   fmt::print("seed {}: {}\nstart:\n{}\npipeline:\n  {}\nread last:\n{}\n", seed, wrong, given,

@@ -134,7 +134,7 @@ int run(uint64_t seed, uint64_t count) {
   for (uint64_t s = seed; s < seed + count && tally.failures < 3; ++s) {
     try {
       try_program(s, machine, tally);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       fmt::print("seed {}: {}\n", s, error.what());
       ++tally.failures;
     }

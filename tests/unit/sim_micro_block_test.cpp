@@ -8,6 +8,7 @@
 #include "machine/load.h"
 #include "sim/program_run.h"
 #include "sim/report/invariants.h"
+#include "support/defect.h"
 
 namespace fuseflow {
 namespace {
@@ -30,7 +31,7 @@ class BlockMicro : public ::testing::TestWithParam<Executor> {
     for (size_t n = 0; n < nodes.size(); ++n) {
       if (nodes[n].kind == kind) return result().nodes[n];
     }
-    throw Error(ExitCode::internal, "the graph has no such node");
+    throw Defect("the graph has no such node");
   }
   /// "_@2 S0@3 D@4": when each token is given; payloads are not shown.
   std::string times(const std::string& stream) const {

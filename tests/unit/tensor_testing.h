@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "support/defect.h"
 #include "support/error.h"
 #include "tensor/random.h"
 #include "tensor/storage.h"
@@ -38,7 +39,8 @@ class TemporaryFiles {
   std::filesystem::path directory_;
 };
 
-/// "code line:column message" of the Error that `action` throws; "no error" without one.
+/// "code line:column message" of the Error that `action` throws, the text of a Defect; "no error"
+/// without one.
 template <typename Action>
 std::string error_of(Action&& action) {
   try {
@@ -47,6 +49,8 @@ std::string error_of(Action&& action) {
     const Diagnostic& first = error.diagnostics().front();
     return std::to_string(static_cast<int>(error.code())) + " " + std::to_string(first.where.line) +
            ":" + std::to_string(first.where.column) + " " + first.message;
+  } catch (const Defect& defect) {
+    return defect.what();
   }
   return "no error";
 }

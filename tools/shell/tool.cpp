@@ -8,6 +8,7 @@
 #include "support/heap.h"
 #include "support/inputs.h"
 #include "support/standard_streams.h"
+#include "support/stop.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -23,6 +24,9 @@ int exit_status_of(const std::string& tool, const std::function<ExitCode()>& bod
   } catch (const Error& error) {
     print(error.diagnostics());
     return static_cast<int>(error.code());
+  } catch (const Stopped& stopped) {
+    print(stopped.diagnostics());
+    return static_cast<int>(ExitCode::unfinished);
   } catch (const std::bad_alloc&) {
     report(Severity::error, "out of memory");
     return static_cast<int>(ExitCode::unfinished);

@@ -7,6 +7,7 @@
 #include "cluster/chain/recognize.h"
 #include "cluster/common/tile_graph.h"
 #include "ir/parse.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {
@@ -254,8 +255,7 @@ class ProgramText {
 Graph lower_plan(const ChainForm& form, const Chain& chain, const Plan& plan,
                  const Analysis& analysis) {
   if (obstacle_of(chain, plan, analysis.steps) != Obstacle::none) {
-    throw Error(ExitCode::internal,
-                fmt::format("plan {} cannot run, expected an executable one", describe(plan)));
+    throw Defect(fmt::format("plan {} cannot run, expected an executable one", describe(plan)));
   }
   return PlanLowering(form, chain, plan, analysis).run();
 }
@@ -269,8 +269,7 @@ ChainForm own_form(const Chain& chain) {
   product.channels = 0;
   std::vector<FoundChain> found = find_chains(chain_program(product));
   if (found.size() != 1) {
-    throw Error(ExitCode::internal,
-                fmt::format("chain {} is not found in its own program", chain.name));
+    throw Defect(fmt::format("chain {} is not found in its own program", chain.name));
   }
   return std::move(found.front().form);
 }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "import/values/view.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -245,8 +246,7 @@ class DimensionSplitter {
         }
         result.push_back(std::move(part));
       }
-      if (placed != old.terms.size())
-        throw Error(ExitCode::internal, "a subscript could not be cut");
+      if (placed != old.terms.size()) throw Defect("a subscript could not be cut");
     }
     node.subscripts = std::move(result);
   }

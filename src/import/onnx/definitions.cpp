@@ -5,6 +5,7 @@
 #include <cctype>
 #include <limits>
 
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -14,7 +15,7 @@ namespace {
 constexpr int kAny = std::numeric_limits<int>::max();
 
 [[noreturn]] void malformed(std::string_view row) {
-  throw Error(ExitCode::internal, "the table of ONNX's operators: '" + std::string(row) + "'");
+  throw Defect("the table of ONNX's operators: '" + std::string(row) + "'");
 }
 
 /// Takes the next word off the front of `text`; empty at its end.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -14,9 +15,8 @@ namespace fuseflow {
 namespace {
 
 [[noreturn]] void wrong(const ConstantTensor& tensor, const char* what) {
-  throw Error(ExitCode::internal,
-              fmt::format("a constant of type {} and shape [{}] {}", element_name(tensor.type),
-                          fmt::join(tensor.shape, ","), what));
+  throw Defect(fmt::format("a constant of type {} and shape [{}] {}", element_name(tensor.type),
+                           fmt::join(tensor.shape, ","), what));
 }
 
 }  // namespace

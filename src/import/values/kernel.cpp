@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/sparsity.h"
+#include "support/defect.h"
 
 namespace fuseflow {
 
@@ -102,7 +103,7 @@ void Kernel::align() {
     for (size_t d = 0; d < o.labels.size(); ++d) {
       if (o.value.dims[d].empty()) continue;
       if (!refine(o.value, static_cast<int>(d), factors_[o.labels[d]])) {
-        throw Error(ExitCode::internal, fmt::format("{}: operands could not be aligned", what_));
+        throw Defect(fmt::format("{}: operands could not be aligned", what_));
       }
     }
   }
@@ -158,8 +159,7 @@ int32_t Kernel::use_at(const View& value, const std::vector<Subscript>& subscrip
   align();
   std::vector<Subscript> map(value.atoms.size());
   for (size_t d = 0; d < value.dims.size(); ++d) {
-    if (value.dims[d].size() > 1)
-      throw Error(ExitCode::internal, what_ + ": a dimension of several atoms");
+    if (value.dims[d].size() > 1) throw Defect(what_ + ": a dimension of several atoms");
     if (!value.dims[d].empty()) map[static_cast<size_t>(value.dims[d][0])] = subscripts[d];
   }
   return inline_value(value, map);
@@ -202,8 +202,7 @@ int32_t Kernel::reduce(Reduction reduction, const std::vector<int>& labels, int3
 IndexId Kernel::index(int label) {
   align();
   const auto& indices = indices_[label];
-  if (indices.size() != 1)
-    throw Error(ExitCode::internal, what_ + ": a label without a single index");
+  if (indices.size() != 1) throw Defect(what_ + ": a label without a single index");
   return indices[0];
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "sim/common/token.h"
+#include "support/defect.h"
 
 namespace fuseflow {
 
@@ -26,8 +27,7 @@ LevelView::LevelView(const Program& program, TensorId tensor, int level, const S
   if (kind_ == LevelKind::dense) return;
   if (storage == nullptr) missing_data(tensor_);
   if (storage->levels.size() <= l || storage->levels[l].kind != kind_) {
-    throw Error(ExitCode::internal,
-                fmt::format("%{} is stored in another format than declared", tensor_));
+    throw Defect(fmt::format("%{} is stored in another format than declared", tensor_));
   }
   level_ = &storage->levels[l];
   parents_ = level == 0 ? 1 : storage->positions(level - 1);
@@ -46,8 +46,7 @@ std::string LevelView::name() const {
 
 uint32_t LevelView::fiber_begin(uint32_t reference) const {
   if (static_cast<int64_t>(reference) >= parents_) {
-    throw Error(ExitCode::internal,
-                fmt::format("reference {} is outside of {}", reference, name()));
+    throw Defect(fmt::format("reference {} is outside of {}", reference, name()));
   }
   return kind_ == LevelKind::singleton ? reference : level_->pos[reference];
 }
@@ -68,7 +67,7 @@ int64_t LevelView::nth_bit(int64_t reference, int64_t number) const {
     for (; number > 0; --number) word &= word - 1;
     return w * kLevelWordBits + std::countr_zero(word);
   }
-  throw Error(ExitCode::internal, fmt::format("{} has fewer bits than positions", name()));
+  throw Defect(fmt::format("{} has fewer bits than positions", name()));
 }
 
 LevelView::Fiber LevelView::fiber(uint32_t reference, int64_t offset, int64_t loop_extent) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "nodes/spaces.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -23,7 +24,7 @@ int loops_around(const Graph& graph, const Node& node, size_t input) {
 }
 
 void blame_graph(const Program& program, const Graph& graph, NodeId node, const std::string& what) {
-  throw Error(ExitCode::internal, described(program, graph, node, what));
+  throw Defect(described(program, graph, node, what));
 }
 
 void blame_data(const Program& program, const Graph& graph, NodeId node, const std::string& what) {

@@ -1,6 +1,7 @@
 #include "sim/common/run_conversion.h"
 
 #include "sim/common/conversion.h"
+#include "support/defect.h"
 #include "support/error.h"
 #include "support/latest.h"
 
@@ -12,7 +13,7 @@ RunResult run_conversion(const Program& program, const Graph& graph, const Tenso
   const Tensor& from = program.tensors[node.other_tensor];
   const Tensor& to = program.tensors[node.tensor];
   const std::shared_ptr<const Storage>& copy = data.storage[node.tensor];
-  if (copy == nullptr) throw Error(ExitCode::internal, "%" + to.name + " was not loaded");
+  if (copy == nullptr) throw Defect("%" + to.name + " was not loaded");
   const StoredArrays from_arrays = stored_arrays(from, data.find(node.other_tensor));
   const StoredArrays to_arrays = stored_arrays(to, copy.get());
   RunResult result = conversion_counts({from, from_arrays}, {to, to_arrays}, machine);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/common/stored_arrays.h"
+#include "support/defect.h"
 #include "tensor/limits.h"
 
 namespace fuseflow {
@@ -23,8 +24,7 @@ Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
                                parents));
   }
   if (pos.empty()) {
-    throw Error(ExitCode::internal,
-                fmt::format("%{}: a compressed level without a writer", tensor.name));
+    throw Defect(fmt::format("%{}: a compressed level without a writer", tensor.name));
   }
   pos.resize(static_cast<size_t>(parents + 1), pos.back());
   if (const uint32_t* beyond = find_beyond(crd, extent)) {

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include "sim/common/written_tensors.h"
+#include "support/defect.h"
 
 namespace fuseflow {
 namespace {
 
 [[noreturn]] void broken(const Region& region, const std::string& what) {
-  throw Error(ExitCode::internal, fmt::format("region @{}: {}", region.name, what));
+  throw Defect(fmt::format("region @{}: {}", region.name, what));
 }
 
 /// Whether a stream of references visits every position of `tensor` down to `level`: scans alone,

@@ -6,6 +6,7 @@
 
 #include "graph/tiles.h"
 #include "sim/tiles/multicast.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -25,7 +26,7 @@ std::vector<int32_t> edges_of(const TileOps& ops, int32_t first, int32_t count,
   std::vector<int32_t> edges;
   for (int32_t e = first; e < first + count; ++e) {
     const int32_t to = renumbered[ops.edges[e]];
-    if (to < 0) throw Error(ExitCode::internal, "an operation waits for one that comes after it");
+    if (to < 0) throw Defect("an operation waits for one that comes after it");
     edges.push_back(to);
   }
   return edges;

@@ -14,6 +14,7 @@
 #include "sim/tiles/send_order.h"
 #include "sim/tiles/successors.h"
 #include "support/ceil_div.h"
+#include "support/defect.h"
 #include "support/error.h"
 #include "support/latest.h"
 
@@ -541,8 +542,8 @@ class Launch {
       all += static_cast<int64_t>(graphs_[graph]->nodes.size());
     }
     if (result_.nodes == all) return;
-    throw Error(ExitCode::internal, fmt::format("{} of {} operations of tiles were never done",
-                                                all - result_.nodes, all));
+    throw Defect(
+        fmt::format("{} of {} operations of tiles were never done", all - result_.nodes, all));
   }
 
   /// No core did more than its rates allow.
@@ -550,7 +551,7 @@ class Launch {
     for (const CoreClock& core : cores_) {
       const auto broken = exceeded_rate(core.done, result_.cycles, options_.element_bytes,
                                         cores_per_cluster_, machine_);
-      if (broken) throw Error(ExitCode::internal, "a core is faster than its peak: " + *broken);
+      if (broken) throw Defect("a core is faster than its peak: " + *broken);
     }
   }
 

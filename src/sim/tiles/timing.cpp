@@ -13,6 +13,7 @@
 #include "sim/tiles/kernel.h"
 #include "sim/tiles/rows.h"
 #include "support/ceil_div.h"
+#include "support/defect.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -22,9 +23,10 @@ constexpr int64_t kMostKernelCores = 4096;  ///< of a kernel where cores have no
 
 void check_links(const LinkBytes& links) {
   if (links.sent == links.received) return;
-  throw Error(ExitCode::internal, fmt::format("the cores of a cluster send {} bytes over links "
-                                              "and receive {}",
-                                              links.sent, links.received));
+  throw Defect(
+      fmt::format("the cores of a cluster send {} bytes over links "
+                  "and receive {}",
+                  links.sent, links.received));
 }
 
 /// What is gathered is asked row by row, of memory and L2 in whole bursts.
@@ -95,7 +97,7 @@ Measured time_tiles(const Graph& graph, const Machine& machine, LaunchOptions op
   // What an L2 holds from the start, DRAM does not give.
   if (!measured.finished || !options.held.empty()) return measured;
   const auto broken = broken_memory_law(measured.bytes, compulsory_bytes(graph), machine.has_l2());
-  if (broken) throw Error(ExitCode::internal, *broken);
+  if (broken) throw Defect(*broken);
   return measured;
 }
 
