@@ -45,30 +45,35 @@ struct Ring {
 };
 
 /// Producer: the tile of matrix M from row and column on, by the copy engine. Of several peers one
-/// copies for all, in turn.
+/// copies for all, in turn. `takers`: the peers that need it, bit i for number i; to the others
+/// nothing comes, and the step is over when they have released it.
 template <class M, class Core, class RingOf>
 FF_FN void load(const Core& core, const RingOf& ring, int step, const Params& params, int view,
-                int row, int column, int batch) {
+                int row, int column, int batch, unsigned takers = ~0U) {
   ring.room(core, step);
-  barrier_expect(core, ring.full(step), M::kBytes);
-  if (step % ring.peers.count != ring.peers.mine) return;
+  barrier_expect(core, ring.full(step), (takers >> ring.peers.mine & 1U) != 0 ? M::kBytes : 0);
+  int turn = step % ring.peers.count;
+  while ((takers >> turn & 1U) == 0) turn = (turn + 1) % ring.peers.count;
+  if (turn != ring.peers.mine) return;
   const int outer = M::kByRows ? row : column, inner = M::kByRows ? column : row;
   for (int i = 0; i < M::kInner; i += M::kPanel) {
     for (int o = 0; o < M::kOuter; o += M::kBox) {
       copy_box(core, ring.place(step) + i / M::kPanel * M::kPanelBytes + o * M::kPitch, params,
-               view, inner + i, outer + o, batch, M::kBox, M::kPanel, ring.full(step), ring.peers);
+               view, inner + i, outer + o, batch, M::kBox, M::kPanel, ring.full(step), ring.peers,
+               takers);
     }
   }
 }
 
 /// Producer: the same for what the copy engine cannot do, by its threads: element (row, column) of
-/// the tile is element offset(row, column) of the tensor, or 0 where that is negative.
+/// the tile is element offset(row, column) of the tensor, or 0 where that is negative. Nothing
+/// where the core does not take the step.
 template <class M, class Core, class RingOf, class Offset>
 FF_FN void gather(const Core& core, const RingOf& ring, int step, const Params& params, int tensor,
-                  Offset offset) {
+                  Offset offset, bool takes = true) {
   ring.room(core, step);
   constexpr int kChunks = M::kInner / 8;
-  for (int c = core.lane(); c < M::kOuter * kChunks; c += Core::kLanes) {
+  for (int c = core.lane(); takes && c < M::kOuter * kChunks; c += Core::kLanes) {
     const int outer = c / kChunks, inner = c % kChunks * 8;
     Chunk chunk;
     for (int i = 0; i < 8; ++i) {

@@ -85,6 +85,22 @@ struct Load {
   std::string branch;  ///< the variable that says which
 };
 
+/// Steps of k that follow each other, and which cores of the group take them: bit c is core c.
+struct StepRange {
+  int64_t begin = 0, end = 0;
+  uint32_t cores = 1;
+};
+
+/// The steps of k where some tiles leave steps out: a list for each group of tiles of rows and each
+/// part of k; for each element of the batch, too, where lists differ.
+struct StepLists {
+  std::vector<std::vector<StepRange>> lists;
+  Coordinate list;             ///< the number of the cluster's
+  Coordinate core;             ///< which core of the group this one is
+  bool differ = false;         ///< some step is not taken by all cores of its group
+  bool may_have_none = false;  ///< some core has no step
+};
+
 /// Accumulators in f32.
 struct SumsForm {
   std::string name;
@@ -143,9 +159,12 @@ struct Work {
 
 enum class StepKind : uint8_t {
   loop,             ///< body, for each step of `variable`
+  walk,             ///< body, for each step of `variable` that Kernel::steps has
+  taken,            ///< .. which the core takes
+  passed,           ///< .. which others take
   when,             ///< body, where all of `zero` are 0
   count,            ///< the number `variable` grows by one
-  load,             ///< producer: the next tile of load `a`
+  load,             ///< producer: the next tile of load `a`, for those who take the step
   wait,             ///< multipliers: the next tile of load `a` is there
   release,          ///< .. has been read
   clear,            ///< sums `a`
@@ -228,6 +247,7 @@ struct StepRows {
   StreamId scores = -1, factor = -1, rescale = -1;
   std::vector<NodeId> reductions;
   DimensionAt k;
+  bool may_have_none = false;  ///< of steps, on some core
 };
 
 /// Room in the scratchpad for what threads share.
@@ -262,6 +282,7 @@ struct Kernel {
   std::vector<Work> work;
   std::optional<RowsReduction> reduction;
   std::optional<StepRows> step_rows;
+  std::optional<StepLists> steps;  ///< none: all of them
   std::vector<SharedBuffer> rooms;
   std::vector<DimensionAt> row_dims;     ///< of `row_program`, `row_loop`, `row_values`
   std::vector<StreamId> exchanged_rows;  ///< of `row_values`

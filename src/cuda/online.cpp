@@ -47,9 +47,7 @@ class OnlineBuilder {
     for (const NodeId id : roles_.exchanges) {
       if (id != roles_.scatter) all_reduces_.push_back(id);
     }
-    if (depth_ > 1 && (roles_.scatter < 0 || tiles_[kKernelK] < depth_)) {
-      throw Refused{"keys in parts without a sum of shares, or in more parts than there are steps"};
-    }
+    if (depth_ > 1 && roles_.scatter < 0) throw Refused{"keys in parts without a sum of shares"};
     if (kernel_walks(graph_, roles_).size() > 1) {
       throw Refused{"a second walk of the keys (rounded weights) is not generated yet"};
     }
@@ -71,9 +69,6 @@ class OnlineBuilder {
     if (node(producer(node(product_), 1)).kind != NodeKind::tile_load) {
       throw Refused{"a product with what is computed on both sides"};
     }
-    if (graph_.tiles->band || !graph_.tiles->open.empty()) {
-      kernel_.repairs.emplace_back("steps that the mask leaves out are taken, too");
-    }
   }
 
   void name_coordinates() {
@@ -87,6 +82,7 @@ class OnlineBuilder {
     core_ = coordinate(cores > 1 ? "core_m" : "");
     part_ = coordinate(depth_ > 1 ? "core_k" : "");
     m_tile_ = sum(times(at_["m"], cores), core_);
+    kernel_.steps = step_lists(graph_, at_["m"], cores, core_, at_["g"], part_);
   }
 
   DimensionAt at(int dim, const Coordinate& tile, DimensionAt::TileAxis within) const {
@@ -132,6 +128,7 @@ class OnlineBuilder {
       if (node(id).kind == NodeKind::reduce) step.reductions.push_back(id);
     }
     step.k = keys(TileAxis::column);
+    step.may_have_none = kernel_.steps ? kernel_.steps->may_have_none : depth_ > tiles_[kKernelK];
     kernel_.row_dims = {rows(), batch()};
     const auto held_rows = static_cast<int64_t>(step.reductions.size());
     kernel_.rooms = {{"scores", m * k * 4},
@@ -168,11 +165,11 @@ class OnlineBuilder {
       steps.push_back(s);
     }
     kernel_.produce.push_back(step_of(StepKind::load, 0));
+    steps = where_taken(kernel_, std::move(steps),
+                        {step_of(StepKind::wait, 1), step_of(StepKind::release, 1),
+                         step_of(StepKind::wait, 2), step_of(StepKind::release, 2)});
     const auto walk = [&](std::vector<Step> body) {
-      Step loop = loop_of("k", tiles_[kKernelK], std::move(body));
-      loop.part = part_;
-      loop.parts = depth_;
-      return loop;
+      return walk_of(kernel_, tiles_[kKernelK], part_, depth_, std::move(body));
     };
     kernel_.produce.push_back(walk(std::move(loads)));
     kernel_.multiply.push_back(step_of(StepKind::clear, 1));

@@ -126,6 +126,7 @@ class Printer {
     if (views == 0) line("    {0, 1, 1, 1, 8, 8, 8, 8},  // none");
     line("};");
     view_count_ = views;
+    if (kernel_.steps) step_lists(*kernel_.steps);
     for (const Load& l : kernel_.loads) matrix(l.name, l.matrix);
     for (const ScratchpadMatrix& h : kernel_.held) matrix(h.name, h.matrix);
     line(fmt::format("using Core = ff::CoreOf<kGroups, {}>;", type_text(kernel_.element)));
@@ -133,6 +134,30 @@ class Printer {
       line(fmt::format("using {}Sums = ff::Sums<Core, {}, {}>;", type_of(s.name), s.rows,
                        s.columns));
     }
+  }
+
+  void step_lists(const StepLists& all) {
+    std::vector<std::string> ranges, first;
+    for (const std::vector<StepRange>& list : all.lists) {
+      first.push_back(std::to_string(ranges.size()));
+      for (const StepRange& r : list)
+        ranges.push_back(fmt::format("{{{}, {}, {}}}", r.begin, r.end, r.cores));
+    }
+    first.push_back(std::to_string(ranges.size()));
+    line("// Steps, by list: the first one, the one after the last, the cores that take them.");
+    table("ff::StepRange kRanges", ranges);
+    line("// Where each list begins.");
+    table("int kFirstRange", first);
+  }
+  void table(const std::string& name, const std::vector<std::string>& entries) {
+    constexpr size_t kOfALine = 10;
+    line(fmt::format("FF_TABLE {}[] = {{", name));
+    for (size_t i = 0; i < entries.size(); i += kOfALine) {
+      const auto begin = entries.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto end = begin + static_cast<std::ptrdiff_t>(std::min(kOfALine, entries.size() - i));
+      line(fmt::format("    {},", fmt::join(begin, end, ", ")));
+    }
+    line("};");
   }
 
   void body() {
@@ -246,6 +271,13 @@ class Printer {
     return kernel_.scatters[static_cast<size_t>(s.scatter)];
   }
 
+  /// The argument of a load that says which of its peers take the step, where not all do. A tile
+  /// that threads gather is the core's own.
+  std::string takers(const Load& load) const {
+    if (takes_.empty()) return "";
+    return !load.view ? ", " + takes_ : load.peers.count > 1 ? ", takers" : "";
+  }
+
   void load_step(const Step& s) {
     const Load& l = load(s.a);
     const std::string ring = ring_of(s.a), step_name = ring + "_step";
@@ -253,13 +285,14 @@ class Printer {
       std::string view = std::to_string(view_of_.at(l.name));
       if (l.second_branch)
         view = fmt::format("{} == 0 ? {} : {}", l.branch, view, view_of_.at(l.name) + 1);
-      line(fmt::format("ff::load<{}>(core, {}, {}, params, {}, {}, {}, {});", type_of(l.name), ring,
-                       step_name, view, text_of(l.row), text_of(l.column), text_of(l.batch)));
+      line(fmt::format("ff::load<{}>(core, {}, {}, params, {}, {}, {}, {}{});", type_of(l.name),
+                       ring, step_name, view, text_of(l.row), text_of(l.column), text_of(l.batch),
+                       takers(l)));
     } else {
       const auto gather = [&](const ElementAt& element) {
-        line(fmt::format("ff::gather<{}>(core, {}, {}, params, {}, {});", type_of(l.name), ring,
+        line(fmt::format("ff::gather<{}>(core, {}, {}, params, {}, {}{});", type_of(l.name), ring,
                          step_name, numbers_.at(element.tensor),
-                         place_lambda(program_, *kernel_.graph, element, depth_ * 2)));
+                         place_lambda(program_, *kernel_.graph, element, depth_ * 2), takers(l)));
       };
       if (l.second_branch) open(fmt::format("if ({} == 0) {{", l.branch));
       gather(l.element);
@@ -307,6 +340,22 @@ class Printer {
     close();
   }
 
+  void walk_step(const Step& s) {
+    const StepLists& all = *kernel_.steps;
+    line(fmt::format("const int list = {};", text_of(all.list)));
+    open("for (int range = kFirstRange[list]; range < kFirstRange[list + 1]; ++range) {");
+    if (all.differ) {
+      line("const unsigned takers = kRanges[range].cores;");
+      takes_ = fmt::format("(takers >> ({}) & 1U)", text_of(all.core));
+    }
+    open(fmt::format("for (int {0} = kRanges[range].begin; {0} < kRanges[range].end; ++{0}) {{",
+                     s.variable));
+    steps(s.body);
+    takes_.clear();
+    close();
+    close();
+  }
+
   void finish_step(const Step& s) {
     const Finish& f = kernel_.finish;
     const ElementAt& element = kernel_.results[static_cast<size_t>(s.b)];
@@ -326,6 +375,13 @@ class Printer {
     switch (s.what) {
       case StepKind::loop:
         return loop_step(s);
+      case StepKind::walk:
+        return walk_step(s);
+      case StepKind::taken:
+      case StepKind::passed:
+        open(fmt::format("if ({} {} 0) {{", takes_, s.what == StepKind::taken ? "!=" : "=="));
+        steps(s.body);
+        return close();
       case StepKind::when: {
         std::vector<std::string> zero;
         for (const std::string& v : s.zero) zero.push_back(v + " == 0");
@@ -438,6 +494,11 @@ class Printer {
         const StepRows& rows = *kernel_.step_rows;
         open(fmt::format("ff::each_whole_row(core, {}, [&](int row) {{", rows.rows));
         line("if (core.lane() > 0) return;");
+        for (size_t i = 0; rows.may_have_none && i < rows.reductions.size(); ++i) {
+          const Node& reduction = kernel_.graph->nodes[static_cast<size_t>(rows.reductions[i])];
+          line(fmt::format("if (steps == 0) ff::put_own(core, state_at + ({} + row) * 4, {});",
+                           static_cast<int64_t>(i) * rows.rows, number_text(reduction.init)));
+        }
         line(fmt::format(
             "for (int i = 0; i < {0}; ++i) ff::put_one(core, reduced_at + (i * {1} + row) * 4, "
             "ff::get_own(core, state_at + (i * {1} + row) * 4));",
@@ -475,6 +536,7 @@ class Printer {
   TensorNumbers numbers_;
   std::map<std::string, int> view_of_;
   int view_count_ = 0;
+  std::string takes_;  ///< within a walk whose steps not all cores take: not 0 where this one does
   int depth_ = 0;
   std::string text_;
 };
