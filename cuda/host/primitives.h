@@ -283,7 +283,10 @@ void copy_box(const Core& core, int to, const Params& params, int view, int inne
   for (int i = 0; i < peers.count; ++i) {
     if ((takers >> i & 1U) != 0) arrives(*cluster, peers.at(i), to, bytes);
   }
-  cluster->counts.loaded += bytes;
+  // What fills a product is read where the tensor has it.
+  for (int o = 0; o < box; ++o) {
+    if (o < v.tile_outer || outer + o < v.outer) cluster->counts.loaded += panel * 2;
+  }
   const Clock clock = cluster->clock();
   const std::vector<float>* data = &(*params.tensors)[static_cast<size_t>(v.tensor)];
   cluster->ask(0, [=] {

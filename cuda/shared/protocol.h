@@ -85,6 +85,10 @@ FF_FN void gather(const Core& core, const RingOf& ring, int step, const Params& 
   gathered(core, ring.full(step));
 }
 
+// Of sums, kThere rows are those of a tile; the others fill a product. 0: there are none of these.
+template <int kThere, class Sums>
+constexpr int kRowsOf = kThere == 0 ? Sums::kRows : kThere;
+
 /// f32 tiles in the scratchpad lie in panels of 8 columns: [columns / 8][rows][8].
 template <int kRows>
 FF_FN constexpr int sums_at(int row, int column) {
@@ -92,20 +96,22 @@ FF_FN constexpr int sums_at(int row, int column) {
 }
 
 /// Puts columns of an accumulator into the scratchpad as f32.
-template <class Core, class Sums>
+template <int kThere = 0, class Core, class Sums>
 FF_FN void put_sums(const Core& core, Sums& sums, int at, Columns columns) {
+  constexpr int kRows = kRowsOf<kThere, Sums>;
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
-    if (column >= columns.begin && column < columns.end)
-      put_pair(core, at + sums_at<Sums::kRows>(row, column), x, y);
+    if (row < kRows && column >= columns.begin && column < columns.end)
+      put_pair(core, at + sums_at<kRows>(row, column), x, y);
   });
 }
 /// Adds to columns of an accumulator what another core sent of them; `at` has the first of them.
-template <class Core, class Sums>
+template <int kThere = 0, class Core, class Sums>
 FF_FN void add_sums(const Core& core, Sums& sums, int at, Columns columns) {
+  constexpr int kRows = kRowsOf<kThere, Sums>;
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
-    if (column < columns.begin || column >= columns.end) return;
+    if (row >= kRows || column < columns.begin || column >= columns.end) return;
     float a, b;
-    get_pair(core, at + sums_at<Sums::kRows>(row, column - columns.begin), a, b);
+    get_pair(core, at + sums_at<kRows>(row, column - columns.begin), a, b);
     x += a;
     y += b;
   });
@@ -137,11 +143,11 @@ FF_FN void map(const Core& core, Sums& first, Sums& second, Columns columns, Fun
   });
 }
 /// Stores columns to a tensor in its type, at offset(row, column); where that is negative, not.
-template <class Core, class Sums, class Offset>
+template <int kThere = 0, class Core, class Sums, class Offset>
 FF_FN void store(const Core& core, Sums& sums, Columns columns, const Params& params, int tensor,
                  Offset offset) {
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
-    if (column < columns.begin || column >= columns.end) return;
+    if (row >= kRowsOf<kThere, Sums> || column < columns.begin || column >= columns.end) return;
     store_pair(params, tensor, offset(row, column), offset(row, column + 1), x, y);
   });
 }
@@ -303,15 +309,15 @@ struct Shuffle {
 /// The last of `adders` gives the whole sums, in the tensor's type, and leaves zeros for the next
 /// launch. Tile number `tile` of sums has kRows * kColumns elements, as in the scratchpad;
 /// `counter` counts who added to these columns of it.
-template <class Core, class Sums, class Offset>
+template <int kThere = 0, class Core, class Sums, class Offset>
 FF_FN void add_and_finish(const Core& core, Sums& sums, int staged, Columns columns,
                           const Params& params, int tile, int counter, int adders, int tensor,
                           Offset offset) {
-  constexpr int kRows = Sums::kRows;
+  constexpr int kRows = kRowsOf<kThere, Sums>;
   const int bytes = (columns.end - columns.begin) * kRows * 4;
   const int from = columns.begin * kRows * 4;
   const long base = static_cast<long>(tile) * kRows * Sums::kColumns * 4 + from;
-  put_sums(core, sums, staged, columns);
+  put_sums<kThere>(core, sums, staged, columns);
   fence_async(core);
   group_sync(core);
   add_to_memory(core, params, base, staged + from, bytes);

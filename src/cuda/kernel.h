@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "chip/copies.h"
 #include "chip/fit.h"
 #include "graph/graph.h"
 
@@ -62,12 +63,6 @@ struct ElementAt {
   std::vector<DimensionAt> dims;
 };
 
-/// A tensor as the copy engine sees it; shared/tensors.h of the kernels' headers.
-struct TensorView {
-  int64_t outer = 1, inner = 1, batches = 1;
-  int64_t pitch = 1, batch_pitch = 1;  ///< elements
-};
-
 /// Tiles that arrive in a ring.
 struct Load {
   std::string name;
@@ -75,7 +70,7 @@ struct Load {
   MatrixForm matrix;
   int ring = 0;  ///< number of its ring, which loads that take turns share
   CoreGroup peers;
-  std::optional<TensorView> view;  ///< none: the producer's threads gather element by element
+  std::optional<chip::TensorView> view;  ///< none: the producer's threads gather element by element
   std::string why_gathered;
   Coordinate row, column, batch;
   ElementAt element;
@@ -289,10 +284,19 @@ struct Kernel {
   /// Streams of rows that have a text of their own, for all work.
   std::vector<std::pair<StreamId, std::string>> row_names;
   int64_t tile_rows = 0, tile_columns = 0;  ///< of `elements`, of rows
+  /// Rows of sums that a tile has, where a product has more: those alone are sent and stored. 0:
+  /// all.
+  int64_t rows_there = 0;
   std::vector<ElementAt> results;
   Finish finish;
   std::vector<Step> produce, multiply;
   int groups = 1;  ///< of 128 threads that multiply
+
+  /// Rows of which a number each goes to other cores: as many as a copy has at least.
+  int64_t rows_sent() const {
+    constexpr int64_t kRows = chip::kSent / chip::kSumBytes;
+    return (rows_there + kRows - 1) / kRows * kRows;
+  }
 
   // What the fit decided (fit.h).
   chip::Needs needs;                 ///< rings with the copies that there are

@@ -135,12 +135,15 @@ class OnlineBuilder {
                      {"state", held_rows * m * 4},
                      {"rescale", m * 4},
                      {"reduced", held_rows * m * 4}};
+    kernel_.rows_there = block_[kKernelM];
+    const int64_t sent = kernel_.rows_sent() * chip::kSumBytes;
     for (size_t i = 0; i < all_reduces_.size(); ++i) {
       kernel_.broadcasts.push_back(
-          {fmt::format("all{}", i), -1, static_cast<int>(kernel_.rooms.size()), m * 4, 1, parts});
-      kernel_.rooms.push_back({fmt::format("parts{}", i), depth_ * m * 4});
+          {fmt::format("all{}", i), -1, static_cast<int>(kernel_.rooms.size()), sent, 1, parts});
+      kernel_.rooms.push_back({fmt::format("parts{}", i), depth_ * sent});
     }
-    if (depth_ > 1) kernel_.scatters.push_back({"o_sum", m, kernel_.sums[1].columns, parts});
+    if (depth_ > 1)
+      kernel_.scatters.push_back({"o_sum", kernel_.rows_there, kernel_.sums[1].columns, parts});
     kernel_.results = {
         result_element(program_, graph_, roles_.store, {rows(), columns(), batch()})};
   }
@@ -208,9 +211,9 @@ class OnlineBuilder {
       const Node& all = node(all_reduces_[i]);
       std::string value = fmt::format("ff::get_one(core, parts{}_at + row * 4)", i);
       for (int64_t other = 1; other < depth_; ++other) {
-        value = combined_text(
-            all.reduction, value,
-            fmt::format("ff::get_one(core, parts{}_at + ({} + row) * 4)", i, other * m));
+        value = combined_text(all.reduction, value,
+                              fmt::format("ff::get_one(core, parts{}_at + ({} + row) * 4)", i,
+                                          other * kernel_.rows_sent()));
       }
       kernel_.row_names.emplace_back(all.outputs[0], "(" + value + ")");
       kernel_.exchanged_rows.push_back(all.inputs[0].stream);
@@ -378,7 +381,7 @@ std::string row_values(const Program& program, const Kernel& kernel, int number,
       "== 0) ff::put_one(core, parts{4}_at + (core_k * {5} + row) * 4, {6});\n{7}}}",
       space, text_of(kernel.row_dims[0].begin),
       coordinates_text(*kernel.graph, {kernel.row_dims[1]}, "", indent + 2), work.take(), number,
-      kernel.step_rows->rows, value, std::string(static_cast<size_t>(indent), ' '));
+      kernel.rows_sent(), value, std::string(static_cast<size_t>(indent), ' '));
 }
 
 std::string step_rows(const Program& program, const Kernel& kernel, const TensorNumbers& tensors,

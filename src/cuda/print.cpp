@@ -103,7 +103,7 @@ class Printer {
     line("};");
     line(
         "// What the copy engine copies from: tensor, outer, inner, batches, pitch, pitch of a "
-        "batch, box.");
+        "batch, box, what of it a tile has.");
     line("constexpr ff::View kViews[] = {");
     int views = 0;
     for (const Load& l : kernel_.loads) {
@@ -113,17 +113,18 @@ class Printer {
                                                       : outer % 256 == 0 ? 256
                                                       : outer % 128 == 0 ? 128
                                                                          : 8;
-        line(fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}}},  // {}",
+        const int64_t there = element->dims[l.matrix.by_rows ? 0 : 1].block;
+        line(fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}}},  // {}",
                          numbers_.at(element->tensor), l.view->outer, l.view->inner,
                          l.view->batches, l.view->pitch, l.view->batch_pitch, box, l.matrix.panel,
-                         l.name));
+                         box == outer ? there : box, l.name));
         if (element == &l.element) view_of_[l.name] = views;
         ++views;
       }
     }
     if (views > kMostViews)
       throw Refused{fmt::format("{} tensors to copy, more than {}", views, kMostViews)};
-    if (views == 0) line("    {0, 1, 1, 1, 8, 8, 8, 8},  // none");
+    if (views == 0) line("    {0, 1, 1, 1, 8, 8, 8, 8, 8},  // none");
     line("};");
     view_count_ = views;
     if (kernel_.steps) step_lists(*kernel_.steps);
@@ -267,6 +268,12 @@ class Printer {
     if (s.scatter >= 0) return kernel_.scatters[static_cast<size_t>(s.scatter)].name + ".mine()";
     return fmt::format("ff::Columns{{0, {}}}", kernel_.sums[static_cast<size_t>(sums)].columns);
   }
+  /// The template argument that says how many rows of sums there are, where not all.
+  std::string rows(int sums) const {
+    const bool all = kernel_.rows_there == 0 ||
+                     kernel_.rows_there == kernel_.sums[static_cast<size_t>(sums)].rows;
+    return all ? "" : fmt::format("<{}>", kernel_.rows_there);
+  }
   const Scatter& scatter(const Step& s) const {
     return kernel_.scatters[static_cast<size_t>(s.scatter)];
   }
@@ -362,12 +369,12 @@ class Printer {
     const std::string place = place_lambda(program_, *kernel_.graph, element, depth_ * 2);
     const int tensor = numbers_.at(element.tensor);
     if (s.what == StepKind::store) {
-      line(fmt::format("ff::store(core, {}, {}, params, {}, {});", sums_name(s.a), columns(s, s.a),
-                       tensor, place));
+      line(fmt::format("ff::store{}(core, {}, {}, params, {}, {});", rows(s.a), sums_name(s.a),
+                       columns(s, s.a), tensor, place));
       return;
     }
-    line(fmt::format("ff::add_and_finish(core, {}, {}, {}, params, {}, {}, {}, {}, {});",
-                     sums_name(s.a), kernel_.add_at, columns(s, s.a), text_of(f.tile),
+    line(fmt::format("ff::add_and_finish{}(core, {}, {}, {}, params, {}, {}, {}, {}, {});",
+                     rows(s.a), sums_name(s.a), kernel_.add_at, columns(s, s.a), text_of(f.tile),
                      text_of(f.counter), f.adders, tensor, place));
   }
 
@@ -414,14 +421,15 @@ class Printer {
       case StepKind::await_room:
         return line(fmt::format("{}.wait_for_room(core, {});", scatter(s).name, s.variable));
       case StepKind::stage:
-        return line(fmt::format("ff::put_sums(core, {0}, {1}.staged, ff::Columns{{0, {2}}});",
-                                sums_name(s.a), scatter(s).name, scatter(s).columns));
+        return line(fmt::format("ff::put_sums{3}(core, {0}, {1}.staged, ff::Columns{{0, {2}}});",
+                                sums_name(s.a), scatter(s).name, scatter(s).columns, rows(s.a)));
       case StepKind::scatter:
         return line(fmt::format("{}.exchange(core, {});", scatter(s).name, s.variable));
       case StepKind::add_shares:
-        return line(fmt::format(
-            "for (int i = 0; i < {}; ++i) ff::add_sums(core, {}, {}.slot(i), {});",
-            scatter(s).peers.count - 1, sums_name(s.a), scatter(s).name, columns(s, s.a)));
+        return line(
+            fmt::format("for (int i = 0; i < {}; ++i) ff::add_sums{}(core, {}, {}.slot(i), {});",
+                        scatter(s).peers.count - 1, rows(s.a), sums_name(s.a), scatter(s).name,
+                        columns(s, s.a)));
       case StepKind::scatter_release:
         return line(fmt::format("{}.release(core);", scatter(s).name));
       case StepKind::put:
@@ -512,7 +520,7 @@ class Printer {
         return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.tile_rows,
                                 row_loop(program_, kernel_, s.a, numbers_, depth_ * 2)));
       case StepKind::row_values:
-        return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.step_rows->rows,
+        return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.rows_sent(),
                                 row_values(program_, kernel_, s.a, numbers_, depth_ * 2)));
       case StepKind::broadcast: {
         const TileBroadcast& b = kernel_.broadcasts[static_cast<size_t>(s.a)];

@@ -122,9 +122,10 @@ class ProductBuilder {
              batch(), rows_ > 1 ? all : alone);
     kernel_.sums.push_back({"c", rounded_up(block_[kKernelM], kProductUnit),
                             rounded_up(block_[kKernelN], kProductUnit)});
+    kernel_.rows_there = block_[kKernelM];
     if (depth_ > 1) {
       kernel_.scatters.push_back(
-          {"c_sum", kernel_.sums[0].rows, kernel_.sums[0].columns, {{}, 1, depth_, core_k_}});
+          {"c_sum", block_[kKernelM], kernel_.sums[0].columns, {{}, 1, depth_, core_k_}});
     }
     kernel_.results = {
         result_element(program_, graph_, roles_.store, {rows(), columns(), batch()})};
@@ -137,7 +138,7 @@ class ProductBuilder {
     // nothing.
     finish.tiles = (tiles_[kKernelG] * tiles_[kKernelM] + rows_) * tiles_[kKernelN];
     finish.counters = finish.tiles * depth_;
-    finish.tile_elements = kernel_.sums[0].rows * kernel_.sums[0].columns;
+    finish.tile_elements = block_[kKernelM] * kernel_.sums[0].columns;
     if (adders_ > 1 && tiles_[kKernelM] % rows_ != 0) {
       throw Refused{"clusters that add, with more cores than tiles of rows"};
     }

@@ -61,6 +61,9 @@ PLANS = [
     online("masked_attention", 2, 20, 40, 16, 24, 16, mask=True),
     online("causal", 2, 64, 64, 16, 16, 16, cluster=2, band=(-20, 0)),
     online("hidden", 2, 48, 96, 16, 32, 16, parts=4, steps=[[(0, 1), (3, 5)], [(5, 6)], [(0, 6)]]),
+    online("decoding", 2, 4, 64, 32, 32, 4, parts=4),
+    online("one_query", 3, 1, 64, 32, 32, 1, parts=2),
+    product("few_rows", (4, 32, 128), (4, 32, 16), depth=4, adders=2),
     product("absent", (80, 32, 96), (16, 32, 16), cluster_m=2, steps=[[(0, 2), (5, 6)], [(1, 3)], [], [(4, 5)], [(0, 6)]]),
     product("absent_parts", (48, 64, 96), (16, 32, 16), depth=2, adders=2, steps=[[(0, 2), (4, 6)], [(2, 3)], []]),
 ]
@@ -166,15 +169,17 @@ def check_bytes(folder, output, wrong):
     with open(folder / "plan.csv", newline="", encoding="utf-8") as file:
         planned = {row["kernel"]: row for row in csv.DictReader(file)}
     for line in output.splitlines():
-        found = re.match(r"(\w+): .*loaded (\d+), gathered \d+, added (\d+), taken (\d+), stored (\d+), sent (\d+)", line)
+        found = re.match(r"(\w+): .*loaded (\d+), gathered (\d+), added (\d+), taken (\d+), stored (\d+), sent (\d+)", line)
         if not found:
             continue
         row = planned[found[1]]
-        loaded, added, taken, stored, sent = map(int, found.groups()[1:])
+        loaded, gathered, added, taken, stored, sent = map(int, found.groups()[1:])
         stored += added + taken  # the last adders read the sums and leave zeros
         loaded += taken
         if sent != int(row["link_bytes"]):
             wrong.append(f"{found[1]}: {sent} bytes over links, planned {row['link_bytes']}")
+        if found[1] not in PADDED and gathered != int(row["gathered_bytes"]):
+            wrong.append(f"{found[1]}: {gathered} bytes gathered, planned {row['gathered_bytes']}")
         copied = int(row["loaded_bytes"]) - int(row["by_threads_bytes"])
         if found[1] not in PADDED and (loaded != copied or found[1] not in STORE_OTHERS and stored != int(row["stored_bytes"])):
             wrong.append(f"{line}; planned {row['loaded_bytes']}, {row['stored_bytes']}")
