@@ -16,6 +16,8 @@
   const Core core {                                                        \
     static_cast<unsigned>(__cvta_generic_to_shared(scratchpad_)), barriers \
   }
+/// Data of a kernel that it looks up by numbers.
+#define FF_TABLE static __device__ const
 
 #include "layout.h"
 #include "operators.h"

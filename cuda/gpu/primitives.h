@@ -130,7 +130,8 @@ __device__ inline void fence_async(const Core&) {
 
 template <class Core>
 __device__ inline void copy_box(const Core& core, int to, const Params& params, int view, int inner,
-                                int outer, int batch, int, int, int barrier, const Peers& peers) {
+                                int outer, int batch, int, int, int barrier, const Peers& peers,
+                                unsigned takers) {
   if (!core.elected()) return;
   if (peers.count == 1) {
     asm volatile(
@@ -145,7 +146,7 @@ __device__ inline void copy_box(const Core& core, int to, const Params& params, 
         "multicast::cluster [%0], "
         "[%1, {%2, %3, %4}], [%5], %6;" ::"r"(core.scratchpad + to),
         "l"(&params.views[view]), "r"(inner), "r"(outer), "r"(batch), "r"(core.barrier(barrier)),
-        "h"(static_cast<uint16_t>(peers.mask()))
+        "h"(static_cast<uint16_t>(peers.mask(takers)))
         : "memory");
   }
 }

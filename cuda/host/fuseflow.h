@@ -7,6 +7,7 @@
 #define FF_FN inline
 #define FF_KERNEL(name, Core) inline void name(const Core& core, const ff::Params& params)
 #define FF_BEGIN(scratchpad, barriers, Core) (void)params
+#define FF_TABLE constexpr
 
 #include "layout.h"
 #include "operators.h"

@@ -275,17 +275,23 @@ inline float rounded_to(Type type, float x) {
 
 template <class Core>
 void copy_box(const Core& core, int to, const Params& params, int view, int inner, int outer,
-              int batch, int box, int panel, int barrier, const Peers& peers) {
+              int batch, int box, int panel, int barrier, const Peers& peers, unsigned takers) {
   ClusterState* cluster = core.cluster;
   const View& v = params.views[view];
   if (v.box_inner != panel || v.box_outer != box) fail("a copy of another box than its view has");
   const int bytes = box * panel * 2;
-  for (int i = 0; i < peers.count; ++i) arrives(*cluster, peers.at(i), to, bytes);
-  cluster->counts.loaded += bytes;
+  for (int i = 0; i < peers.count; ++i) {
+    if ((takers >> i & 1U) != 0) arrives(*cluster, peers.at(i), to, bytes);
+  }
+  // What fills a product is read where the tensor has it.
+  for (int o = 0; o < box; ++o) {
+    if (o < v.tile_outer || outer + o < v.outer) cluster->counts.loaded += panel * 2;
+  }
   const Clock clock = cluster->clock();
   const std::vector<float>* data = &(*params.tensors)[static_cast<size_t>(v.tensor)];
   cluster->ask(0, [=] {
     for (int i = 0; i < peers.count; ++i) {
+      if ((takers >> i & 1U) == 0) continue;
       CoreState& state = cluster->core(peers.at(i));
       for (int o = 0; o < box; ++o) {
         for (int c = 0; c < panel; ++c) {

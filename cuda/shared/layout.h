@@ -63,11 +63,19 @@ FF_FN constexpr int widest_share(int columns, int cores) {
 struct Peers {
   int first, stride, count, mine;
   FF_FN int at(int i) const { return first + i % count * stride; }
-  FF_FN unsigned mask() const {
+  /// The cores, as bits; of `takers`: whose bit in it, by number among these, is set.
+  FF_FN unsigned mask(unsigned takers) const {
     unsigned all = 0;
-    for (int i = 0; i < count; ++i) all |= 1U << at(i);
+    for (int i = 0; i < count; ++i) all |= (takers >> i & 1U) << at(i);
     return all;
   }
+};
+
+/// Steps that follow each other, and the cores that take them: bit i is number i of those that
+/// share loads.
+struct StepRange {
+  int begin, end;
+  unsigned cores;
 };
 
 }  // namespace ff

@@ -45,30 +45,35 @@ struct Ring {
 };
 
 /// Producer: the tile of matrix M from row and column on, by the copy engine. Of several peers one
-/// copies for all, in turn.
+/// copies for all, in turn. `takers`: the peers that need it, bit i for number i; to the others
+/// nothing comes, and the step is over when they have released it.
 template <class M, class Core, class RingOf>
 FF_FN void load(const Core& core, const RingOf& ring, int step, const Params& params, int view,
-                int row, int column, int batch) {
+                int row, int column, int batch, unsigned takers = ~0U) {
   ring.room(core, step);
-  barrier_expect(core, ring.full(step), M::kBytes);
-  if (step % ring.peers.count != ring.peers.mine) return;
+  barrier_expect(core, ring.full(step), (takers >> ring.peers.mine & 1U) != 0 ? M::kBytes : 0);
+  int turn = step % ring.peers.count;
+  while ((takers >> turn & 1U) == 0) turn = (turn + 1) % ring.peers.count;
+  if (turn != ring.peers.mine) return;
   const int outer = M::kByRows ? row : column, inner = M::kByRows ? column : row;
   for (int i = 0; i < M::kInner; i += M::kPanel) {
     for (int o = 0; o < M::kOuter; o += M::kBox) {
       copy_box(core, ring.place(step) + i / M::kPanel * M::kPanelBytes + o * M::kPitch, params,
-               view, inner + i, outer + o, batch, M::kBox, M::kPanel, ring.full(step), ring.peers);
+               view, inner + i, outer + o, batch, M::kBox, M::kPanel, ring.full(step), ring.peers,
+               takers);
     }
   }
 }
 
 /// Producer: the same for what the copy engine cannot do, by its threads: element (row, column) of
-/// the tile is element offset(row, column) of the tensor, or 0 where that is negative.
+/// the tile is element offset(row, column) of the tensor, or 0 where that is negative. Nothing
+/// where the core does not take the step.
 template <class M, class Core, class RingOf, class Offset>
 FF_FN void gather(const Core& core, const RingOf& ring, int step, const Params& params, int tensor,
-                  Offset offset) {
+                  Offset offset, bool takes = true) {
   ring.room(core, step);
   constexpr int kChunks = M::kInner / 8;
-  for (int c = core.lane(); c < M::kOuter * kChunks; c += Core::kLanes) {
+  for (int c = core.lane(); takes && c < M::kOuter * kChunks; c += Core::kLanes) {
     const int outer = c / kChunks, inner = c % kChunks * 8;
     Chunk chunk;
     for (int i = 0; i < 8; ++i) {
@@ -80,6 +85,10 @@ FF_FN void gather(const Core& core, const RingOf& ring, int step, const Params& 
   gathered(core, ring.full(step));
 }
 
+// Of sums, kThere rows are those of a tile; the others fill a product. 0: there are none of these.
+template <int kThere, class Sums>
+constexpr int kRowsOf = kThere == 0 ? Sums::kRows : kThere;
+
 /// f32 tiles in the scratchpad lie in panels of 8 columns: [columns / 8][rows][8].
 template <int kRows>
 FF_FN constexpr int sums_at(int row, int column) {
@@ -87,20 +96,22 @@ FF_FN constexpr int sums_at(int row, int column) {
 }
 
 /// Puts columns of an accumulator into the scratchpad as f32.
-template <class Core, class Sums>
+template <int kThere = 0, class Core, class Sums>
 FF_FN void put_sums(const Core& core, Sums& sums, int at, Columns columns) {
+  constexpr int kRows = kRowsOf<kThere, Sums>;
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
-    if (column >= columns.begin && column < columns.end)
-      put_pair(core, at + sums_at<Sums::kRows>(row, column), x, y);
+    if (row < kRows && column >= columns.begin && column < columns.end)
+      put_pair(core, at + sums_at<kRows>(row, column), x, y);
   });
 }
 /// Adds to columns of an accumulator what another core sent of them; `at` has the first of them.
-template <class Core, class Sums>
+template <int kThere = 0, class Core, class Sums>
 FF_FN void add_sums(const Core& core, Sums& sums, int at, Columns columns) {
+  constexpr int kRows = kRowsOf<kThere, Sums>;
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
-    if (column < columns.begin || column >= columns.end) return;
+    if (row >= kRows || column < columns.begin || column >= columns.end) return;
     float a, b;
-    get_pair(core, at + sums_at<Sums::kRows>(row, column - columns.begin), a, b);
+    get_pair(core, at + sums_at<kRows>(row, column - columns.begin), a, b);
     x += a;
     y += b;
   });
@@ -132,11 +143,11 @@ FF_FN void map(const Core& core, Sums& first, Sums& second, Columns columns, Fun
   });
 }
 /// Stores columns to a tensor in its type, at offset(row, column); where that is negative, not.
-template <class Core, class Sums, class Offset>
+template <int kThere = 0, class Core, class Sums, class Offset>
 FF_FN void store(const Core& core, Sums& sums, Columns columns, const Params& params, int tensor,
                  Offset offset) {
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
-    if (column < columns.begin || column >= columns.end) return;
+    if (row >= kRowsOf<kThere, Sums> || column < columns.begin || column >= columns.end) return;
     store_pair(params, tensor, offset(row, column), offset(row, column + 1), x, y);
   });
 }
@@ -298,15 +309,15 @@ struct Shuffle {
 /// The last of `adders` gives the whole sums, in the tensor's type, and leaves zeros for the next
 /// launch. Tile number `tile` of sums has kRows * kColumns elements, as in the scratchpad;
 /// `counter` counts who added to these columns of it.
-template <class Core, class Sums, class Offset>
+template <int kThere = 0, class Core, class Sums, class Offset>
 FF_FN void add_and_finish(const Core& core, Sums& sums, int staged, Columns columns,
                           const Params& params, int tile, int counter, int adders, int tensor,
                           Offset offset) {
-  constexpr int kRows = Sums::kRows;
+  constexpr int kRows = kRowsOf<kThere, Sums>;
   const int bytes = (columns.end - columns.begin) * kRows * 4;
   const int from = columns.begin * kRows * 4;
   const long base = static_cast<long>(tile) * kRows * Sums::kColumns * 4 + from;
-  put_sums(core, sums, staged, columns);
+  put_sums<kThere>(core, sums, staged, columns);
   fence_async(core);
   group_sync(core);
   add_to_memory(core, params, base, staged + from, bytes);

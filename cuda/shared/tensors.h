@@ -34,6 +34,7 @@ struct View {
   long outer, inner, batches;
   long pitch, batch_pitch;
   int box_outer, box_inner;
+  int tile_outer;  ///< of the box: what a tile has, beside what fills its product
 };
 
 /// By how much rounding to the coarsest type of a kernel's tensors changes a number at most,

@@ -61,6 +61,9 @@ class KernelNeeds {
     return ceil_div(graph_.indices[static_cast<size_t>(dim)].block, kUnit) * kUnit;
   }
   const Node& node(NodeId n) const { return node_of(graph_, n); }
+  int64_t rows_there() const { return graph_.indices[kKernelM].block; }
+  /// What goes to other cores and to memory: not the rows that products pad.
+  SumsSize there(const SumsSize& sums) const { return {rows_there(), sums.columns}; }
   /// The load that gives an operand; -1: something else does.
   NodeId load_of(const Node& product, size_t input) const {
     const NodeId from = graph_.streams[static_cast<size_t>(product.inputs[input].stream)].producer;
@@ -81,8 +84,9 @@ class KernelNeeds {
       return false;
     const SumsSize sums{whole(kKernelM), whole(kKernelN)};
     needs_.sums = {{sums}};
-    if (depth_cores(graph_) > 1) add_scatter(needs_, sums, depth_cores(graph_));
-    if (adding_clusters(graph_) > 1) needs_.rooms.push_back(sums.rows * sums.columns * kSumBytes);
+    const SumsSize sent = there(sums);
+    if (depth_cores(graph_) > 1) add_scatter(needs_, sent, depth_cores(graph_));
+    if (adding_clusters(graph_) > 1) needs_.rooms.push_back(sent.rows * sent.columns * kSumBytes);
     return true;
   }
 
@@ -113,10 +117,11 @@ class KernelNeeds {
     // Parts of the keys: what each core has of each row, and shares of the sums.
     for (const NodeId n : roles_.exchanges) {
       if (n == roles_.scatter) continue;
-      needs_.rooms.push_back(depth_cores(graph_) * rows);
+      needs_.rooms.push_back(depth_cores(graph_) * ceil_div(rows_there() * kSumBytes, kSent) *
+                             kSent);
       ++needs_.barriers;
     }
-    if (roles_.scatter >= 0) add_scatter(needs_, needs_.sums[0][1], depth_cores(graph_));
+    if (roles_.scatter >= 0) add_scatter(needs_, there(needs_.sums[0][1]), depth_cores(graph_));
     return true;
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "chip/copies.h"
 #include "chip/fit.h"
 #include "graph/graph.h"
 
@@ -62,12 +63,6 @@ struct ElementAt {
   std::vector<DimensionAt> dims;
 };
 
-/// A tensor as the copy engine sees it; shared/tensors.h of the kernels' headers.
-struct TensorView {
-  int64_t outer = 1, inner = 1, batches = 1;
-  int64_t pitch = 1, batch_pitch = 1;  ///< elements
-};
-
 /// Tiles that arrive in a ring.
 struct Load {
   std::string name;
@@ -75,7 +70,7 @@ struct Load {
   MatrixForm matrix;
   int ring = 0;  ///< number of its ring, which loads that take turns share
   CoreGroup peers;
-  std::optional<TensorView> view;  ///< none: the producer's threads gather element by element
+  std::optional<chip::TensorView> view;  ///< none: the producer's threads gather element by element
   std::string why_gathered;
   Coordinate row, column, batch;
   ElementAt element;
@@ -83,6 +78,22 @@ struct Load {
   std::optional<ElementAt> second_branch;
   NodeId second_node = -1;
   std::string branch;  ///< the variable that says which
+};
+
+/// Steps of k that follow each other, and which cores of the group take them: bit c is core c.
+struct StepRange {
+  int64_t begin = 0, end = 0;
+  uint32_t cores = 1;
+};
+
+/// The steps of k where some tiles leave steps out: a list for each group of tiles of rows and each
+/// part of k; for each element of the batch, too, where lists differ.
+struct StepLists {
+  std::vector<std::vector<StepRange>> lists;
+  Coordinate list;             ///< the number of the cluster's
+  Coordinate core;             ///< which core of the group this one is
+  bool differ = false;         ///< some step is not taken by all cores of its group
+  bool may_have_none = false;  ///< some core has no step
 };
 
 /// Accumulators in f32.
@@ -143,9 +154,12 @@ struct Work {
 
 enum class StepKind : uint8_t {
   loop,             ///< body, for each step of `variable`
+  walk,             ///< body, for each step of `variable` that Kernel::steps has
+  taken,            ///< .. which the core takes
+  passed,           ///< .. which others take
   when,             ///< body, where all of `zero` are 0
   count,            ///< the number `variable` grows by one
-  load,             ///< producer: the next tile of load `a`
+  load,             ///< producer: the next tile of load `a`, for those who take the step
   wait,             ///< multipliers: the next tile of load `a` is there
   release,          ///< .. has been read
   clear,            ///< sums `a`
@@ -228,6 +242,7 @@ struct StepRows {
   StreamId scores = -1, factor = -1, rescale = -1;
   std::vector<NodeId> reductions;
   DimensionAt k;
+  bool may_have_none = false;  ///< of steps, on some core
 };
 
 /// Room in the scratchpad for what threads share.
@@ -262,16 +277,26 @@ struct Kernel {
   std::vector<Work> work;
   std::optional<RowsReduction> reduction;
   std::optional<StepRows> step_rows;
+  std::optional<StepLists> steps;  ///< none: all of them
   std::vector<SharedBuffer> rooms;
   std::vector<DimensionAt> row_dims;     ///< of `row_program`, `row_loop`, `row_values`
   std::vector<StreamId> exchanged_rows;  ///< of `row_values`
   /// Streams of rows that have a text of their own, for all work.
   std::vector<std::pair<StreamId, std::string>> row_names;
   int64_t tile_rows = 0, tile_columns = 0;  ///< of `elements`, of rows
+  /// Rows of sums that a tile has, where a product has more: those alone are sent and stored. 0:
+  /// all.
+  int64_t rows_there = 0;
   std::vector<ElementAt> results;
   Finish finish;
   std::vector<Step> produce, multiply;
   int groups = 1;  ///< of 128 threads that multiply
+
+  /// Rows of which a number each goes to other cores: as many as a copy has at least.
+  int64_t rows_sent() const {
+    constexpr int64_t kRows = chip::kSent / chip::kSumBytes;
+    return (rows_there + kRows - 1) / kRows * kRows;
+  }
 
   // What the fit decided (fit.h).
   chip::Needs needs;                 ///< rings with the copies that there are

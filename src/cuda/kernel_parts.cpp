@@ -1,9 +1,15 @@
 #include "cuda/kernel_parts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "cuda/coordinates.h"
 #include "cuda/operand.h"
+#include "cuda/refuse.h"
+#include "support/ceil_div.h"
 
 namespace fuseflow::cuda {
 
@@ -39,6 +45,68 @@ void add_load(const Program& program, Kernel& kernel, const std::string& name, N
   load.element = {node.tensor, node.tile.subscripts, {row, column, batch}};
   choose_copy(program, graph, load, row.dim, column.dim, batched ? batch.dim : -1);
   kernel.loads.push_back(std::move(load));
+}
+
+namespace {
+
+constexpr size_t kMostRanges = size_t{1} << 18;
+
+/// What the cores of a group walk, as ranges of steps that the same cores take.
+std::vector<StepRange> merged(const std::vector<std::vector<TileRange>>& by_core) {
+  std::set<int64_t> bounds;
+  for (const std::vector<TileRange>& walk : by_core) {
+    for (const TileRange& range : walk) bounds.insert({range.begin, range.end});
+  }
+  std::vector<StepRange> all;
+  for (auto at = bounds.begin(); at != bounds.end() && std::next(at) != bounds.end(); ++at) {
+    uint32_t cores = 0;
+    for (size_t c = 0; c < by_core.size(); ++c) {
+      const bool takes = std::any_of(
+          by_core[c].begin(), by_core[c].end(),
+          [&](const TileRange& range) { return range.begin <= *at && *at < range.end; });
+      if (takes) cores |= 1U << c;
+    }
+    if (cores == 0) continue;
+    if (!all.empty() && all.back().end == *at && all.back().cores == cores) {
+      all.back().end = *std::next(at);
+    } else {
+      all.push_back({*at, *std::next(at), cores});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<StepLists> step_lists(const Graph& graph, const Coordinate& group, int64_t cores,
+                                    const Coordinate& core, const Coordinate& batch,
+                                    const Coordinate& part) {
+  if (!leaves_steps_out(graph)) return std::nullopt;
+  const KernelSizes tiles = kernel_tiles(graph);
+  const int64_t batches = walks_differ_by_batch(graph) ? tiles[kKernelG] : 1;
+  const int64_t groups = ceil_div(tiles[kKernelM], cores), parts = depth_parts(graph);
+  const auto all_cores = static_cast<uint32_t>((uint64_t{1} << cores) - 1);
+  StepLists steps;
+  steps.list =
+      sum(times(sum(times(batches > 1 ? batch : Coordinate{}, groups), group), parts), part);
+  steps.core = core;
+  size_t ranges = 0;
+  for (int64_t list = 0; list < batches * groups * parts; ++list) {
+    const int64_t first = list / parts % groups * cores, g = list / parts / groups;
+    std::vector<std::vector<TileRange>> by_core(static_cast<size_t>(cores));
+    for (int64_t c = 0; c < cores && first + c < tiles[kKernelM]; ++c)
+      by_core[static_cast<size_t>(c)] = kernel_walk_of(graph, first + c, g, list % parts);
+    for (const std::vector<TileRange>& walk : by_core)
+      steps.may_have_none = steps.may_have_none || walk.empty();
+    steps.lists.push_back(merged(by_core));
+    for (const StepRange& range : steps.lists.back())
+      steps.differ = steps.differ || range.cores != all_cores;
+    ranges += steps.lists.back().size();
+    if (ranges > kMostRanges)
+      throw Refused{
+          fmt::format("more than {} ranges of steps that tiles of rows take", kMostRanges)};
+  }
+  return steps;
 }
 
 std::vector<NodeId> work_after_steps(const Graph& graph, const KernelRoles& roles) {

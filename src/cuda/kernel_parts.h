@@ -28,6 +28,13 @@ void add_load(const Program& program, Kernel& kernel, const std::string& name, N
               const DimensionAt& row, const DimensionAt& column, const DimensionAt& batch,
               CoreGroup peers);
 
+/// The steps of k, where some are left out: of a cluster that has group number `group` of `cores`
+/// tiles of rows each, element `batch` of the batch, and part number `part` of k. `core`: which of
+/// the tiles this core has. Throws Refused where there are too many to be data of a kernel.
+std::optional<StepLists> step_lists(const Graph& graph, const Coordinate& group, int64_t cores,
+                                    const Coordinate& core, const Coordinate& batch,
+                                    const Coordinate& part);
+
 /// Elementwise nodes after the last step.
 std::vector<NodeId> work_after_steps(const Graph& graph, const KernelRoles& roles);
 

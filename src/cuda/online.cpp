@@ -47,9 +47,7 @@ class OnlineBuilder {
     for (const NodeId id : roles_.exchanges) {
       if (id != roles_.scatter) all_reduces_.push_back(id);
     }
-    if (depth_ > 1 && (roles_.scatter < 0 || tiles_[kKernelK] < depth_)) {
-      throw Refused{"keys in parts without a sum of shares, or in more parts than there are steps"};
-    }
+    if (depth_ > 1 && roles_.scatter < 0) throw Refused{"keys in parts without a sum of shares"};
     if (kernel_walks(graph_, roles_).size() > 1) {
       throw Refused{"a second walk of the keys (rounded weights) is not generated yet"};
     }
@@ -71,9 +69,6 @@ class OnlineBuilder {
     if (node(producer(node(product_), 1)).kind != NodeKind::tile_load) {
       throw Refused{"a product with what is computed on both sides"};
     }
-    if (graph_.tiles->band || !graph_.tiles->open.empty()) {
-      kernel_.repairs.emplace_back("steps that the mask leaves out are taken, too");
-    }
   }
 
   void name_coordinates() {
@@ -87,6 +82,7 @@ class OnlineBuilder {
     core_ = coordinate(cores > 1 ? "core_m" : "");
     part_ = coordinate(depth_ > 1 ? "core_k" : "");
     m_tile_ = sum(times(at_["m"], cores), core_);
+    kernel_.steps = step_lists(graph_, at_["m"], cores, core_, at_["g"], part_);
   }
 
   DimensionAt at(int dim, const Coordinate& tile, DimensionAt::TileAxis within) const {
@@ -132,18 +128,22 @@ class OnlineBuilder {
       if (node(id).kind == NodeKind::reduce) step.reductions.push_back(id);
     }
     step.k = keys(TileAxis::column);
+    step.may_have_none = kernel_.steps ? kernel_.steps->may_have_none : depth_ > tiles_[kKernelK];
     kernel_.row_dims = {rows(), batch()};
     const auto held_rows = static_cast<int64_t>(step.reductions.size());
     kernel_.rooms = {{"scores", m * k * 4},
                      {"state", held_rows * m * 4},
                      {"rescale", m * 4},
                      {"reduced", held_rows * m * 4}};
+    kernel_.rows_there = block_[kKernelM];
+    const int64_t sent = kernel_.rows_sent() * chip::kSumBytes;
     for (size_t i = 0; i < all_reduces_.size(); ++i) {
       kernel_.broadcasts.push_back(
-          {fmt::format("all{}", i), -1, static_cast<int>(kernel_.rooms.size()), m * 4, 1, parts});
-      kernel_.rooms.push_back({fmt::format("parts{}", i), depth_ * m * 4});
+          {fmt::format("all{}", i), -1, static_cast<int>(kernel_.rooms.size()), sent, 1, parts});
+      kernel_.rooms.push_back({fmt::format("parts{}", i), depth_ * sent});
     }
-    if (depth_ > 1) kernel_.scatters.push_back({"o_sum", m, kernel_.sums[1].columns, parts});
+    if (depth_ > 1)
+      kernel_.scatters.push_back({"o_sum", kernel_.rows_there, kernel_.sums[1].columns, parts});
     kernel_.results = {
         result_element(program_, graph_, roles_.store, {rows(), columns(), batch()})};
   }
@@ -168,11 +168,11 @@ class OnlineBuilder {
       steps.push_back(s);
     }
     kernel_.produce.push_back(step_of(StepKind::load, 0));
+    steps = where_taken(kernel_, std::move(steps),
+                        {step_of(StepKind::wait, 1), step_of(StepKind::release, 1),
+                         step_of(StepKind::wait, 2), step_of(StepKind::release, 2)});
     const auto walk = [&](std::vector<Step> body) {
-      Step loop = loop_of("k", tiles_[kKernelK], std::move(body));
-      loop.part = part_;
-      loop.parts = depth_;
-      return loop;
+      return walk_of(kernel_, tiles_[kKernelK], part_, depth_, std::move(body));
     };
     kernel_.produce.push_back(walk(std::move(loads)));
     kernel_.multiply.push_back(step_of(StepKind::clear, 1));
@@ -211,9 +211,9 @@ class OnlineBuilder {
       const Node& all = node(all_reduces_[i]);
       std::string value = fmt::format("ff::get_one(core, parts{}_at + row * 4)", i);
       for (int64_t other = 1; other < depth_; ++other) {
-        value = combined_text(
-            all.reduction, value,
-            fmt::format("ff::get_one(core, parts{}_at + ({} + row) * 4)", i, other * m));
+        value = combined_text(all.reduction, value,
+                              fmt::format("ff::get_one(core, parts{}_at + ({} + row) * 4)", i,
+                                          other * kernel_.rows_sent()));
       }
       kernel_.row_names.emplace_back(all.outputs[0], "(" + value + ")");
       kernel_.exchanged_rows.push_back(all.inputs[0].stream);
@@ -381,7 +381,7 @@ std::string row_values(const Program& program, const Kernel& kernel, int number,
       "== 0) ff::put_one(core, parts{4}_at + (core_k * {5} + row) * 4, {6});\n{7}}}",
       space, text_of(kernel.row_dims[0].begin),
       coordinates_text(*kernel.graph, {kernel.row_dims[1]}, "", indent + 2), work.take(), number,
-      kernel.step_rows->rows, value, std::string(static_cast<size_t>(indent), ' '));
+      kernel.rows_sent(), value, std::string(static_cast<size_t>(indent), ' '));
 }
 
 std::string step_rows(const Program& program, const Kernel& kernel, const TensorNumbers& tensors,

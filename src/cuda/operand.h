@@ -13,11 +13,6 @@ namespace fuseflow::cuda {
 void choose_copy(const Program& program, const Graph& graph, Load& load, int row_dim,
                  int column_dim, int batch_dim);
 
-/// Elements from one coordinate of a dimension to the next, where that is one number; its digits
-/// are one loop in memory then.
-std::optional<int64_t> stride_along(const Program& program, const Graph& graph, const Node& node,
-                                    int dim);
-
 /// Throws Refused unless the tensor's elements are all stored, in row-major order.
 void require_row_major(const Program& program, TensorId tensor);
 

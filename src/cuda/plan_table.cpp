@@ -16,12 +16,16 @@ constexpr int64_t kSumBytes = 4;
 struct Predicted {
   int64_t cycles = 0, loaded = 0, stored = 0, sent = 0;
   int64_t by_threads = 0;  ///< of those loaded: of tensors that the copy engine does not bring
+  int64_t gathered = 0;    ///< .. of tiles of products
 };
 
-Predicted predicted(const Graph& graph, const Machine& machine, const std::vector<Load>& loads) {
-  std::set<NodeId> copied;
+Predicted predicted(Graph graph, const Machine& machine, const std::vector<Load>& loads) {
+  std::set<NodeId> copied, gathered;
   for (const Load& load : loads) {
-    if (load.view) copied.insert({load.node, load.second_node});
+    (load.view ? copied : gathered).insert({load.node, load.second_node});
+    for (const NodeId n : {load.node, load.second_node}) {
+      if (n >= 0) graph.nodes[static_cast<size_t>(n)].tile.by_threads = !load.view;
+    }
   }
   const RunResult result = time_tiles_region(graph, machine);
   Predicted all;
@@ -33,6 +37,7 @@ Predicted predicted(const Graph& graph, const Machine& machine, const std::vecto
     all.sent += node.tile_link_bytes;
     if (graph.nodes[n].kind == NodeKind::tile_load && copied.count(static_cast<NodeId>(n)) == 0)
       all.by_threads += node.read_bytes;
+    if (gathered.count(static_cast<NodeId>(n)) != 0) all.gathered += node.read_bytes;
   }
   return all;
 }
@@ -59,7 +64,7 @@ std::string plan_csv(const Program& program, const std::vector<Generated>& kerne
   std::string text =
       "kernel,region,machine,cycles,loaded_bytes,stored_bytes,link_bytes,clusters,cores,"
       "multiplying_threads,scratchpad_bytes,"
-      "sum_registers,adders,finish,finish_bytes,by_threads_bytes,fitted,refused\n";
+      "sum_registers,adders,finish,finish_bytes,by_threads_bytes,gathered_bytes,fitted,refused\n";
   for (const Generated& g : kernels) {
     const Region& region = program.regions[g.region];
     const Predicted p = predicted(*region.graph, machine, g.kernel.loads);
@@ -71,12 +76,13 @@ std::string plan_csv(const Program& program, const std::vector<Generated>& kerne
             ? "rounded and stored by the cores that have it"
             : "added in f32; the last adder rounds it, stores it and clears the sums";
     const int64_t finished = there ? finish_bytes(program, k) : 0;
-    text += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", g.name, csv_field(region.name),
-        csv_field(machine.name), p.cycles, p.loaded, p.stored, p.sent, there ? k.clusters : 0,
-        there ? k.cores : 0, there ? k.groups * 128 : 0, there ? k.scratchpad : 0,
-        there ? k.registers : 0, there ? k.finish.adders : 0, csv_field(finish), finished,
-        there ? p.by_threads : 0, csv_field(fitted_text(k)), csv_field(g.refused));
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", g.name,
+                    csv_field(region.name), csv_field(machine.name), p.cycles, p.loaded, p.stored,
+                    p.sent, there ? k.clusters : 0, there ? k.cores : 0, there ? k.groups * 128 : 0,
+                    there ? k.scratchpad : 0, there ? k.registers : 0, there ? k.finish.adders : 0,
+                    csv_field(finish), finished, there ? p.by_threads : 0, there ? p.gathered : 0,
+                    csv_field(fitted_text(k)), csv_field(g.refused));
   }
   return text;
 }

@@ -103,7 +103,7 @@ class Printer {
     line("};");
     line(
         "// What the copy engine copies from: tensor, outer, inner, batches, pitch, pitch of a "
-        "batch, box.");
+        "batch, box, what of it a tile has.");
     line("constexpr ff::View kViews[] = {");
     int views = 0;
     for (const Load& l : kernel_.loads) {
@@ -113,19 +113,21 @@ class Printer {
                                                       : outer % 256 == 0 ? 256
                                                       : outer % 128 == 0 ? 128
                                                                          : 8;
-        line(fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}}},  // {}",
+        const int64_t there = element->dims[l.matrix.by_rows ? 0 : 1].block;
+        line(fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}}},  // {}",
                          numbers_.at(element->tensor), l.view->outer, l.view->inner,
                          l.view->batches, l.view->pitch, l.view->batch_pitch, box, l.matrix.panel,
-                         l.name));
+                         box == outer ? there : box, l.name));
         if (element == &l.element) view_of_[l.name] = views;
         ++views;
       }
     }
     if (views > kMostViews)
       throw Refused{fmt::format("{} tensors to copy, more than {}", views, kMostViews)};
-    if (views == 0) line("    {0, 1, 1, 1, 8, 8, 8, 8},  // none");
+    if (views == 0) line("    {0, 1, 1, 1, 8, 8, 8, 8, 8},  // none");
     line("};");
     view_count_ = views;
+    if (kernel_.steps) step_lists(*kernel_.steps);
     for (const Load& l : kernel_.loads) matrix(l.name, l.matrix);
     for (const ScratchpadMatrix& h : kernel_.held) matrix(h.name, h.matrix);
     line(fmt::format("using Core = ff::CoreOf<kGroups, {}>;", type_text(kernel_.element)));
@@ -133,6 +135,30 @@ class Printer {
       line(fmt::format("using {}Sums = ff::Sums<Core, {}, {}>;", type_of(s.name), s.rows,
                        s.columns));
     }
+  }
+
+  void step_lists(const StepLists& all) {
+    std::vector<std::string> ranges, first;
+    for (const std::vector<StepRange>& list : all.lists) {
+      first.push_back(std::to_string(ranges.size()));
+      for (const StepRange& r : list)
+        ranges.push_back(fmt::format("{{{}, {}, {}}}", r.begin, r.end, r.cores));
+    }
+    first.push_back(std::to_string(ranges.size()));
+    line("// Steps, by list: the first one, the one after the last, the cores that take them.");
+    table("ff::StepRange kRanges", ranges);
+    line("// Where each list begins.");
+    table("int kFirstRange", first);
+  }
+  void table(const std::string& name, const std::vector<std::string>& entries) {
+    constexpr size_t kOfALine = 10;
+    line(fmt::format("FF_TABLE {}[] = {{", name));
+    for (size_t i = 0; i < entries.size(); i += kOfALine) {
+      const auto begin = entries.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto end = begin + static_cast<std::ptrdiff_t>(std::min(kOfALine, entries.size() - i));
+      line(fmt::format("    {},", fmt::join(begin, end, ", ")));
+    }
+    line("};");
   }
 
   void body() {
@@ -242,8 +268,21 @@ class Printer {
     if (s.scatter >= 0) return kernel_.scatters[static_cast<size_t>(s.scatter)].name + ".mine()";
     return fmt::format("ff::Columns{{0, {}}}", kernel_.sums[static_cast<size_t>(sums)].columns);
   }
+  /// The template argument that says how many rows of sums there are, where not all.
+  std::string rows(int sums) const {
+    const bool all = kernel_.rows_there == 0 ||
+                     kernel_.rows_there == kernel_.sums[static_cast<size_t>(sums)].rows;
+    return all ? "" : fmt::format("<{}>", kernel_.rows_there);
+  }
   const Scatter& scatter(const Step& s) const {
     return kernel_.scatters[static_cast<size_t>(s.scatter)];
+  }
+
+  /// The argument of a load that says which of its peers take the step, where not all do. A tile
+  /// that threads gather is the core's own.
+  std::string takers(const Load& load) const {
+    if (takes_.empty()) return "";
+    return !load.view ? ", " + takes_ : load.peers.count > 1 ? ", takers" : "";
   }
 
   void load_step(const Step& s) {
@@ -253,13 +292,14 @@ class Printer {
       std::string view = std::to_string(view_of_.at(l.name));
       if (l.second_branch)
         view = fmt::format("{} == 0 ? {} : {}", l.branch, view, view_of_.at(l.name) + 1);
-      line(fmt::format("ff::load<{}>(core, {}, {}, params, {}, {}, {}, {});", type_of(l.name), ring,
-                       step_name, view, text_of(l.row), text_of(l.column), text_of(l.batch)));
+      line(fmt::format("ff::load<{}>(core, {}, {}, params, {}, {}, {}, {}{});", type_of(l.name),
+                       ring, step_name, view, text_of(l.row), text_of(l.column), text_of(l.batch),
+                       takers(l)));
     } else {
       const auto gather = [&](const ElementAt& element) {
-        line(fmt::format("ff::gather<{}>(core, {}, {}, params, {}, {});", type_of(l.name), ring,
+        line(fmt::format("ff::gather<{}>(core, {}, {}, params, {}, {}{});", type_of(l.name), ring,
                          step_name, numbers_.at(element.tensor),
-                         place_lambda(program_, *kernel_.graph, element, depth_ * 2)));
+                         place_lambda(program_, *kernel_.graph, element, depth_ * 2), takers(l)));
       };
       if (l.second_branch) open(fmt::format("if ({} == 0) {{", l.branch));
       gather(l.element);
@@ -307,18 +347,34 @@ class Printer {
     close();
   }
 
+  void walk_step(const Step& s) {
+    const StepLists& all = *kernel_.steps;
+    line(fmt::format("const int list = {};", text_of(all.list)));
+    open("for (int range = kFirstRange[list]; range < kFirstRange[list + 1]; ++range) {");
+    if (all.differ) {
+      line("const unsigned takers = kRanges[range].cores;");
+      takes_ = fmt::format("(takers >> ({}) & 1U)", text_of(all.core));
+    }
+    open(fmt::format("for (int {0} = kRanges[range].begin; {0} < kRanges[range].end; ++{0}) {{",
+                     s.variable));
+    steps(s.body);
+    takes_.clear();
+    close();
+    close();
+  }
+
   void finish_step(const Step& s) {
     const Finish& f = kernel_.finish;
     const ElementAt& element = kernel_.results[static_cast<size_t>(s.b)];
     const std::string place = place_lambda(program_, *kernel_.graph, element, depth_ * 2);
     const int tensor = numbers_.at(element.tensor);
     if (s.what == StepKind::store) {
-      line(fmt::format("ff::store(core, {}, {}, params, {}, {});", sums_name(s.a), columns(s, s.a),
-                       tensor, place));
+      line(fmt::format("ff::store{}(core, {}, {}, params, {}, {});", rows(s.a), sums_name(s.a),
+                       columns(s, s.a), tensor, place));
       return;
     }
-    line(fmt::format("ff::add_and_finish(core, {}, {}, {}, params, {}, {}, {}, {}, {});",
-                     sums_name(s.a), kernel_.add_at, columns(s, s.a), text_of(f.tile),
+    line(fmt::format("ff::add_and_finish{}(core, {}, {}, {}, params, {}, {}, {}, {}, {});",
+                     rows(s.a), sums_name(s.a), kernel_.add_at, columns(s, s.a), text_of(f.tile),
                      text_of(f.counter), f.adders, tensor, place));
   }
 
@@ -326,6 +382,13 @@ class Printer {
     switch (s.what) {
       case StepKind::loop:
         return loop_step(s);
+      case StepKind::walk:
+        return walk_step(s);
+      case StepKind::taken:
+      case StepKind::passed:
+        open(fmt::format("if ({} {} 0) {{", takes_, s.what == StepKind::taken ? "!=" : "=="));
+        steps(s.body);
+        return close();
       case StepKind::when: {
         std::vector<std::string> zero;
         for (const std::string& v : s.zero) zero.push_back(v + " == 0");
@@ -358,14 +421,15 @@ class Printer {
       case StepKind::await_room:
         return line(fmt::format("{}.wait_for_room(core, {});", scatter(s).name, s.variable));
       case StepKind::stage:
-        return line(fmt::format("ff::put_sums(core, {0}, {1}.staged, ff::Columns{{0, {2}}});",
-                                sums_name(s.a), scatter(s).name, scatter(s).columns));
+        return line(fmt::format("ff::put_sums{3}(core, {0}, {1}.staged, ff::Columns{{0, {2}}});",
+                                sums_name(s.a), scatter(s).name, scatter(s).columns, rows(s.a)));
       case StepKind::scatter:
         return line(fmt::format("{}.exchange(core, {});", scatter(s).name, s.variable));
       case StepKind::add_shares:
-        return line(fmt::format(
-            "for (int i = 0; i < {}; ++i) ff::add_sums(core, {}, {}.slot(i), {});",
-            scatter(s).peers.count - 1, sums_name(s.a), scatter(s).name, columns(s, s.a)));
+        return line(
+            fmt::format("for (int i = 0; i < {}; ++i) ff::add_sums{}(core, {}, {}.slot(i), {});",
+                        scatter(s).peers.count - 1, rows(s.a), sums_name(s.a), scatter(s).name,
+                        columns(s, s.a)));
       case StepKind::scatter_release:
         return line(fmt::format("{}.release(core);", scatter(s).name));
       case StepKind::put:
@@ -438,6 +502,11 @@ class Printer {
         const StepRows& rows = *kernel_.step_rows;
         open(fmt::format("ff::each_whole_row(core, {}, [&](int row) {{", rows.rows));
         line("if (core.lane() > 0) return;");
+        for (size_t i = 0; rows.may_have_none && i < rows.reductions.size(); ++i) {
+          const Node& reduction = kernel_.graph->nodes[static_cast<size_t>(rows.reductions[i])];
+          line(fmt::format("if (steps == 0) ff::put_own(core, state_at + ({} + row) * 4, {});",
+                           static_cast<int64_t>(i) * rows.rows, number_text(reduction.init)));
+        }
         line(fmt::format(
             "for (int i = 0; i < {0}; ++i) ff::put_one(core, reduced_at + (i * {1} + row) * 4, "
             "ff::get_own(core, state_at + (i * {1} + row) * 4));",
@@ -451,7 +520,7 @@ class Printer {
         return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.tile_rows,
                                 row_loop(program_, kernel_, s.a, numbers_, depth_ * 2)));
       case StepKind::row_values:
-        return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.step_rows->rows,
+        return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.rows_sent(),
                                 row_values(program_, kernel_, s.a, numbers_, depth_ * 2)));
       case StepKind::broadcast: {
         const TileBroadcast& b = kernel_.broadcasts[static_cast<size_t>(s.a)];
@@ -475,6 +544,7 @@ class Printer {
   TensorNumbers numbers_;
   std::map<std::string, int> view_of_;
   int view_count_ = 0;
+  std::string takes_;  ///< within a walk whose steps not all cores take: not 0 where this one does
   int depth_ = 0;
   std::string text_;
 };

@@ -48,8 +48,6 @@ class ProductBuilder {
     if (has_second_product(graph_))
       throw Refused{"a product after a sparse one is not generated yet"};
     if (gathered_step(graph_) > 0) throw Refused{"gathered rows are not generated yet"};
-    if (graph_.tiles->band || !graph_.tiles->open.empty())
-      throw Refused{"products that leave tiles out are not generated yet"};
     if (!is_product()) return check_without_product();
     if (roles_.steps.size() != 1)
       throw Refused{"elementwise work before a product is not generated yet"};
@@ -89,6 +87,8 @@ class ProductBuilder {
     core_k_ = coordinate(depth_ > 1 ? "core_k" : "");
     core_m_ = coordinate(rows_ > 1 ? "core_m" : "");
     m_tile_ = sum(times(at_["m"], rows_), core_m_);
+    part_ = sum(times(at_["adder"], depth_), core_k_);
+    kernel_.steps = step_lists(graph_, at_["m"], rows_, core_m_, at_["g"], part_);
   }
 
   DimensionAt rows() const {
@@ -122,9 +122,10 @@ class ProductBuilder {
              batch(), rows_ > 1 ? all : alone);
     kernel_.sums.push_back({"c", rounded_up(block_[kKernelM], kProductUnit),
                             rounded_up(block_[kKernelN], kProductUnit)});
+    kernel_.rows_there = block_[kKernelM];
     if (depth_ > 1) {
       kernel_.scatters.push_back(
-          {"c_sum", kernel_.sums[0].rows, kernel_.sums[0].columns, {{}, 1, depth_, core_k_}});
+          {"c_sum", block_[kKernelM], kernel_.sums[0].columns, {{}, 1, depth_, core_k_}});
     }
     kernel_.results = {
         result_element(program_, graph_, roles_.store, {rows(), columns(), batch()})};
@@ -137,7 +138,7 @@ class ProductBuilder {
     // nothing.
     finish.tiles = (tiles_[kKernelG] * tiles_[kKernelM] + rows_) * tiles_[kKernelN];
     finish.counters = finish.tiles * depth_;
-    finish.tile_elements = kernel_.sums[0].rows * kernel_.sums[0].columns;
+    finish.tile_elements = block_[kKernelM] * kernel_.sums[0].columns;
     if (adders_ > 1 && tiles_[kKernelM] % rows_ != 0) {
       throw Refused{"clusters that add, with more cores than tiles of rows"};
     }
@@ -176,7 +177,8 @@ class ProductBuilder {
   int64_t elements_k() const { return graph_.indices[static_cast<size_t>(kKernelK)].elements(); }
 
   void make_steps() {
-    std::vector<Step> loads{step_of(StepKind::load, 0), step_of(StepKind::load, 1)};
+    std::vector<Step> loads = where_taken(kernel_, {step_of(StepKind::load, 0)}, {});
+    loads.push_back(step_of(StepKind::load, 1));
     std::vector<Step> steps{step_of(StepKind::wait, 0),
                             step_of(StepKind::wait, 1),
                             multiply_of(0, {FactorOf::Kind::load, 0}, {FactorOf::Kind::load, 1}),
@@ -184,13 +186,13 @@ class ProductBuilder {
                             step_of(StepKind::release, 0),
                             step_of(StepKind::release, 1)};
     kernel_.multiply.push_back(step_of(StepKind::clear, 0));
+    steps = where_taken(kernel_, std::move(steps),
+                        {step_of(StepKind::wait, 1), step_of(StepKind::release, 1)});
     const auto walk = [&](std::vector<Step> body) {
-      Step loop = loop_of("k", tiles_[kKernelK], std::move(body));
-      loop.part = sum(times(at_["adder"], depth_), core_k_);
-      loop.parts = adders_ * depth_;
-      return loop;
+      return walk_of(kernel_, tiles_[kKernelK], part_, adders_ * depth_, std::move(body));
     };
-    const bool loops = tiles_[kKernelK] > 1;  // what is shared has a tile for each part
+    // What is shared has a tile for each part.
+    const bool loops = tiles_[kKernelK] > 1 || kernel_.steps;
     append(kernel_.produce, loops ? std::vector<Step>{walk(std::move(loads))} : std::move(loads));
     append(kernel_.multiply, loops ? std::vector<Step>{walk(std::move(steps))} : std::move(steps));
     FinishPlan plan;
@@ -214,7 +216,7 @@ class ProductBuilder {
   Kernel kernel_;
   int64_t rows_ = 1, depth_ = 1, adders_ = 1;
   std::map<std::string, Coordinate> at_;
-  Coordinate core_k_, core_m_, m_tile_;
+  Coordinate core_k_, core_m_, m_tile_, part_;
 };
 
 }  // namespace

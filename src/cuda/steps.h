@@ -21,6 +21,28 @@ inline Step loop_of(std::string variable, int64_t extent, std::vector<Step> body
   return step;
 }
 
+/// The steps of k that Kernel::steps has, where it has any, else this part of all of them.
+inline Step walk_of(const Kernel& kernel, int64_t extent, Coordinate part, int64_t parts,
+                    std::vector<Step> body) {
+  Step walk = loop_of("k", extent, std::move(body));
+  if (kernel.steps) walk.what = StepKind::walk;
+  walk.part = std::move(part);
+  walk.parts = parts;
+  return walk;
+}
+
+/// What a core does that takes a step, and what it does where others alone take it.
+inline std::vector<Step> where_taken(const Kernel& kernel, std::vector<Step> body,
+                                     std::vector<Step> otherwise) {
+  if (!kernel.steps || !kernel.steps->differ) return body;
+  Step taken = step_of(StepKind::taken), passed = step_of(StepKind::passed);
+  taken.body = std::move(body);
+  passed.body = std::move(otherwise);
+  std::vector<Step> all{std::move(taken)};
+  if (!passed.body.empty()) all.push_back(std::move(passed));
+  return all;
+}
+
 inline Step when_of(std::vector<std::string> zero, std::vector<Step> body) {
   Step step = step_of(StepKind::when);
   step.zero = std::move(zero);

@@ -39,6 +39,7 @@ struct NodeFields {
   bool branch = false;
   bool held = false;
   bool element_bytes = false;
+  bool by_threads = false;
 };
 
 /// What the whole numbers of a field name.
@@ -157,6 +158,12 @@ inline constexpr auto kNodeFields = std::make_tuple(
                                            .example = "bytes=4",
                                            .least = 1,
                                            .most = 8}),
+    attribute(&TileFields::by_threads, {.name = "by",
+                                        .used = &NodeFields::by_threads,
+                                        .what = "copies or threads",
+                                        .example = "by=threads",
+                                        .no = "copies",
+                                        .yes = "threads"}),
     attribute<Names::tensor>(
         &Node::statement,
         {.name = "from", .differ = Differ::in_nothing, .what = "a tensor", .example = "from=%y"}));
@@ -200,10 +207,10 @@ inline auto all(const Node& node) {
   const auto& [kind, inputs, outputs, tensor, level, other_tensor, other_level, op, reduction,
                order, contiguous, groups, init, offset, stride, strides, contract, capacity, least,
                phase, tile, statement] = node;
-  const auto& [subscripts, branch, element_bytes, held] = tile;
+  const auto& [subscripts, branch, element_bytes, by_threads, held] = tile;
   return std::tie(kind, inputs, outputs, tensor, level, other_tensor, other_level, op, reduction,
                   order, contiguous, groups, init, offset, stride, strides, contract, capacity,
-                  least, phase, subscripts, branch, element_bytes, held, statement);
+                  least, phase, subscripts, branch, element_bytes, by_threads, held, statement);
 }
 static_assert(std::tuple_size_v<decltype(all(std::declval<const Node&>()))> ==
                   std::tuple_size_v<decltype(kNodeFields)>,

@@ -67,6 +67,7 @@ struct TileFields {
   std::vector<TileSubscript> subscripts = {};
   int branch = -1;            ///< only on the cores of this branch of a split chain
   int64_t element_bytes = 0;  ///< of its tensor; 0: TileMapping's
+  bool by_threads = false;    ///< tile_load: each core brings its tile itself, none is shared
   /// tile_hold: bytes of C, tile_multiply: bytes of partial results that a core keeps in registers,
   /// its scratchpad, linked scratchpads and global memory
   std::array<int64_t, 4> held{};

@@ -37,10 +37,14 @@ constexpr NodeRule tile_rule(std::string_view name, const NodeFields& fields, No
 
 }  // namespace
 
-constinit const NodeRule tile_load_rule = tile_rule(
-    "tile_load",
-    {.tensor = true, .capacity = true, .subscripts = true, .branch = true, .element_bytes = true},
-    NodeFamily::tile_load);
+constinit const NodeRule tile_load_rule = tile_rule("tile_load",
+                                                    {.tensor = true,
+                                                     .capacity = true,
+                                                     .subscripts = true,
+                                                     .branch = true,
+                                                     .element_bytes = true,
+                                                     .by_threads = true},
+                                                    NodeFamily::tile_load);
 constinit const NodeRule tile_multiply_rule = tile_rule(
     "tile_multiply", {.capacity = true, .branch = true, .held = true}, NodeFamily::tile_product);
 constinit const NodeRule exchange_rule = tile_rule("exchange", {}, NodeFamily::tile_link);

@@ -4,14 +4,16 @@ import random
 import struct
 
 
-def write_npy(path, shape, seed, kind):
-    """Whole numbers from -2 to 2 as f32; 0 and 1 for booleans, from 0 on for unsigned ones."""
+def write_npy(path, shape, seed, kind, there=None):
+    """Whole numbers from -2 to 2 as f32; 0 and 1 for booleans, from 0 on for unsigned ones. There: 0 where it says that nothing is."""
     least, most = {"bool": (0, 1), "u8": (0, 2)}.get(kind, (-2, 2))
     count = 1
     for extent in shape:
         count *= extent
     draw = random.Random(seed)
     values = [float(draw.randint(least, most)) for _ in range(count)]
+    if there:
+        values = [x if there(*divmod(i, shape[-1])) else 0.0 for i, x in enumerate(values)]
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s,), }" % ", ".join(map(str, shape))
     header += " " * (-(len(header) + 11) % 64) + "\n"
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{count}f", *values))
@@ -24,19 +26,24 @@ class Plan:
         self.name, self.tensors, self.files, self.statements, self.graph = name, [], [], [], ""
         self.element = element  # of tensors whose type is not said
 
-    def tensor(self, role, name, shape, kind=None, fill=None):
+    def tensor(self, role, name, shape, kind=None, fill=None, there=None):
         full = f"{self.name}_{name}"
         dims = ",".join(["dense"] * len(shape))
         source = ""
         if role in ("input", "const"):
             source = f' = file("{full}.npy")'
-            self.files.append((f"{full}.npy", shape, kind or self.element))
+            self.files.append((f"{full}.npy", shape, kind or self.element, there))
         self.tensors.append(f"{role} %{full}: {kind or self.element}[{', '.join(map(str, shape))}] {dims}{f' fill({fill})' if fill else ''}{source}")
         return f"%{full}"
 
 
 def index(name, tiles, block, size, cluster, digits):
     return f"    index {name}: {tiles} block={block} size={size} cluster={cluster} digits=[{digits}]\n"
+
+
+def steps_text(lists):
+    """`open` of a graph: of each tile of rows the ranges of steps that it takes."""
+    return f" open=[{'; '.join(', '.join(f'{a}:{b}' for a, b in ranges) for ranges in lists)}]" if lists else ""
 
 
 def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, residual=False, result=None, element="f16", stays=False):
@@ -103,14 +110,15 @@ def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, res
     return p
 
 
-def product(name, size, tile, cluster_m=1, depth=1, adders=1, batches=1, bias=False, by_columns=False, element="f16"):
-    """Y = A X (+ bias), of each element of a batch. size, tile: m, n, k."""
+def product(name, size, tile, cluster_m=1, depth=1, adders=1, batches=1, bias=False, by_columns=False, element="f16", steps=None):
+    """Y = A X (+ bias), of each element of a batch. size, tile: m, n, k. steps: those of each tile of rows; nothing is in others."""
     p = Plan(name, element)
     m, n, k = size
     batch = batches > 1
     before = [batches] if batch else []
     h = "h, " if batch else ""
-    a = p.tensor("input", "a", before + [m, k])
+    there = steps and (lambda i, j: any(begin <= j // tile[2] < end for begin, end in steps[i // tile[0]]))
+    a = p.tensor("input", "a", before + [m, k], there=there)
     x = p.tensor("const", "x", before + ([n, k] if by_columns else [k, n]))
     v = p.tensor("const", "v", [n], "f32") if bias else None
     y = p.tensor("result", "y", before + [m, n])
@@ -120,7 +128,7 @@ def product(name, size, tile, cluster_m=1, depth=1, adders=1, batches=1, bias=Fa
     g = index("m", tiles[0], tile[0], m, cluster_m, f"i:{m}") + index("n", tiles[1], tile[1], n, 1, f"j:{n}")
     g += index("k", tiles[2], tile[2], k, depth, f"k:{k}")
     g += index("g", batches, 1, batches, 1, f"h:{batches}" if batch else "one_g:1")
-    g += "    tiles [] bytes=2\n    phase {\n"
+    g += f"    tiles [] bytes=2{steps_text(steps)}\n    phase {{\n"
     g += f"      $a: val<m,k>[m,k] = tile_load {a}[{h}i, k] capacity=2\n"
     g += f"      $x: val<k,n>[k,n] = tile_load {at_x} capacity=2\n      $c: val<m,n>[m,n] = tile_multiply ($a, $x)\n"
     last = "$c"
@@ -231,8 +239,11 @@ def normalised(name, rows, columns, tile):
     return p
 
 
-def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1, element="f16", mask=False):
-    """What attention does, with whole numbers in the place of exponentials. Statements are attention's: their values are not used."""
+def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1, element="f16", mask=False, band=None, steps=None):
+    """What attention does, with whole numbers in the place of exponentials. Statements are attention's: their values are not used.
+
+    band, steps: those that are taken, of all.
+    """
     p = Plan(name, element)
     q = p.tensor("input", "q", [heads, queries, size])
     k = p.tensor("input", "k", [heads, keys, size])
@@ -246,7 +257,8 @@ def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1, el
                      f"{y}[h, i, c] = sum(j) ({u}[h, i, j] / {z}[h, i]) * {v}[h, j, c]"]
     g = index("m", -(-queries // tile), tile, queries, cluster, f"i:{queries}") + index("n", 1, width, width, 1, f"c:{width}")
     g += index("k", -(-keys // 16), 16, keys, parts, f"j:{keys}") + index("g", heads, 1, heads, 1, f"h:{heads}")
-    g += index("l", 1, size, size, 1, f"d:{size}") + "    tiles [] bytes=2\n    phase {\n"
+    taken = f" band=[{band[0]}, {band[1]}]" if band else steps_text(steps)
+    g += index("l", 1, size, size, 1, f"d:{size}") + f"    tiles [] bytes=2{taken}\n    phase {{\n"
     g += f"      $x: val<m,l>[m,l] = tile_load {q}[h, i, d] capacity=2\n      $x_1: val<l,k>[l,k] = tile_load {k}[h, j, d] capacity=2\n"
     g += f"      $s: val<m,k>[m,k] = tile_multiply ($x, $x_1) capacity=1\n      $b: val<m,k>[m,k] = tile_load {b}[i, j] "
     g += f"bytes={1 if mask else 4} capacity=2\n      $sb: val<m,k>[m,k] = map {'where ($b, -50, $s)' if mask else 'add ($s, $b)'}\n"

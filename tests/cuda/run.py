@@ -59,6 +59,13 @@ PLANS = [
     rows("brain_layers", "layers", (20, 40, 96, 48), (16, 32), element="bf16"),
     online("brain_attention", 2, 20, 40, 16, 24, 16, element="bf16"),
     online("masked_attention", 2, 20, 40, 16, 24, 16, mask=True),
+    online("causal", 2, 64, 64, 16, 16, 16, cluster=2, band=(-20, 0)),
+    online("hidden", 2, 48, 96, 16, 32, 16, parts=4, steps=[[(0, 1), (3, 5)], [(5, 6)], [(0, 6)]]),
+    online("decoding", 2, 4, 64, 32, 32, 4, parts=4),
+    online("one_query", 3, 1, 64, 32, 32, 1, parts=2),
+    product("few_rows", (4, 32, 128), (4, 32, 16), depth=4, adders=2),
+    product("absent", (80, 32, 96), (16, 32, 16), cluster_m=2, steps=[[(0, 2), (5, 6)], [(1, 3)], [], [(4, 5)], [(0, 6)]]),
+    product("absent_parts", (48, 64, 96), (16, 32, 16), depth=2, adders=2, steps=[[(0, 2), (4, 6)], [(2, 3)], []]),
 ]
 
 # What is wrong, the kernel, a piece of its text (the first one), and what is there instead: an expression; None: nothing.
@@ -99,14 +106,20 @@ FAULTS = [
     ("no wait for what others reduced", "norm_wide", r"parts0\.wait\(core\);", None),
     ("reductions that begin again with each tile", "norm", r"(?<=_before = )tile == 0", "tile >= 0"),
     ("no wait for others' parts of rows", "attention_parts", r"all0\.wait\(core\);", None),
+    ("no release of a step of others", "causal", r"(?<=== 0\) \{\n) +keys\.wait\(core, keys_step\);\n +keys\.release\(core, keys_step\);", None),
+    ("takes a step of others", "causal", r"(?<=if \()\(takers >> \(core_m\) & 1U\) != 0", "true"),
+    ("a tile to cores that do not take it", "causal", r"takers(?=\);)", "(core_m == 0 ? ~0U : takers)"),
+    ("steps of another tile of rows", "hidden", r"(?<=const int list = ).*(?=;)", "core_k"),
+    ("no rows of a part without steps", "hidden", r"if \(steps == 0\) ff::put_own\(core, state_at \+ \(0 .*", None),
+    ("products of a step of others", "absent", r"(?<=if \()\(takers >> \(core_m\) & 1U\) != 0(?=.*\n +a\.wait)", "true"),
     ("adds to another tile", "adds", r"(?<=c_sum\.mine\(\), params, )[^,]+", "0"),
 ]
 
 
 # Kernels that move more than their plan: clusters that are not full, tiles of 24 columns, padded to 32.
 PADDED = ("k_columns", "k_attention", "k_brain_attention", "k_masked_attention")
-# Kernels whose results are stored by rows, without the padding that plans count.
-BY_ROWS = ("k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_apart", "k_norm",
+# Kernels whose results are stored by rows, without the padding that plans count, or whose last cluster is not full.
+STORE_OTHERS = ("k_absent", "k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_apart", "k_norm",
            "k_norm_wide", "k_softmax_wide")
 
 
@@ -156,17 +169,19 @@ def check_bytes(folder, output, wrong):
     with open(folder / "plan.csv", newline="", encoding="utf-8") as file:
         planned = {row["kernel"]: row for row in csv.DictReader(file)}
     for line in output.splitlines():
-        found = re.match(r"(\w+): .*loaded (\d+), gathered \d+, added (\d+), taken (\d+), stored (\d+), sent (\d+)", line)
+        found = re.match(r"(\w+): .*loaded (\d+), gathered (\d+), added (\d+), taken (\d+), stored (\d+), sent (\d+)", line)
         if not found:
             continue
         row = planned[found[1]]
-        loaded, added, taken, stored, sent = map(int, found.groups()[1:])
+        loaded, gathered, added, taken, stored, sent = map(int, found.groups()[1:])
         stored += added + taken  # the last adders read the sums and leave zeros
         loaded += taken
         if sent != int(row["link_bytes"]):
             wrong.append(f"{found[1]}: {sent} bytes over links, planned {row['link_bytes']}")
+        if found[1] not in PADDED and gathered != int(row["gathered_bytes"]):
+            wrong.append(f"{found[1]}: {gathered} bytes gathered, planned {row['gathered_bytes']}")
         copied = int(row["loaded_bytes"]) - int(row["by_threads_bytes"])
-        if found[1] not in PADDED and (loaded != copied or found[1] not in BY_ROWS and stored != int(row["stored_bytes"])):
+        if found[1] not in PADDED and (loaded != copied or found[1] not in STORE_OTHERS and stored != int(row["stored_bytes"])):
             wrong.append(f"{line}; planned {row['loaded_bytes']}, {row['stored_bytes']}")
 
 
@@ -181,8 +196,8 @@ def main():
         folder = options.keep or pathlib.Path(made)
         folder.mkdir(exist_ok=True)
         (folder / "kernels.ff").write_text(program(PLANS), encoding="utf-8")
-        for number, (path, shape, kind) in enumerate(f for p in PLANS for f in p.files):
-            write_npy(folder / path, shape, number + 1, kind)
+        for number, (path, shape, kind, there) in enumerate(f for p in PLANS for f in p.files):
+            write_npy(folder / path, shape, number + 1, kind, there)
         done = subprocess.run([options.tools / "fuseflow-cuda", "kernels.ff", "-d", ".", "--data", "-q"], cwd=folder)
         if done.returncode != 0:
             sys.exit(f"fuseflow-cuda: status {done.returncode}")

@@ -127,6 +127,7 @@ TEST(Key, WhatATimeDependsOnMatters) {
       [](Graph& g) { ++g.indices[2].tiling.digits[0].extent; },
       [](Graph& g) { ++g.nodes[0].capacity; },
       [](Graph& g) { ++g.nodes[0].tile.element_bytes; },
+      [](Graph& g) { g.nodes[0].tile.by_threads = true; },
       [](Graph& g) { ++g.nodes[0].tile.subscripts[0].offset; },
       [](Graph& g) { ++g.nodes[0].tile.subscripts[0].terms[0].second; },
       [](Graph& g) { g.nodes[0].tile.held[1] = 1; },

@@ -40,10 +40,13 @@ TEST(Multicast, LoadsOfOneTileByTheirTurns) {
   // Core 0 loads tile 0, then 16, then 0 again; core 1 loads 0 twice and a tile of another tensor.
   ops.nodes = {load(0, 0, 0), load(0, 0, 16), load(0, 0, 0),
                load(1, 0, 0), load(1, 1, 16), load(1, 0, 0)};
-  const SharedLoads shared = shared_loads(ops, true);
+  const SharedLoads shared = shared_loads(ops, Sharers::of_multicast);
   EXPECT_EQ(shared.members, (std::vector<std::vector<int32_t>>{{0, 3}, {2, 5}}));
   EXPECT_EQ(shared.group, (std::vector<int32_t>{0, -1, 1, 0, -1, 1}));
-  EXPECT_TRUE(shared_loads(ops, false).group.empty());
+  EXPECT_TRUE(shared_loads(ops, Sharers::nobody).group.empty());
+  for (TileOp& op : ops.nodes) op.alone = op.node == 0;
+  EXPECT_TRUE(shared_loads(ops, Sharers::of_multicast).members.empty());
+  EXPECT_EQ(shared_loads(ops, Sharers::all).members, shared.members);
 }
 
 /// Two cores along m load the same B tile of 1024 bytes: an L2 of one byte a cycle gives it once,
@@ -104,7 +107,11 @@ TEST(Multicast, BytesOfEveryShapeAndWay) {
         chain.bias0 = way != GatedWay::none ? 2 : 1;
         chain.bias1 = chain.residual = true;
         expect_bytes(chain, plan, machine);
-        shared += analyze(chain, plan, machine).shared;
+        const int64_t all = analyze(chain, plan, machine).shared;
+        shared += all;
+        chain.by_threads = {true, false, shape.m > 2};
+        expect_bytes(chain, plan, machine);
+        EXPECT_LE(analyze(chain, plan, machine).shared, all);
       }
     }
   }

@@ -65,11 +65,12 @@ std::string operands_of(const std::string& needs, int heads, int rows, int keys,
   return needs == "keys" ? data(std::to_string(keys), "dense") : "";
 }
 
-/// Each core sends each other one its largest, its sum and a share of the result.
+/// Each core sends each other one its largest, its sum (of rows in fours, which are 16 bytes) and a
+/// share of the result.
 int64_t link_bytes_of(const Graph& graph, bool maximum) {
   const int64_t cores = depth_cores(graph);
   const KernelSizes block = kernel_block(graph), tiles = kernel_tiles(graph);
-  const int64_t rows = block[kKernelM] * (maximum ? 2 : 1);
+  const int64_t rows = (block[kKernelM] + 3) / 4 * 4 * (maximum ? 2 : 1);
   const int64_t share = block[kKernelM] * block[kKernelN] / cores;
   return tiles[kKernelM] * tiles[kKernelN] * tiles[kKernelG] * cores * (cores - 1) * 4 *
          (rows + share);

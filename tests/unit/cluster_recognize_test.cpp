@@ -55,6 +55,23 @@ Graph graph_of(const FoundChain& found, const char* loops = "LK") {
   return lower_plan(found.form, found.chain, plan, analyze(found.chain, plan, machine));
 }
 
+/// Images of 196 and of 49 pixels have rows of 392 and of 98 bytes; windows have padding.
+TEST(Recognize, OperandsThatThreadsGather) {
+  std::vector<Chain> chains = workloads();
+  chains.push_back(gemm_chain(7, 40, 65, 17, Activation::relu));
+  chains.push_back(gated_ffn(5, 36, 80));
+  std::string a, b, d;
+  for (const Chain& chain : chains) {
+    const Chain found = find_chains(chain_program(chain)).at(0).chain;
+    if (found.by_threads.a) a += chain.name + " ";
+    if (found.by_threads.b) b += chain.name + " ";
+    if (found.by_threads.d) d += chain.name + " ";
+  }
+  EXPECT_EQ(a, "C3 C4 C5 C6 C7 C8 gemm_7x40x65x17 ");
+  EXPECT_EQ(b, "gated_5x36x80 ");
+  EXPECT_EQ(d, "gemm_7x40x65x17 ");
+}
+
 TEST(Recognize, ActivationsByTheirOperators) {
   for (const char* name : {"relu", "gelu", "silu", "sigmoid", "tanh"}) {
     const Activation activation = parse_activation(name);

@@ -272,10 +272,9 @@ int64_t beyond_once(int64_t bytes_of_a_core, int64_t sharing, int64_t cores) {
   return cores / sharing * (sharing - 1) * bytes_of_a_core;
 }
 
-int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, int64_t sharers,
-                     const Machine& machine) {
+int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, int64_t sharers) {
   const Extents& t = plan.tile;
-  const Sharing sharing = sharing_of(plan, machine);
+  const Sharing& sharing = a.sharing;
   const int64_t cores = a.steps.clusters * plan.shape.cores();
   const ElementBytes& each = chain.bytes;
   const Visits& v = a.visits;
@@ -288,20 +287,21 @@ int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, in
   return bytes + beyond_once(last_biases, sharing.bias1, cores / sharers);
 }
 
+Sharing sharing_of(const Chain& chain, const Plan& plan, const Machine& machine) {
+  if (!machine.links.multicast) return {};
+  const ClusterShape& shape = plan.shape;
+  const int64_t m = shape.m, n = shape.n, k = shape.k;
+  const int64_t branches = plan.way == GatedWay::split ? k : 1;  // both take all of K
+  const Chain::ByThreads& alone = chain.by_threads;
+  return {alone.a ? 1 : n * branches, alone.b ? 1 : m, alone.d ? 1 : m, m * k, m * shape.reduce()};
+}
+
 }  // namespace
 
 Settling settling_of(const Analysis& analysis, const Plan& plan) {
   if (analysis.added == 0) return {};
   const int64_t share = plan.tile[Dim::m] * plan.tile[Dim::l] / plan.shape.reduce();
   return {share * added_bytes(analysis.bytes.e), share * analysis.bytes.e, 0};
-}
-
-Sharing sharing_of(const Plan& plan, const Machine& machine) {
-  if (!machine.links.multicast) return {};
-  const ClusterShape& shape = plan.shape;
-  const int64_t m = shape.m, n = shape.n, k = shape.k;
-  const int64_t branches = plan.way == GatedWay::split ? k : 1;  // both take all of K
-  return {n * branches, m, m, m * k, m * shape.reduce()};
 }
 
 Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, Holding holding) {
@@ -330,7 +330,8 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, H
   result.total += steps.clusters / sharers * plan.shape.cores() * result.epilogue;
   count_work(plan, machine, result);
   count_lanes(chain, plan, machine, result);
-  result.shared = shared_bytes(chain, plan, result, sharers, machine);
+  result.sharing = sharing_of(chain, plan, machine);
+  result.shared = shared_bytes(chain, plan, result, sharers);
   if (sharers > 1) {
     result.added = cores * stored_of_e(chain, plan, result.visits, sharers);
     const Settling each = settling_of(result, plan);

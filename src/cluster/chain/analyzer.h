@@ -71,6 +71,12 @@ struct Visits {
   bool operator==(const Visits&) const = default;
 };
 
+/// Cores of a cluster that load the same tile together, where the machine has multicast; else 1.
+struct Sharing {
+  int64_t a = 1, b = 1, d = 1;
+  int64_t bias0 = 1, bias1 = 1;  ///< vectors that C and E take
+};
+
 struct Analysis {
   ChainSteps steps;
   Capacity capacity;  ///< as the plan's kernel is built, where one can be (on_chip.h)
@@ -80,9 +86,10 @@ struct Analysis {
   LevelBytes second;    ///< the part of `core` that uses C
   LevelBytes epilogue;  ///< the part of `second` that only clusters that add bias and residual do
   LevelBytes total;     ///< the whole machine
-  int64_t shared = 0;   ///< of what it loads: what multicast delivers, but memory gives once
-  int64_t added = 0;    ///< of what it stores: what clusters add to E; memory reads it first, too
-  LevelBytes settled;   ///< the part of `total` of those that add last: sums read, zeros, E
+  Sharing sharing;
+  int64_t shared = 0;  ///< of what it loads: what multicast delivers, but memory gives once
+  int64_t added = 0;   ///< of what it stores: what clusters add to E; memory reads it first, too
+  LevelBytes settled;  ///< the part of `total` of those that add last: sums read, zeros, E
   int64_t core_flops = 0;                  ///< one core
   double first_work = 0, second_work = 0;  ///< ... what its products cost (Machine::matrix_work)
   /// Cycles of a core's lanes for one tile of C, for the sums of one of E, and for what follows
@@ -98,13 +105,6 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine,
 /// Bytes of loads that take an L2 as long as what it gives and takes for a plan; the bytes alone
 /// where there is none.
 double given_bytes(const Analysis& analysis, const Machine& machine);
-
-/// Cores of a cluster that load the same tile together, where the machine has multicast; else 1.
-struct Sharing {
-  int64_t a = 1, b = 1, d = 1;
-  int64_t bias0 = 1, bias1 = 1;  ///< vectors that C and E take
-};
-Sharing sharing_of(const Plan& plan, const Machine& machine);
 
 /// What the last to add to a core's share of a tile of E does; no sums where nobody adds.
 Settling settling_of(const Analysis& analysis, const Plan& plan);

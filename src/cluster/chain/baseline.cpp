@@ -36,6 +36,8 @@ Measured measured_unfused(const Chain& chain, const Machine& machine, const Effo
   ProductSize first{m, n, k};
   first.actual = {actual[Dim::m], actual[Dim::n], actual[Dim::k]};
   first.bias = chain.bias0 > 0;
+  first.x_by_threads = chain.by_threads.a;
+  first.w_by_threads = chain.by_threads.b;
   first.bytes = {bytes.a, bytes.b, bytes.c, bytes.bias0, bytes.c};
   if (folded) first.each = activation;
   add(product(first));
@@ -60,6 +62,7 @@ Measured measured_unfused(const Chain& chain, const Machine& machine, const Effo
   ProductSize second{m, l, n};
   second.actual = {actual[Dim::m], actual[Dim::l], actual[Dim::n]};
   second.bias = chain.bias1 > 0;
+  second.w_by_threads = chain.by_threads.d;
   second.bytes = {bytes.c, bytes.d, bytes.e, bytes.bias1, bytes.e};
   second.follows = true;
   const LaneWork last = work_of_last_activation(chain);

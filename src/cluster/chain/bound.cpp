@@ -84,7 +84,7 @@ class Path {
       : a_(a),
         shape_(plan.shape),
         stages_(static_cast<double>(a.capacity.stages)),
-        sharing_(sharing_of(plan, machine)),
+        sharing_(a.sharing),
         time_(a.bytes.work(), plan.shape.cores(), a.added > 0, machine) {
     const auto m = static_cast<double>(plan.tile[Dim::m]),
                n = static_cast<double>(plan.tile[Dim::n]),

@@ -45,6 +45,10 @@ struct Chain {
   std::optional<LaneWork> found_work = {}, found_last_work = {};
   /// Of a convolution chain (when known): channels in, height = width, kernel of the first.
   int64_t channels = 0, side = 0, kernel = 1;
+  /// Operands whose tiles the threads of each core gather (chip/copies.h), so that none is shared.
+  struct ByThreads {
+    bool a = false, b = false, d = false;
+  } by_threads = {};
   std::optional<Extents> unpadded = {};  ///< `size` before padded() rounded it up
 
   bool gated() const { return kind == ChainKind::gated; }

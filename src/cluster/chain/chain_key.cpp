@@ -29,7 +29,7 @@ void add_terms(Key& key, const std::vector<KernelTerm>& terms) {
 
 void add_chain(Key& key, const Chain& chain) {
   const auto& [name, kind, size, activation, bias0, bias1, residual, last_activation, bytes, work,
-               last_work, channels, side, kernel, unpadded] = chain;
+               last_work, channels, side, kernel, by_threads, unpadded] = chain;
   key.number(static_cast<int64_t>(kind));
   key.numbers(size.value);
   key.numbers(unpadded.value_or(size).value);
@@ -43,6 +43,7 @@ void add_chain(Key& key, const Chain& chain) {
     key.numbers(std::array{vector, compare, special});
   }
   key.numbers(std::array{channels, side, kernel});
+  for (const bool each : {by_threads.a, by_threads.b, by_threads.d}) key.number(each ? 1 : 0);
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ Key search_key(const Chain& chain, const Machine& machine, const Effort& effort)
 }
 
 void add_form(Key& key, const ChainForm& form) {
-  const auto& [digits, a, d, store, b, first, last, of_size_e, c, element_bytes, bytes] = form;
+  const auto& [digits, a, d, store, b, first, last, of_size_e, c, tensors, bytes] = form;
   key.number(static_cast<int64_t>(digits.size()));
   for (const auto& [name, extent, dim, summed] : digits) {
     key.number(extent);
@@ -68,7 +69,7 @@ void add_form(Key& key, const ChainForm& form) {
   add_terms(key, last);
   key.numbers(of_size_e);
   key.tensor(c);
-  key.add(element_bytes);
+  key.add(tensors);
   add_bytes(key, bytes);
 }
 

@@ -24,9 +24,9 @@ struct ChainForm {
   std::vector<KernelTerm> first, last;
   /// By term of `last`: a load of a tensor of E's size, no vector over L.
   std::vector<bool> of_size_e;
-  TensorId c = -1;            ///< the tensor that the second product reads
-  TensorBytes element_bytes;  ///< of what is read and stored
-  ElementBytes bytes;         ///< the same by what they are for
+  TensorId c = -1;        ///< the tensor that the second product reads
+  StoredTensors tensors;  ///< what is read and stored
+  ElementBytes bytes;     ///< the same by what they are for
 };
 
 /// Product of the extents of a dimension's digits; -1 where it overflows.

@@ -37,7 +37,7 @@ class FormBuilder : private TermReader {
     second_product();
     form_.first = std::move(made_.terms);
     form_.digits = std::move(made_.digits);
-    form_.element_bytes = std::move(made_.element_bytes);
+    form_.tensors = std::move(made_.tensors);
     settle_last_loads();
     settle_element_bytes();
     return std::move(built_);
@@ -326,7 +326,7 @@ class FormBuilder : private TermReader {
     }
   }
 
-  int64_t bytes_of(TensorId tensor) const { return form_.element_bytes.at(tensor); }
+  int64_t bytes_of(TensorId tensor) const { return form_.tensors.at(tensor).element_bytes; }
 
   void settle_element_bytes() {
     form_.bytes.a = bytes_of(form_.a.tensor);

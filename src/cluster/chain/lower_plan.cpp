@@ -30,7 +30,7 @@ class PlanLowering : private TileGraphBuilder {
     const Input c = maps(form_.first, first_products(), kMn);
     const Input e = second_product(hold(c));
     store(form_.store.tensor, form_.store.subscripts, maps(form_.last, {e}, kMl));
-    set_moved_bytes(graph_, form_.element_bytes);
+    set_moved_bytes(graph_, form_.tensors);
     return take();
   }
 
@@ -51,17 +51,19 @@ class PlanLowering : private TileGraphBuilder {
     graph_.tiles->element_bytes = chain_.bytes.work();
   }
 
-  Input operand(const KernelTerm& from, const TileDims& dims, const char* name) {
-    return load(from.tensor, from.subscripts, dims, analysis_.capacity.stages, name);
+  Input operand(const KernelTerm& from, const TileDims& dims, const char* name, bool by_threads) {
+    const Input given = load(from.tensor, from.subscripts, dims, analysis_.capacity.stages, name);
+    graph_.nodes.back().tile.by_threads = by_threads;
+    return given;
   }
 
   std::vector<Input> first_products() {
     const bool split = plan_.way == GatedWay::split;
-    const Input a = operand(form_.a, kMk, "a");
+    const Input a = operand(form_.a, kMk, "a", chain_.by_threads.a);
     std::vector<Input> products;
     for (size_t branch = 0; branch < form_.b.size(); ++branch) {
       const int only = split ? static_cast<int>(branch) : -1;
-      const Input b = operand(form_.b[branch], kKn, "b");
+      const Input b = operand(form_.b[branch], kKn, "b", chain_.by_threads.b);
       graph_.nodes.back().tile.branch = only;
       Node product = node(NodeKind::tile_multiply, {a, b});
       product.tile.branch = only;
@@ -120,7 +122,7 @@ class PlanLowering : private TileGraphBuilder {
       if (analysis_.capacity.slices_stay) shuffle.capacity = plan_.shape.shuffle() - 1;
       c = add(std::move(shuffle), kMn, "c_slice");
     }
-    const Input d = operand(form_.d, kNl, "d");
+    const Input d = operand(form_.d, kNl, "d", chain_.by_threads.d);
     Node product = node(NodeKind::tile_multiply, {c, d});
     product.capacity = analysis_.capacity.e_accumulators;
     product.tile.held = analysis_.capacity.e.fields();

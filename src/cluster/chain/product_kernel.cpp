@@ -71,10 +71,10 @@ class ProductBuilder {
     int32_t accumulator = kNone;
     const int64_t steps_k = size_.k / (plan_.k * plan_.split_k);
     for (int64_t ik = 0; ik < steps_k; ++ik) {
-      const int32_t x =
-          tile(x_, {kX, im * plan_.m, ik * plan_.k}, plan_.m * plan_.k, size_.bytes.x);
-      const int32_t w =
-          tile(w_, {kW, ik * plan_.k, in * plan_.n}, plan_.k * plan_.n, size_.bytes.w);
+      const int32_t x = tile(x_, {kX, im * plan_.m, ik * plan_.k}, plan_.m * plan_.k, size_.bytes.x,
+                             size_.x_by_threads);
+      const int32_t w = tile(w_, {kW, ik * plan_.k, in * plan_.n}, plan_.k * plan_.n, size_.bytes.w,
+                             size_.w_by_threads);
       TileOp product;
       product.kind = TileOpKind::multiply;
       product.multiply(plan_.m, plan_.n, plan_.k);
@@ -114,9 +114,10 @@ class ProductBuilder {
     stored_ = block_.add(settle, {added});
   }
 
-  int32_t tile(LoadBuffer& buffer, const TileKey& key, int64_t elements, int64_t element_bytes) {
+  int32_t tile(LoadBuffer& buffer, const TileKey& key, int64_t elements, int64_t element_bytes,
+               bool alone) {
     return buffer.get(key, [&](const std::vector<int32_t>& room) {
-      return block_.load(key, elements, element_bytes, room.empty() ? kNone : room.front());
+      return block_.load(key, elements, element_bytes, room.empty() ? kNone : room.front(), alone);
     });
   }
 
@@ -126,6 +127,14 @@ class ProductBuilder {
   LoadBuffer x_, w_;
   int32_t stored_ = kNone;
 };
+
+/// Cores of a cluster that share a tile of X, and of W.
+int64_t x_sharers(const ProductSize& size, const ProductPlan& plan) {
+  return size.x_by_threads ? 1 : plan.cores_n;
+}
+int64_t w_sharers(const ProductSize& size, const ProductPlan& plan) {
+  return size.w_by_threads ? 1 : plan.cores_m;
+}
 
 /// Rows and columns of Y that a cluster computes.
 int64_t cluster_rows(const ProductPlan& plan) {
@@ -266,7 +275,7 @@ MovedBytes memory_bytes(const ProductSize& size, const ProductPlan& plan,
   if (!machine.has_l2()) {
     const int64_t tiles = blocks * plan.steps_m * plan.steps_n;
     const TileEnd end = tile_end(size, plan);
-    const int64_t once = loaded[0] / plan.cores_n + loaded[1] / plan.cores_m;
+    const int64_t once = loaded[0] / x_sharers(size, plan) + loaded[1] / w_sharers(size, plan);
     const int64_t gates = plan.split_k > 1 ? 0 : tiles * end.taken;
     const int64_t stored = tiles * end.stored * (plan.split_k > 1 ? 2 : 1);  // sums are read first
     const int64_t all = once + gates + stored + settled_bytes(size, plan).all();
@@ -313,8 +322,9 @@ RankedProduct cost_product(const ProductSize& size, const ProductPlan& p, const 
   const double at_work = static_cast<double>(std::min(blocks, at_a_time * p.cores()));
   const int64_t x_bytes = blocks * x_loads * x_tile, w_bytes = blocks * w_loads * w_tile;
   const MovedBytes dram = memory_bytes(size, p, {x_bytes, w_bytes}, machine);
-  const int64_t once = x_bytes / p.cores_n * (p.cores_n - 1) +
-                       w_bytes / p.cores_m * (p.cores_m - 1);  // multicast to the others
+  const int64_t of_x = x_sharers(size, p), of_w = w_sharers(size, p);
+  const int64_t once =
+      x_bytes / of_x * (of_x - 1) + w_bytes / of_w * (of_w - 1);  // multicast to the others
   const double given = static_cast<double>(blocks * loaded - once + settled.loaded) +
                        as_loaded(static_cast<double>(blocks * stored), adds, machine) +
                        as_loaded(static_cast<double>(settled.stored), false, machine);

@@ -48,6 +48,8 @@ struct ProductSize {
   /// Columns of W alternate between two branches, of whose sums Y has the product: `n` of the
   /// product, half as many of Y.
   bool pairs = false;
+  /// Threads gather the tiles of X, of W, each core for itself (chip/copies.h).
+  bool x_by_threads = false, w_by_threads = false;
 };
 
 struct MeasuredProduct {

@@ -7,8 +7,10 @@
 #include <optional>
 #include <set>
 
+#include "chip/copies.h"
 #include "cluster/chain/form_builder.h"
 #include "cluster/common/statement_table.h"
+#include "cluster/common/tile_graph.h"
 #include "ir/names.h"
 
 namespace fuseflow::cluster {
@@ -187,6 +189,21 @@ class Finder {
     return work;
   }
 
+  bool by_threads(const ChainForm& form, const KernelTerm& operand, Dim rows, Dim columns) const {
+    chip::Operand of;
+    const StoredTensor& stored = form.tensors.at(operand.tensor);
+    of.shape = stored.shape;
+    of.element_bytes = stored.element_bytes;
+    of.subscripts = operand.subscripts;
+    for (const KernelDigit& digit : form.digits) of.digits.push_back(digit.extent);
+    const auto digits = [&](Dim dim) {
+      return loops_that(form.digits, [&](const KernelDigit& d) { return d.dim == digit_dim(dim); });
+    };
+    of.rows = digits(rows);
+    of.columns = digits(columns);
+    return chip::by_threads(of);
+  }
+
   FoundChain assemble(const BuiltForm& built) const {
     FoundChain found;
     found.form = built.form;
@@ -203,6 +220,11 @@ class Finder {
     chain.bias1 = built.last_vectors;
     chain.residual = built.last_tensors;
     chain.bytes = built.form.bytes;
+    const ChainForm& form = built.form;
+    chain.by_threads.a = by_threads(form, form.a, Dim::m, Dim::k);
+    for (const KernelTerm& b : form.b)
+      chain.by_threads.b = chain.by_threads.b || by_threads(form, b, Dim::k, Dim::n);
+    chain.by_threads.d = by_threads(form, form.d, Dim::n, Dim::l);
     chain.found_work = work_of_maps(built.form.first);
     chain.found_last_work = work_of_maps(built.form.last);
     for (const Region& region : program_.regions) {

@@ -26,8 +26,10 @@ class BlockBuilder {
   }
 
   /// A tile of a tensor at a row and column.
-  int32_t load(const TileKey& tile, int64_t elements, int64_t element_bytes, int32_t order) {
+  int32_t load(const TileKey& tile, int64_t elements, int64_t element_bytes, int32_t order,
+               bool alone = false) {
     TileOp node = at(tile);
+    node.alone = alone;
     node.kind = TileOpKind::load;
     node.bytes.load(elements * element_bytes);
     return add(node, {}, order);

@@ -1,16 +1,22 @@
-// Element sizes of the tensors of a kernel or a chain, and what a graph of tiles says of them.
+// The tensors of a kernel or a chain as they are stored, and what a graph of tiles says of them.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "graph/graph.h"
 
 namespace fuseflow::cluster {
 
-/// Bytes of an element of each tensor that a kernel reads or stores.
-using TensorBytes = std::map<TensorId, int64_t>;
+/// A tensor in memory.
+struct StoredTensor {
+  int64_t element_bytes = 2;
+  std::vector<int64_t> shape;
+};
+/// Those that a kernel reads or stores.
+using StoredTensors = std::map<TensorId, StoredTensor>;
 
 /// Bytes of an element of each tensor of a chain.
 struct ElementBytes {
@@ -28,11 +34,11 @@ struct ElementBytes {
 };
 
 /// Loads and stores of tensors of another element size than the graph's say theirs.
-void set_moved_bytes(Graph& graph, const TensorBytes& bytes);
+void set_moved_bytes(Graph& graph, const StoredTensors& tensors);
 
-/// Sets the graph's element size, too. Products run at that of the largest tensor that one of them
-/// takes as it is loaded: what is computed before is brought to the size of the other operand.
-/// Where there is none, it is that of the largest tensor.
-void set_element_bytes(Graph& graph, const TensorBytes& bytes);
+/// Sets the graph's element size, too, and says which loads threads bring. Products run at that of
+/// the largest tensor that one of them takes as it is loaded: what is computed before is brought to
+/// the size of the other operand. Where there is none, it is that of the largest tensor.
+void set_stored(Graph& graph, const StoredTensors& tensors);
 
 }  // namespace fuseflow::cluster

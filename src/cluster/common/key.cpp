@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -103,16 +104,16 @@ void Key::add(const Graph& graph) {
   write_graph(graph, *this);
 }
 
-void Key::add(const TensorBytes& bytes) {
-  for (const auto& [each, size] : bytes)
+void Key::add(const StoredTensors& tensors) {
+  for (const auto& [each, stored] : tensors)
     tensors_.emplace(each, static_cast<int64_t>(tensors_.size()));
-  std::vector<std::pair<int64_t, int64_t>> numbered;
-  for (const auto& [each, size] : bytes) numbered.emplace_back(tensors_.at(each), size);
-  std::sort(numbered.begin(), numbered.end());
+  std::map<int64_t, const StoredTensor*> numbered;
+  for (const auto& [each, stored] : tensors) numbered.emplace(tensors_.at(each), &stored);
   number(static_cast<int64_t>(numbered.size()));
-  for (const auto& [each, size] : numbered) {
+  for (const auto& [each, stored] : numbered) {
     number(each);
-    number(size);
+    number(stored->element_bytes);
+    numbers(stored->shape);
   }
 }
 

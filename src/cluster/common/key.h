@@ -29,7 +29,7 @@ class Key {
   void add(const Graph& graph);
   void add(const Effort& effort);
   void add(const TileSubscript& subscript);
-  void add(const TensorBytes& bytes);
+  void add(const StoredTensors& tensors);
 
   /// A list, with its length.
   template <typename List>

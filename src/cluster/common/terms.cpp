@@ -107,7 +107,7 @@ void TermReader::require_dense(TensorId t) {
   const Tensor& at = tensor(t);
   if (std::string why = why_not_dense(at, as_dense_.count(t) != 0); !why.empty())
     refuse_kernel(std::move(why));
-  made_.element_bytes[t] = element_bytes(at.type);
+  made_.tensors[t] = {element_bytes(at.type), known_shape(at)};
 }
 
 int TermReader::add_digit(const Statement& s, IndexId index, bool summed) {

@@ -41,8 +41,8 @@ struct KernelTerm {
 struct KernelTerms {
   std::vector<KernelDigit> digits;  ///< those of the result first
   std::vector<KernelTerm> terms;
-  TensorBytes element_bytes;  ///< of what is loaded and stored
-  bool one_tile_l = false;    ///< there is an index l (graph/tile_kernel.h)
+  StoredTensors tensors;    ///< what is loaded and stored
+  bool one_tile_l = false;  ///< there is an index l (graph/tile_kernel.h)
 };
 
 /// The loops whose digits the subscripts of a load or a coordinate have.

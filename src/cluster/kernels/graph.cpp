@@ -89,7 +89,7 @@ Input KernelGraphBuilder::reduce_over_cluster(Reduction reduction, Input part, c
 }
 
 Graph KernelGraphBuilder::take() {
-  set_element_bytes(graph_, terms_.element_bytes);
+  set_stored(graph_, terms_.tensors);
   return TileGraphBuilder::take();
 }
 

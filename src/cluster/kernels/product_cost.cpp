@@ -38,7 +38,7 @@ int64_t takers_of(const ProductSharing& by, int64_t work, const Machine& machine
 
 ProductCost::ProductCost(const KernelForm& form, const Machine& machine)
     : machine_(machine), size_(sizes_of(form)) {
-  const auto bytes_of = [&](TensorId tensor) { return form.element_bytes.at(tensor); };
+  const auto bytes_of = [&](TensorId tensor) { return form.tensors.at(tensor).element_bytes; };
   row_bytes_ = bytes_of(operand_of(form, 0).tensor);
   column_bytes_ = bytes_of(operand_of(form, 1).tensor);
   result_bytes_ = bytes_of(form.result);

@@ -28,7 +28,7 @@ class Builder : private TermReader {
       inside_.push_back({s->result, stored_at(*s, at), result});
       form_.members.insert(s->result);
     }
-    form_.element_bytes = std::move(made_.element_bytes);
+    form_.tensors = std::move(made_.tensors);
     find_results();
     if (form_.results.empty()) refuse_kernel("nothing reads what it computes");
     for (const RowsForm::Result& result : form_.results) {

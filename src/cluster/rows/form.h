@@ -36,7 +36,7 @@ struct RowsForm {
   };
   std::vector<Result> results;  ///< what others read, or the program gives
   std::set<TensorId> members;   ///< whose statements it computes
-  TensorBytes element_bytes;    ///< of what is loaded and stored
+  StoredTensors tensors;        ///< what is loaded and stored
   int products = 0, reductions = 0;
 
   int64_t rows() const { return extent_of(LoopRole::rows); }

@@ -27,7 +27,7 @@ class RowsGraph : private TileGraphBuilder {
       store(result.tensor, result.subscripts, given(result.term));
     }
     for (const auto& [from, of] : loads_) settle_copies(of);
-    set_element_bytes(graph_, form_.element_bytes);
+    set_stored(graph_, form_.tensors);
     return take();
   }
 

@@ -158,6 +158,7 @@ class Builder {
     TileOp result = node(TileOpKind::load, of, core, rows, cols);
     result.row = static_cast<int32_t>(row);
     result.col = static_cast<int32_t>(col);
+    result.alone = source(of).tile.by_threads;
     result.bytes.load(rows * cols * moved_bytes(source_, source(of)));
     return result;
   }

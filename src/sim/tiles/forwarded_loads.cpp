@@ -39,7 +39,7 @@ class ForwardedLoads {
   ForwardedLoads(const Graph& graph, const TileOps& ops)
       : graph_(graph),
         ops_(ops),
-        shared_(shared_loads(ops, true)),
+        shared_(shared_loads(ops, Sharers::all)),
         renumbered_(ops.nodes.size(), -1),
         sent_by_(ops.nodes.size(), -1) {
     list_.cores = ops.cores;

@@ -285,6 +285,7 @@ class CoreBuilder {
       // A tile that is loaded in both walks is not the same load.
       op.turn = turn_ * static_cast<int32_t>(nodes_.walks.size()) + static_cast<int32_t>(walk_);
       op.row = static_cast<int32_t>(number(nodes_.varies[n], given));
+      op.alone = node(n).tile.by_threads;
       if (gathered(n)) add_pieces(n, op);
       op.bytes.load(std::max(op.pieces, 1) * core_elements(g_, given) * moved_bytes(g_, node(n)));
       return add(op, {}, room);
@@ -370,7 +371,7 @@ class CoreBuilder {
     op.turn = turn_;
     // The product is in the pipeline, if there is one.
     op.late = made(own) >= 0 && producer(own).kind == NodeKind::tile_multiply;
-    op.rows = static_cast<int32_t>(core_elements(g_, at.outputs[0]));
+    op.rows = static_cast<int32_t>(sent_elements(g_, at));
     op.cols = 1;
     op.bytes.send(exchanged_bytes(g_, at));
     const int32_t sent = add(op, {made(own)}, of_others(cluster_.summed[n]));

@@ -30,6 +30,8 @@ KernelNeed kernel_need(const Graph& graph);
 /// Bytes of an element that the store writes, or adds to what other clusters wrote.
 int64_t stored_bytes(const Graph& graph, const Node& store);
 
+/// Elements of f32 that a core sends to each other one in an exchange.
+int64_t sent_elements(const Graph& graph, const Node& exchange);
 /// Bytes that a core of a cluster gets of the others in an exchange, which are as many as it sends.
 int64_t exchanged_bytes(const Graph& graph, const Node& exchange);
 

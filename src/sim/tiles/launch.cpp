@@ -112,7 +112,8 @@ class Launch {
     for (const auto& [tile, bytes] : options.held) memory_.hold(tile, bytes);
     for (const TileOps* graph : graphs) {
       successors_.emplace_back(*graph);
-      shared_.push_back(shared_loads(*graph, machine.links.multicast));
+      shared_.push_back(
+          shared_loads(*graph, machine.links.multicast ? Sharers::of_multicast : Sharers::nobody));
       sends_.emplace_back(*graph, successors_.back(), shared_.back());
     }
     const int cores = graphs.front()->cores;

@@ -16,11 +16,12 @@ struct Load {
   auto together() const { return std::tie(node, row, col, turn); }
 };
 
-std::vector<Load> loads_of(const TileOps& ops) {
+std::vector<Load> loads_of(const TileOps& ops, Sharers sharers) {
   std::vector<Load> loads;
   for (size_t i = 0; i < ops.nodes.size(); ++i) {
     const TileOp& op = ops.nodes[i];
     if (op.kind != TileOpKind::load || op.pieces > 0) continue;
+    if (op.alone && sharers == Sharers::of_multicast) continue;
     loads.push_back({op.node, op.row, op.col, op.core, op.turn, static_cast<int32_t>(i)});
   }
   return loads;
@@ -40,11 +41,11 @@ void number_turns(std::vector<Load>& loads) {
 
 }  // namespace
 
-SharedLoads shared_loads(const TileOps& ops, bool sharing) {
+SharedLoads shared_loads(const TileOps& ops, Sharers sharers) {
   SharedLoads shared;
-  if (!sharing || ops.cores == 1) return shared;
+  if (sharers == Sharers::nobody || ops.cores == 1) return shared;
   shared.group.assign(ops.nodes.size(), -1);
-  std::vector<Load> loads = loads_of(ops);
+  std::vector<Load> loads = loads_of(ops, sharers);
   number_turns(loads);
   std::sort(loads.begin(), loads.end(), [](const Load& a, const Load& b) {
     return std::tuple(a.together(), a.op) < std::tuple(b.together(), b.op);

@@ -15,8 +15,11 @@ struct SharedLoads {
   std::vector<std::vector<int32_t>> members;  ///< by group: its operations, the lowest first
 };
 
+/// Who shares a tile: nobody, those whose loads multicast can bring, or all.
+enum class Sharers : uint8_t { nobody, of_multicast, all };
+
 /// Cores run the same program, so the loads that come together are those of a tile that each core
-/// loads for the same time. `sharing`: where false, no two loads share (the machine cannot).
-SharedLoads shared_loads(const TileOps& ops, bool sharing);
+/// loads for the same time.
+SharedLoads shared_loads(const TileOps& ops, Sharers sharers);
 
 }  // namespace fuseflow

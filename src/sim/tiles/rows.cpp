@@ -159,6 +159,7 @@ class ClusterBuilder {
       copy = &buffer.replace({n, tile});
       TileOp op = op_of(TileOpKind::load, n, c);
       op.row = static_cast<int32_t>(tile);
+      op.alone = node(n).tile.by_threads;
       op.bytes.load(tile_elements(g_, node(n).outputs[0]) * moved_bytes(g_, node(n)));
       copy->op = add(op, {}, copy->readers);
       copy->readers = {copy->op};

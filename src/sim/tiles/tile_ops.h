@@ -78,8 +78,9 @@ enum class TileOpKind : uint8_t {
 struct TileOp {
   TileOpKind kind = TileOpKind::load;
   uint8_t core = 0;
-  bool late = false;  ///< waits for the matrix unit's pipeline to drain
-  int32_t node = -1;  ///< of the graph
+  bool late = false;   ///< waits for the matrix unit's pipeline to drain
+  bool alone = false;  ///< of a load: no multicast brings it
+  int32_t node = -1;   ///< of the graph
   int32_t row = 0, col = 0;
   int32_t rows = 0, cols = 0;  ///< of a send: what each of the other cores gets
   int32_t depth = 0;           ///< of a product: what it sums over
