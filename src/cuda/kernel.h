@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chip/fit.h"
+#include "cuda/launch_rows.h"
 #include "graph/graph.h"
 
 namespace fuseflow::cuda {
@@ -65,7 +66,8 @@ struct ElementAt {
 /// A tensor as the copy engine sees it; shared/tensors.h of the kernels' headers.
 struct TensorView {
   int64_t outer = 1, inner = 1, batches = 1;
-  int64_t pitch = 1, batch_pitch = 1;  ///< elements
+  int64_t pitch = 1, batch_pitch = 1;           ///< elements
+  bool outer_rows = false, batch_rows = false;  ///< those of the launch (LaunchRows)
 };
 
 /// Tiles that arrive in a ring.
@@ -194,6 +196,7 @@ struct Step {
   FactorOf left, right;
   std::string variable;  ///< of a loop, of a count; of an exchange: its turn
   int64_t extent = 0;
+  bool over_rows = false;  ///< a loop over the steps of LaunchRows
   /// Where several cores or clusters share the loop: this one has the steps part * extent / parts
   /// up to (part + 1) * extent / parts.
   Coordinate part;
@@ -241,11 +244,15 @@ struct Variable {
   std::string from;  ///< "cluster", "rank"
   int64_t divisor = 1;
   int64_t extent = 0;  ///< from / divisor % extent; 0: no remainder
+  /// The divisor is times the steps of LaunchRows; the extent, where it is not 0, is these.
+  bool divided_by_rows = false, of_rows = false;
 };
 
 struct Kernel {
   std::string name;
   const Graph* graph = nullptr;
+  const TableRows* table = nullptr;  ///< null: rows are those of the program
+  LaunchRows rows;
   /// Of what is multiplied, and of matrices in the scratchpad: f16 or bf16.
   ElementType element = ElementType::f16;
   int64_t clusters = 1, cores = 1;

@@ -74,8 +74,8 @@ std::optional<int64_t> stride_along(const Program& program, const Graph& graph, 
   return stride.value_or(0);
 }
 
-void choose_copy(const Program& program, const Graph& graph, Load& load, int row_dim,
-                 int column_dim, int batch_dim) {
+void choose_copy(const Program& program, const Graph& graph, Load& load, const TileDims& dims,
+                 const LaunchRows& rows_of_launch) {
   const Node& node = graph.nodes[static_cast<size_t>(load.node)];
   const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
   require_row_major(program, node.tensor);
@@ -99,15 +99,16 @@ void choose_copy(const Program& program, const Graph& graph, Load& load, int row
   const std::vector<int64_t> by = pitches(known_shape(tensor));
   for (size_t d = 0; d < by.size(); ++d) offset += node.tile.subscripts[d].offset * by[d];
   if (offset != 0) return gather("its first element is not that of the tensor");
-  const auto rows = stride_along(program, graph, node, row_dim);
-  const auto columns = stride_along(program, graph, node, column_dim);
+  const auto rows = stride_along(program, graph, node, dims.row);
+  const auto columns = stride_along(program, graph, node, dims.column);
   const auto batch =
-      batch_dim < 0 ? std::optional<int64_t>(0) : stride_along(program, graph, node, batch_dim);
+      dims.batch < 0 ? std::optional<int64_t>(0) : stride_along(program, graph, node, dims.batch);
   if (!rows || !columns || !batch) return gather("several of its loops are not one in memory");
   const auto elements = [&](int dim) { return graph.indices[static_cast<size_t>(dim)].elements(); };
   for (const bool by_rows : {true, false}) {
-    const int outer_dim = by_rows ? row_dim : column_dim,
-              inner_dim = by_rows ? column_dim : row_dim;
+    const int outer_dim = by_rows ? dims.row : dims.column,
+              inner_dim = by_rows ? dims.column : dims.row;
+    if (rows_of_launch.dim >= 0 && inner_dim == rows_of_launch.dim) continue;
     const int64_t inner_stride = by_rows ? *columns : *rows;
     int64_t pitch = by_rows ? *rows : *columns;
     if (elements(inner_dim) > 1 && inner_stride != 1) continue;
@@ -117,7 +118,11 @@ void choose_copy(const Program& program, const Graph& graph, Load& load, int row
     view.outer = elements(outer_dim);
     view.inner = elements(inner_dim);
     view.pitch = pitch;
-    view.batches = *batch == 0 ? 1 : elements(batch_dim);
+    view.batches = *batch == 0 ? 1 : elements(dims.batch);
+    if (rows_of_launch.dim >= 0) {
+      view.outer_rows = outer_dim == rows_of_launch.dim;
+      view.batch_rows = *batch != 0 && dims.batch == rows_of_launch.dim;
+    }
     view.batch_pitch = *batch == 0 ? rounded_up(view.outer * pitch, kCopyAlignment / 2) : *batch;
     if (view.batch_pitch * 2 % kCopyAlignment != 0) continue;
     load.view = view;
