@@ -21,6 +21,30 @@ ROWS = (1, 15, 17, 47, 90)
 SEEDS = (1, 2)
 
 
+def pairs(name, m, inner, columns, depth):
+    """A product whose rows are those of the table and, faster, another loop."""
+    p = product(name, (m * inner, columns, depth), (16, 16, 16), cluster_m=2, adders=2)
+    for text in ("a", "y"):
+        width = depth if text == "a" else columns
+        p.tensors = [t.replace(f"_{text}: f16[{m * inner}, {width}] dense,", f"_{text}: f16[{m}, {inner}, {width}] dense,dense,") for t in p.tensors]
+    p.files = [(path, [m, inner, depth] if path == f"{name}_a.npy" else shape, kind) for path, shape, kind in p.files]
+    p.statements = [s.replace("[i, ", "[i, q, ") for s in p.statements]
+    p.graph = p.graph.replace("[i, ", "[i, q, ").replace(f"[i:{m * inner}]", f"[i:{m}, q:{inner}]")
+    return p
+
+
+def flat(name, m, columns):
+    """y = x * 3, whose rows and columns are one dimension, cut anywhere."""
+    p = Plan(name)
+    x, y = p.tensor("input", "x", [m, columns]), p.tensor("result", "y", [m, columns])
+    p.statements.append(f"{y}[i, j] = {x}[i, j] * 3")
+    p.graph = index("m", 1, 1, 1, 1, "one_m:1") + index("n", -(-m * columns // 32), 32, m * columns, 1, f"i:{m}, j:{columns}")
+    p.graph += index("k", 1, 1, 1, 1, "one_k:1") + index("g", 1, 1, 1, 1, "one_g:1")
+    p.graph += f"    tiles [] bytes=2\n    phase {{\n      $x: val<m,n>[m,n] = tile_load {x}[i, j] capacity=2\n"
+    p.graph += f"      $y: val<m,n>[m,n] = map mul ($x, 3)\n      tile_store {y}[i, j] ($y)\n    }}\n"
+    return p
+
+
 def forms(m):
     return [
         chain("plain", (m, 64, 48, 32), (16, 32, 16, 16), (1, 1, 1, 1), "l, k"),
@@ -31,6 +55,9 @@ def forms(m):
         product("narrow", (m, 30, 35), (16, 16, 48)),
         product("adds", (m, 30, 96), (16, 16, 16), depth=2, adders=3),
         product("batch", (24, 32, 40), (16, 16, 48), batches=m),
+        pairs("pairs", m, 3, 30, 64),
+        product("weights", (20, 30, 96), (16, 16, 16), depth=2, adders=3),
+        flat("flat", m, 12),
         reduction("largest", m, 36, 12, "max"),
         elements("scaled", m, 44, 4),
         normalised("rows", m, 30, 4),
