@@ -47,6 +47,7 @@ inline constexpr OptionUse kOptionUses[] = {
     {"--plan", kFilter | kApart | kChain},
     {"--plans", kFilter | kChain},
     {"--table-up-to", kTable},
+    {"--table-programs", kTable},
     {"--evaluate", kEvaluate | kEvaluated},
     {"--program", kText},
     {"--table", kTable},

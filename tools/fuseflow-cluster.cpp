@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string_view>
 
@@ -23,6 +24,7 @@
 #include "machine_options.h"
 #include "program_tool.h"
 #include "shell/thread_options.h"
+#include "support/folder.h"
 #include "support/outputs.h"
 
 namespace {
@@ -34,7 +36,7 @@ struct Options {
   ChainOptions chain;
   MachineOptions machine{"h100", {}};
   Effort effort;
-  std::string explain, plans, plan, table;
+  std::string explain, plans, plan, table, table_programs;
   ProgramOptions filter;
   bool verbose = false;
   int64_t table_up_to = 4096;
@@ -56,6 +58,17 @@ std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Mac
     if (choice.fused().rank > 0) rows.push_back({m, std::move(choice)});
   }
   return rows;
+}
+
+/// A file for each row of the table, in the order of their names: what was chosen, as a program.
+void write_table_programs(const Options& o, const Machine& machine,
+                          const std::vector<TableRow>& table) {
+  const size_t digits = std::to_string(o.table_up_to).size();
+  for (const TableRow& row : table) {
+    const std::string name = fmt::format("rows_{:0{}}.ff", row.m_up_to, digits);
+    write_program((std::filesystem::path(o.table_programs) / name).string(),
+                  plan_chosen(with_rows(o.chain.make(), row.m_up_to), row.choice, machine));
+  }
 }
 
 /// The chain asked for, or every workload, as rows of the evaluation table.
@@ -289,7 +302,10 @@ ExitCode run(const Options& o) {
   if (!o.chain.named() && o.table.empty()) return run_filter(o, machine);
   const Chain chain = padded(o.chain.make());
   if (!o.table.empty()) {
-    write_output(o.table, table_csv(chain, machine, plan_table(o, chain, machine)));
+    if (!o.table_programs.empty()) make_folder(o.table_programs);
+    const std::vector<TableRow> table = plan_table(o, chain, machine);
+    write_output(o.table, table_csv(chain, machine, table));
+    if (!o.table_programs.empty()) write_table_programs(o, machine, table);
     return ExitCode::ok;
   }
   if (!o.explain.empty()) write_explanation(o, &chain, machine);
@@ -355,6 +371,10 @@ void declare(CommandLine& app, Options& o) {
                  "Largest number of rows in the table (default: 4096)")
       .option_text("N")
       .between(16, 1 << 20);
+  app.add_option("--table-programs", o.table_programs,
+                 "With --table: also write the program of each of its rows, planned, to "
+                 "DIR/rows_N.ff (fuseflow-cuda takes them together)")
+      .option_text("DIR");
   add_program_options(app, o.filter);
   app.add_flag("-v,--verbose", o.verbose, "Print every plan to standard error");
 }

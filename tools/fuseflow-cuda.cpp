@@ -6,19 +6,20 @@
 #include "cuda/data.h"
 #include "cuda/files.h"
 #include "cuda/generate.h"
+#include "cuda/table.h"
 #include "import/import.h"
 #include "ir/names.h"
 #include "lower/lower.h"
 #include "machine_options.h"
 #include "program_tool.h"
 #include "shell/thread_options.h"
-#include "support/outputs.h"
+#include "support/folder.h"
 
 namespace fuseflow {
 namespace {
 
 struct CudaOptions {
-  std::string input = "-";
+  std::vector<std::string> inputs;
   std::string directory;  ///< of the files
   std::string data_from;  ///< -C
   bool data = false;
@@ -27,9 +28,12 @@ struct CudaOptions {
 };
 
 void add_options(CommandLine& app, CudaOptions& o) {
-  app.add_option("input", o.input,
-                 "Planned program (fuseflow-cluster); standard input when absent or -")
-      .option_text("[FILE]");
+  app.add_option(
+         "input", o.inputs,
+         "Planned program (fuseflow-cluster); standard input when absent or -. Several: the "
+         "same one for different numbers of rows, as a table whose rows are known at run "
+         "time (fuseflow-cluster --table-programs)")
+      .option_text("[FILE..]");
   app.add_option("-d,--output-directory", o.directory,
                  "Folder for the files, made where it is not there")
       .option_text("DIR")
@@ -59,9 +63,16 @@ void report_kernels(const Program& program, const std::vector<cuda::Generated>& 
   }
 }
 
-ExitCode cuda_main(const CudaOptions& o) {
-  const Machine machine = o.machine.load();
-  const Program program = read_program(o.input, o.data_from);
+void write_files(const CudaOptions& o, const std::vector<cuda::TextFile>& files) {
+  for (const cuda::TextFile& file : files) {
+    const std::filesystem::path path = std::filesystem::path(o.directory) / file.path;
+    make_folder(path.parent_path().string());
+    write_output(path.string(), file.text);
+  }
+}
+
+ExitCode one_program(const CudaOptions& o, const Machine& machine) {
+  const Program program = read_program(o.inputs.empty() ? "-" : o.inputs[0], o.data_from);
   const std::vector<cuda::Generated> kernels = cuda::generate(program);
   if (kernels.empty()) {
     throw Error(ExitCode::rejected,
@@ -76,20 +87,32 @@ ExitCode cuda_main(const CudaOptions& o) {
     for (cuda::TextFile& file : cuda::data_files(lowered, kernels, machine, o.threads))
       files.push_back(std::move(file));
   }
-  for (const cuda::TextFile& file : files) {
-    const std::filesystem::path path = std::filesystem::path(o.directory) / file.path;
-    std::error_code failed;
-    std::filesystem::create_directories(path.parent_path(), failed);
-    if (failed)
-      throw Error(ExitCode::io, fmt::format("cannot make the folder {}: {}",
-                                            path.parent_path().string(), failed.message()));
-    write_output(path.string(), file.text);
-  }
+  write_files(o, files);
   report_kernels(program, kernels);
   bool any = false, all = true;
   for (const cuda::Generated& g : kernels) (g.refused.empty() ? any : all) = g.refused.empty();
   if (!any) throw Error(ExitCode::rejected, "no kernel was generated; plan.csv has the reasons");
   return all ? ExitCode::ok : ExitCode::unfinished;
+}
+
+ExitCode table_of_programs(const CudaOptions& o, const Machine& machine) {
+  std::vector<Program> programs;
+  for (const std::string& input : o.inputs) programs.push_back(read_program(input, o.data_from));
+  const std::vector<cuda::TableEntry> table = cuda::make_table(std::move(programs));
+  std::vector<cuda::TextFile> files = cuda::files_of(table);
+  files.push_back({"plan.csv", cuda::plan_csv(table, machine)});
+  if (o.data) {
+    for (cuda::TextFile& file : cuda::data_files(table, machine, o.threads))
+      files.push_back(std::move(file));
+  }
+  write_files(o, files);
+  for (const cuda::TableEntry& entry : table) report_kernels(entry.program, entry.kernels);
+  return ExitCode::ok;
+}
+
+ExitCode cuda_main(const CudaOptions& o) {
+  const Machine machine = o.machine.load();
+  return o.inputs.size() > 1 ? table_of_programs(o, machine) : one_program(o, machine);
 }
 
 int tool_main(int argc, char** argv) {

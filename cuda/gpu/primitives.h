@@ -13,6 +13,7 @@ struct Params {
   Type types[kMostTensors];
   float* sums;
   unsigned* counters;
+  int rows;  ///< of kernels of a table of plans
 };
 
 /// kElement: of products, and of matrices in the scratchpad.

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <map>
 #include <vector>
 
 #include "fuseflow.h"
@@ -17,6 +18,7 @@ struct StatementTensors {
   static constexpr int kMost = 96;
   void* at[kMost] = {};
   Type types[kMost] = {};
+  long rows = 0;  ///< of a table of plans
 
   /// Room for an intermediate, once.
   void make(int number, long elements, Type type) {
@@ -74,8 +76,22 @@ struct GpuKernel {
   /// The region's statements one after the other, products by a library where there is one.
   void (*statements)(StatementTensors&, Products*, cudaStream_t);
   std::vector<Rival> rivals;
-  long gate;     ///< elements that a kernel between the rivals gates; 0: none
-  Type element;  ///< of what the rivals multiply
+  long gate;      ///< elements that a kernel between the rivals gates; 0: none
+  Type element;   ///< of what the rivals multiply
+  long rows = 0;  ///< of a table of plans: how many it is for
+};
+
+/// What a launch on so many rows needs, for as long as the program runs.
+template <class OfRows>
+const OfRows& of_rows(long rows) {
+  static std::map<long, OfRows> all;
+  return all.try_emplace(rows, OfRows{rows}).first->second;
+}
+
+/// An entry of a table of plans: the kernels that up to so many rows take, one after the other.
+struct TableEntry {
+  long most;
+  std::vector<GpuKernel (*)(long rows)> kernels;
 };
 
 }  // namespace ff

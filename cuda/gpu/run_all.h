@@ -107,6 +107,9 @@ class Bench : public Products {
     FF_CHECK(cudaMalloc(&workspace_, kWorkspace));
   }
 
+  /// What the rows printed begin with.
+  void label(std::string before) { before_ = std::move(before); }
+
   void run(const GpuKernel& k) {
     const std::vector<std::vector<float>> values = make_values(k);
     allow(k);
@@ -122,7 +125,7 @@ class Bench : public Products {
       cold = time([&](size_t i) { launch(k, sets[i]); }, sets.size());
       rival(k, sets, rival_warm, rival_cold);
     }
-    std::printf("%s,%.3g,%s,%.3f,%.3f,%.3f,%.3f\n", k.name, error,
+    std::printf("%s%s,%.3g,%s,%.3f,%.3f,%.3f,%.3f\n", before_.c_str(), k.name, error,
                 error < bound ? "right" : "WRONG", cold, warm, rival_cold, rival_warm);
     std::fflush(stdout);
     for (const Operands& set : sets) release(k, set);
@@ -173,8 +176,8 @@ class Bench : public Products {
       library_warm = time([&](size_t) { all(sets[0], all_library); }, 8);
       library_cold = time([&](size_t i) { all(sets[i], all_library); }, sets.size());
     }
-    std::printf("program,%.3g,%s,%.3f,%.3f,%.3f,%.3f\n", worst, worst < bound ? "right" : "WRONG",
-                cold, warm, library_cold, library_warm);
+    std::printf("%sprogram,%.3g,%s,%.3f,%.3f,%.3f,%.3f\n", before_.c_str(), worst,
+                worst < bound ? "right" : "WRONG", cold, warm, library_cold, library_warm);
     for (const ProgramOperands& set : sets) {
       for (const auto& [number, at] : set.tensors) cudaFree(at);
       for (const Operands& one : set.kernels) cudaFree(one.params.sums);
@@ -284,6 +287,7 @@ class Bench : public Products {
     for (const GpuKernel& k : kernels) {
       Operands& one = set.kernels.emplace_back();
       StatementTensors& statements = set.statements.emplace_back();
+      statements.rows = k.rows;
       for (size_t t = 0; t < k.tensor_count; ++t) {
         const Tensor& tensor = k.tensors[t];
         void*& at = set.tensors[tensor.number];
@@ -372,6 +376,7 @@ class Bench : public Products {
   }
   /// What else a kernel needs to be launched on its tensors.
   void complete(const GpuKernel& k, Operands& set) {
+    set.params.rows = static_cast<int>(k.rows);
     for (size_t v = 0; v < k.view_count; ++v) {
       if (k.views[v].box_inner < 16) continue;  // of a kernel that copies nothing
       const int t = k.views[v].tensor;
@@ -411,6 +416,7 @@ class Bench : public Products {
   double check(const GpuKernel& k, const Operands& set,
                const std::vector<std::vector<float>>& values) {
     StatementTensors reference;
+    reference.rows = k.rows;
     size_t bytes = 0;
     for (size_t t = 0; t < k.tensor_count; ++t) {
       reference.at[t] = make_tensor(k.tensors[t], values[t], bytes);
@@ -577,6 +583,7 @@ class Bench : public Products {
   void gate(Type type, char* c, long elements);
 
   EncodeTiled encode_ = nullptr;
+  std::string before_;
   cudaStream_t stream_ = nullptr;
   cublasLtHandle_t library_ = nullptr;
   void* workspace_ = nullptr;
@@ -598,6 +605,9 @@ inline void Bench::gate(Type type, char* c, long elements) {
       type, reinterpret_cast<unsigned*>(c), elements / 2);
 }
 
+constexpr const char* kColumns =
+    "kernel,relative_error,check,cold_us,warm_us,library_cold_us,library_warm_us\n";
+
 /// All regions in order; `without`: those that cannot be run. Arguments: names of kernels, and
 /// `program` for all regions in one graph; none: everything.
 inline int run_all(int argc, char** argv, const std::vector<GpuKernel>& kernels,
@@ -606,7 +616,7 @@ inline int run_all(int argc, char** argv, const std::vector<GpuKernel>& kernels,
   const auto asked = [&](const std::string& name) {
     return argc < 2 || std::find(argv + 1, argv + argc, name) != argv + argc;
   };
-  std::printf("kernel,relative_error,check,cold_us,warm_us,library_cold_us,library_warm_us\n");
+  std::printf("%s", kColumns);
   for (const GpuKernel& k : kernels) {
     if (k.function != nullptr && asked(k.name)) bench.run(k);
   }
@@ -617,6 +627,29 @@ inline int run_all(int argc, char** argv, const std::vector<GpuKernel>& kernels,
                  "not run as a whole\n",
                  region.c_str());
   if (without.empty()) bench.run_program(kernels);
+  return 0;
+}
+
+/// The kernels of every entry of a table, for as many rows as it takes; with `--rows N` those that
+/// N rows take.
+inline int run_table(int argc, char** argv, const std::vector<TableEntry>& table) {
+  long rows = -1;
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::string(argv[i]) == "--rows") rows = std::atol(argv[i + 1]);
+  }
+  std::vector<long> most;
+  for (const TableEntry& entry : table) most.push_back(entry.most);
+  const size_t first = rows < 0 ? 0 : entry_for(most, rows);
+  Bench bench;
+  std::printf("rows_up_to,rows,%s", kColumns);
+  for (size_t e = first; e < (rows < 0 ? table.size() : first + 1); ++e) {
+    const long taken = rows < 0 ? most[e] : rows;
+    bench.label(std::to_string(most[e]) + "," + std::to_string(taken) + ",");
+    std::vector<GpuKernel> kernels;
+    for (const auto& make : table[e].kernels) kernels.push_back(make(taken));
+    for (const GpuKernel& k : kernels) bench.run(k);
+    if (kernels.size() > 1) bench.run_program(kernels);
+  }
   return 0;
 }
 

@@ -13,6 +13,7 @@ struct Params {
   const Tensor* described;
   std::vector<float>* sums;
   std::vector<int>* counters;
+  int rows;  ///< of kernels of a table of plans
 };
 
 /// kElement: of products, and of matrices in the scratchpad.

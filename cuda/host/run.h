@@ -1,5 +1,6 @@
 // Runs kernels on the CPU on data of files, twice each, and compares with what the simulator gave.
-// With --program 1 once each, on what the kernels before gave.
+// With --program 1 once each, on what the kernels before gave. Kernels of a table of plans read
+// what those before gave, too, and are run for --rows N, or for as many rows as each entry takes.
 #pragma once
 
 #include <cmath>
@@ -10,7 +11,8 @@ namespace ff {
 
 class Runs {
  public:
-  Runs(int argc, char** argv) {
+  /// `most`: the rows that the entries of a table take up to, growing.
+  Runs(int argc, char** argv, std::vector<long> most = {}) : most_(std::move(most)) {
     for (int i = 1; i + 1 < argc; i += 2) {
       const std::string option = argv[i];
       if (option == "--seed") seed_ = static_cast<unsigned>(std::stoul(argv[i + 1]));
@@ -18,8 +20,18 @@ class Runs {
       if (option == "--only") only_ = argv[i + 1];
       if (option == "--program") program_ = std::string(argv[i + 1]) != "0";
       if (option == "--tolerance") tolerance_ = std::stod(argv[i + 1]);
+      if (option == "--rows") asked_ = std::stol(argv[i + 1]);
     }
+    if (asked_ >= 0) entry_ = most_[entry_for(most_, asked_)];
   }
+
+  /// The entry for up to so many rows: is it asked for?
+  bool begin(long most) {
+    given_.clear();
+    rows_ = asked_ >= 0 ? asked_ : most;
+    return asked_ < 0 || most == entry_;
+  }
+  long rows() const { return rows_; }
 
   /// A region that has no kernel: as a program, the others read what the simulator gave for it.
   void without(const char* region) const {
@@ -32,7 +44,9 @@ class Runs {
     if (!only_.empty() && only_ != name) return;
     std::vector<std::vector<float>> values(tensor_count);
     for (size_t t = 0; t < tensor_count; ++t) {
-      values[t] = read(data_ + "/" + name + "." + std::to_string(t) + ".f32", tensors[t].elements);
+      const bool intermediate =
+          is_table() && (tensors[t].result || given_.count(tensors[t].number));
+      values[t] = read(path_of(name, t, tensors[t]), tensors[t].elements, intermediate);
       for (float& x : values[t]) x = rounded_to(tensors[t].type, x);
     }
     const std::vector<std::vector<float>> expected = values;
@@ -42,11 +56,13 @@ class Runs {
     }
     std::vector<float> sums(static_cast<size_t>(launch.sums));
     std::vector<int> counters(static_cast<size_t>(launch.counters));
-    const Params params{views, &values, tensors, &sums, &counters};
-    const int turns = program_ ? 1 : 2;  // what a launch leaves is where the next one begins
+    const Params params{views, &values, tensors, &sums, &counters, static_cast<int>(rows_)};
+    // What a launch leaves is where the next one begins.
+    const int turns = program_ && !is_table() ? 1 : 2;
     for (int turn = 0; turn < turns; ++turn) {
       for (size_t t = 0; t < tensor_count; ++t) {
-        if (tensors[t].result) values[t].assign(expected[t].size(), std::nanf(""));
+        if (tensors[t].result)
+          values[t].assign(static_cast<size_t>(tensors[t].elements), std::nanf(""));
       }
       const Counts counts =
           ff::launch<Core>(launch, params, seed_ + static_cast<unsigned>(turn) * 1000, kernel);
@@ -57,13 +73,14 @@ class Runs {
       const double tolerance = tolerance_ < 0 ? 4 * roundoff(tensors, tensor_count) : tolerance_;
       const bool right = relative <= tolerance;
       wrong_ = wrong_ || !right;
+      if (is_table()) std::printf("%ld rows: ", rows_);
       std::printf(
           "%s: %s, largest difference %g, relative error %.3g; bytes loaded %ld, gathered %ld, "
           "added %ld, taken %ld, stored %ld, sent %ld\n",
           name.c_str(), right ? "right" : "WRONG", worst, relative, counts.loaded, counts.gathered,
           counts.added, counts.taken, counts.stored, counts.sent);
     }
-    for (size_t t = 0; t < tensor_count && program_; ++t) {
+    for (size_t t = 0; t < tensor_count && (program_ || is_table()); ++t) {
       if (tensors[t].result) given_[tensors[t].number] = values[t];
     }
     for (const float x : sums) {
@@ -89,9 +106,17 @@ class Runs {
     relative = here <= relative ? relative : here;
   }
 
-  static std::vector<float> read(const std::string& path, long elements) {
+  bool is_table() const { return !most_.empty(); }
+  std::string path_of(const std::string& kernel, size_t t, const Tensor& tensor) const {
+    return data_ + "/" +
+           (is_table() ? std::to_string(tensor.number) : kernel + "." + std::to_string(t)) + ".f32";
+  }
+
+  /// `may_lack`: nothing where there is no such file.
+  static std::vector<float> read(const std::string& path, long elements, bool may_lack) {
     std::vector<float> all(static_cast<size_t>(elements));
     std::ifstream file(path, std::ios::binary);
+    if (!file && may_lack) return {};
     file.read(reinterpret_cast<char*>(all.data()), elements * 4);
     if (!file) {
       std::fprintf(stderr, "%s: cannot read %ld elements (fuseflow-cuda --data writes them)\n",
@@ -105,6 +130,8 @@ class Runs {
   std::string data_ = "data", only_;
   double tolerance_ = -1;  ///< none given
   bool program_ = false;
+  std::vector<long> most_;  ///< none: no table
+  long asked_ = -1, entry_ = -1, rows_ = 0;
   std::map<int, std::vector<float>> given_;  ///< by number: what kernels before gave
   bool wrong_ = false;
 };
@@ -116,3 +143,11 @@ class Runs {
       #name, name##_schedule::kLaunch, name##_schedule::kTensors,    \
       std::size(name##_schedule::kTensors), name##_schedule::kViews, \
       [](const auto& core, const ff::Params& params) { name(core, params); })
+
+#define FF_RUN_ROWS(runs, name)                                                  \
+  do {                                                                           \
+    const name##_schedule::OfRows of{(runs).rows()};                             \
+    (runs).run<name##_schedule::Core>(                                           \
+        #name, of.launch, of.tensors, std::size(of.tensors), of.views,           \
+        [](const auto& core, const ff::Params& params) { name(core, params); }); \
+  } while (false)

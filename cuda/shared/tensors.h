@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
 
 namespace ff {
 
@@ -44,6 +47,17 @@ inline double roundoff(const Tensor* tensors, size_t count) {
     if (tensors[t].type == Type::bf16) return 1.0 / 256;
   }
   return 1.0 / 2048;
+}
+
+/// The entry of a table of plans that takes so many rows: the first that takes as many. `most`: the
+/// rows that each takes up to, growing.
+inline size_t entry_for(const std::vector<long>& most, long rows) {
+  for (size_t i = 0; i < most.size(); ++i) {
+    if (rows >= 1 && rows <= most[i]) return i;
+  }
+  std::fprintf(stderr, "the table has no plan for %ld rows, expected 1 to %ld\n", rows,
+               most.empty() ? 0 : most.back());
+  std::exit(3);
 }
 
 /// What has to be there to launch a kernel.

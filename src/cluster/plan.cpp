@@ -212,6 +212,30 @@ Program plan(Program program, const Machine& machine, const PlanOptions& options
   return Planner(std::move(program), machine, options, listener).run();
 }
 
+Program plan_chosen(const Chain& chain, const Choice& choice, const Machine& machine) {
+  Program program = chain_program(chain);
+  const KernelOptions kernels{.store_operands_dense = !machine.has_streams,
+                              .reorder_operands = true};
+  const Way way = choice.way();
+  if (way == Way::separate) {
+    make_kernels(program, machine, kernels);
+  } else if (way == Way::folded) {
+    plan_remaining(program, machine, kernels);
+  } else {
+    const MeasuredPlan& best = choice.fused();
+    const Chain covered = chain_of(padded(chain), best);
+    const std::vector<FoundChain> found = find_chains(program);
+    if (found.size() != 1 ||
+        !attach_plan(program, found.front().statements, notes_of(covered, machine, best),
+                     lower_plan(found.front().form, covered, best.plan.plan, best.plan.analysis))) {
+      throw Error(ExitCode::internal,
+                  fmt::format("chain {} is not found in its own program", chain.name));
+    }
+  }
+  require_sound(program);
+  return program;
+}
+
 void sort_by_work(std::vector<FoundChain>& chains) {
   const auto work = [](const FoundChain& f) {
     const Extents& s = f.chain.size;

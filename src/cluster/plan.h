@@ -73,6 +73,10 @@ class PlanListener {
 Program plan(Program program, const Machine& machine, const PlanOptions& options,
              PlanListener& listener);
 
+/// The program of a chain by its extents, with what was chosen for it: the plan that was measured,
+/// or its kernels apart. `chain` is not padded. Throws what plan() throws.
+Program plan_chosen(const Chain& chain, const Choice& choice, const Machine& machine);
+
 /// With the most work first.
 void sort_by_work(std::vector<FoundChain>& chains);
 

@@ -7,6 +7,7 @@
 #include "chip/fit.h"
 #include "cuda/coordinates.h"
 #include "cuda/finish.h"
+#include "cuda/kernel_parts.h"
 #include "cuda/operand.h"
 #include "cuda/refuse.h"
 #include "cuda/steps.h"
@@ -28,7 +29,7 @@ struct RoleSteps {
 
 class ChainBuilder {
  public:
-  ChainBuilder(const Program& program, const Graph& graph)
+  ChainBuilder(const Program& program, const Graph& graph, const TableRows* table)
       : program_(program), graph_(graph), roles_(tile_roles(graph)), g_(tile_geometry(graph)) {
     split_ = graph.tiles->way == GatedWay::split;
     gated_ = roles_.branches == 2;
@@ -36,11 +37,12 @@ class ChainBuilder {
     for (const Dim dim : graph.tiles->loops) {
       if (dim != Dim::k && g_.temporal[dim] > 1) loops_.push_back(dim);
     }
-    kernel_.graph = &graph;
+    kernel_ = begin_kernel(graph, table);
   }
 
   Kernel build() {
     check();
+    find_rows();
     kernel_.clusters = g_.clusters;
     kernel_.cores = g_.shape.cores();
     name_coordinates();
@@ -76,6 +78,14 @@ class ChainBuilder {
       }
     }
   }
+  void find_rows() {
+    LaunchRows& rows = kernel_.rows;
+    if (rows.dim < 0) return;
+    if (rows.dim != kM) throw Refused{"rows of the table that are not those of the chain"};
+    rows.step = g_.tile[Dim::m] * g_.shape.m;
+    rows.steps = g_.steps[Dim::m];
+    rows.over_clusters = tile_loop_depth(*graph_.tiles, Dim::m) < 0;
+  }
   bool overwritten() const { return g_.temporal[Dim::m] * g_.temporal[Dim::n] > g_.c_tiles_held; }
   int64_t k_cores() const { return split_ ? 1 : g_.shape.k; }
 
@@ -86,8 +96,10 @@ class ChainBuilder {
     int64_t divisor = 1;
     for (int d = kDims; d-- > 0;) {
       const Dim dim = kAllDims[static_cast<size_t>(d)];
-      if (tile_loop_depth(*graph_.tiles, dim) >= 0 || g_.steps[dim] == 1) continue;
-      kernel_.variables.push_back({step_name(dim), "cluster", divisor, g_.steps[dim]});
+      const bool of_rows = dim == Dim::m && kernel_.rows.over_clusters;
+      if (!of_rows && (tile_loop_depth(*graph_.tiles, dim) >= 0 || g_.steps[dim] == 1)) continue;
+      kernel_.variables.push_back(
+          {step_name(dim), "cluster", divisor, of_rows ? 0 : g_.steps[dim], false, of_rows});
       divisor *= g_.steps[dim];
     }
     const ClusterShape& s = g_.shape;
@@ -109,6 +121,7 @@ class ChainBuilder {
   /// The step along a dimension: a loop, a coordinate of the cluster, or 0.
   Coordinate at_step(Dim dim) const { return coordinate(known(dim) ? step_name(dim) : ""); }
   bool known(Dim dim) const {
+    if (dim == Dim::m && kernel_.rows.over_clusters) return true;
     return g_.temporal[dim] > 1 || (tile_loop_depth(*graph_.tiles, dim) < 0 && g_.steps[dim] > 1);
   }
   Coordinate tile_number(Dim dim, const Coordinate& core) const {
@@ -142,7 +155,7 @@ class ChainBuilder {
     load.row = begin(rows, row_core);
     load.column = begin(columns, column_core);
     load.element = element_of(node, rows, row_core, columns, column_core);
-    choose_copy(program_, graph_, load, index_of(rows), index_of(columns), -1);
+    choose_copy(program_, graph_, load, {index_of(rows), index_of(columns)}, kernel_.rows);
     kernel_.loads.push_back(std::move(load));
     return static_cast<int>(kernel_.loads.size()) - 1;
   }
@@ -166,7 +179,7 @@ class ChainBuilder {
       Load& load = kernel_.loads[static_cast<size_t>(b_[0])];
       Load other = load;
       other.node = roles_.b[1];
-      choose_copy(program_, graph_, other, kK, kN, -1);
+      choose_copy(program_, graph_, other, {kK, kN}, kernel_.rows);
       if (other.view.has_value() != load.view.has_value() ||
           other.matrix.by_rows != load.matrix.by_rows) {
         throw Refused{"branches on two cores whose weights lie differently in memory"};
@@ -348,8 +361,11 @@ class ChainBuilder {
     RoleSteps both;
     const bool sums_over_n = dim == Dim::n && level + 1 == innermost();
     if (sums_over_n) both.multiply.push_back(step_of(StepKind::clear, e_));
-    both.produce.push_back(loop_of(step_name(dim), g_.temporal[dim], std::move(body.produce)));
-    both.multiply.push_back(loop_of(step_name(dim), g_.temporal[dim], std::move(body.multiply)));
+    for (auto* steps : {&both.produce, &both.multiply}) {
+      std::vector<Step>& inside = steps == &both.produce ? body.produce : body.multiply;
+      steps->push_back(loop_of(step_name(dim), g_.temporal[dim], std::move(inside)));
+      steps->back().over_rows = dim == Dim::m && kernel_.rows.dim >= 0;
+    }
     if (sums_over_n) append(both.multiply, finish());
     return both;
   }
@@ -555,8 +571,8 @@ class ChainBuilder {
 
 }  // namespace
 
-Kernel chain_kernel(const Program& program, const Graph& graph) {
-  return ChainBuilder(program, graph).build();
+Kernel chain_kernel(const Program& program, const Graph& graph, const TableRows* table) {
+  return ChainBuilder(program, graph, table).build();
 }
 
 }  // namespace fuseflow::cuda

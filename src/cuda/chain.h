@@ -7,6 +7,6 @@
 namespace fuseflow::cuda {
 
 /// Throws Refused for what is not generated.
-Kernel chain_kernel(const Program& program, const Graph& graph);
+Kernel chain_kernel(const Program& program, const Graph& graph, const TableRows* table);
 
 }  // namespace fuseflow::cuda

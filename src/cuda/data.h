@@ -11,4 +11,9 @@ namespace fuseflow::cuda {
 std::vector<TextFile> data_files(const Program& program, const std::vector<Generated>& kernels,
                                  const Machine& machine, int threads);
 
+/// data/NUMBER.f32 for the tensors of a table's kernels, by their numbers: what the program of the
+/// most rows reads and gives, of which fewer rows are the first ones.
+std::vector<TextFile> data_files(const std::vector<TableEntry>& table, const Machine& machine,
+                                 int threads);
+
 }  // namespace fuseflow::cuda

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "cuda/headers.h"
-#include "cuda/instructions.h"
+#include "cuda/launch_text.h"
 #include "cuda/print.h"
 #include "cuda/reference.h"
 #include "cuda/text.h"
@@ -25,20 +25,6 @@ std::vector<const Generated*> made(const std::vector<Generated>& kernels) {
     if (g.refused.empty()) all.push_back(&g);
   }
   return all;
-}
-
-std::string kernel_file(const Program& program, const Generated& g) {
-  return fmt::format(
-      "// Kernel {0} for the GPU, and what run.cu needs to launch and to check it.\n"
-      "#include \"{0}.gen.h\"\n#include \"instructions.h\"\n#include \"run.h\"\n\n"
-      "{1}\n"
-      "ff::GpuKernel {0}_gpu() {{\n  return {{\"{0}\", {0}_schedule::kLaunch, "
-      "{0}_schedule::kTensors, std::size({0}_schedule::kTensors),\n"
-      "          {0}_schedule::kViews, std::size({0}_schedule::kViews), reinterpret_cast<const "
-      "void*>({0}),\n"
-      "          {0}_schedule::Core::kBlock, {0}_statements, {2}, {3}}};\n}}\n",
-      g.name, statements_text(program, program.regions[g.region], g.name, tensors_of(g.kernel)),
-      rivals_text(program, g), type_text(g.kernel.element));
 }
 
 /// A region that has no kernel, where its statements can be run on the GPU plainly.
@@ -88,14 +74,15 @@ std::string plain_file(const Program& program, const PlainRegion& plain) {
   std::vector<TensorId> all = plain.read;
   all.insert(all.end(), plain.results.begin(), plain.results.end());
   for (size_t i = 0; i < all.size(); ++i)
-    tensors += tensor_text(program, all[i], i >= plain.read.size());
+    tensors += tensor_text(program, all[i], i >= plain.read.size(), nullptr);
   return fmt::format(
       "// Region {0}, which has no kernel: its statements, for the program as a whole.\n"
       "#include \"run.h\"\n\nstatic constexpr ff::Tensor {0}_tensors[] = {{\n{1}}};\n{2}\n"
       "ff::GpuKernel {0}_gpu() {{\n  return {{\"{0}\", {{}}, {0}_tensors, {3}, nullptr, 0, "
       "nullptr, "
       "0, {0}_statements, {{}}, 0}};\n}}\n",
-      plain.name, tensors, statements_text(program, program.regions[plain.region], plain.name, all),
+      plain.name, tensors,
+      statements_text(program, program.regions[plain.region], plain.name, all, nullptr),
       all.size());
 }
 
@@ -168,6 +155,38 @@ std::string make_file(const std::vector<std::string>& names) {
 
 }  // namespace
 
+std::string kernel_file(const Program& program, const Generated& g) {
+  const bool table = g.kernel.table != nullptr;
+  const auto field = [&](const char* in_table, const char* alone) {
+    return table ? fmt::format("of.{}", in_table) : fmt::format("{}_schedule::{}", g.name, alone);
+  };
+  const std::string tensors = field("tensors", "kTensors"), views = field("views", "kViews");
+  return fmt::format(
+      "// Kernel {0} for the GPU, and what run.cu needs to launch and to check it.\n"
+      "#include \"{0}.gen.h\"\n#include \"instructions.h\"\n#include \"run.h\"\n\n"
+      "{1}\n"
+      "ff::GpuKernel {0}_gpu({4}) {{\n{5}  return {{\"{0}\", {6}, "
+      "{7}, std::size({7}),\n"
+      "          {8}, std::size({8}), reinterpret_cast<const "
+      "void*>({0}),\n"
+      "          {0}_schedule::Core::kBlock, {0}_statements, {2}, {3}{9}}};\n}}\n",
+      g.name,
+      statements_text(program, program.regions[g.region], g.name, tensors_of(g.kernel),
+                      g.kernel.table),
+      rivals_text(program, g), type_text(g.kernel.element), table ? "long rows" : "",
+      table ? fmt::format("  const auto& of = ff::of_rows<{}_schedule::OfRows>(rows);\n", g.name)
+            : "",
+      field("launch", "kLaunch"), tensors, views, table ? ", rows" : "");
+}
+
+std::vector<TextFile> common_files(const std::vector<std::string>& names,
+                                   const std::set<ProductForm>& forms) {
+  std::vector<TextFile> files{{"instructions.h", instructions_text({forms.begin(), forms.end()})},
+                              {"Makefile", make_file(names)}};
+  for (const HeaderText& header : kHeaders) files.push_back({header.path, header.text});
+  return files;
+}
+
 std::vector<TextFile> files_of(const Program& program, const std::vector<Generated>& kernels) {
   std::vector<TextFile> files;
   const std::vector<const Generated*> all = made(kernels);
@@ -177,7 +196,6 @@ std::vector<TextFile> files_of(const Program& program, const std::vector<Generat
     files.push_back({g->name + ".cu", kernel_file(program, *g)});
     for (const ProductForm& form : product_forms(g->kernel)) forms.insert(form);
   }
-  files.push_back({"instructions.h", instructions_text({forms.begin(), forms.end()})});
   std::map<size_t, std::string> names;  // by region
   for (const Generated* g : all) names[g->region] = g->name;
   std::vector<std::string> without;
@@ -191,8 +209,7 @@ std::vector<TextFile> files_of(const Program& program, const std::vector<Generat
   for (const auto& [region, name] : names) in_order.push_back(name);
   files.push_back({"run.cu", gpu_file(in_order, without)});
   files.push_back({"run_host.cpp", host_file(program, all)});
-  files.push_back({"Makefile", make_file(in_order)});
-  for (const HeaderText& header : kHeaders) files.push_back({header.path, header.text});
+  for (TextFile& file : common_files(in_order, forms)) files.push_back(std::move(file));
   return files;
 }
 

@@ -28,14 +28,14 @@ std::string kernel_name(const std::string& region, const std::vector<Generated>&
   return unique;
 }
 
-Kernel kernel_of(const Program& program, const Graph& graph) {
+Kernel kernel_of(const Program& program, const Graph& graph, const TableRows* table) {
   switch (tile_form(graph)) {
     case TileForm::chain:
-      return chain_kernel(program, graph);
+      return chain_kernel(program, graph, table);
     case TileForm::kernel:
-      return product_kernel(program, graph);
+      return product_kernel(program, graph, table);
     case TileForm::rows:
-      return rows_kernel(program, graph);
+      return rows_kernel(program, graph, table);
   }
   throw Refused{"no such form of tiles"};
 }
@@ -59,7 +59,7 @@ ElementType product_element(const Program& program, const Region& region, const 
 
 }  // namespace
 
-std::vector<Generated> generate(const Program& program) {
+std::vector<Generated> generate(const Program& program, const TableRows* table) {
   std::vector<Generated> all;
   for (size_t r = 0; r < program.regions.size(); ++r) {
     const Region& region = program.regions[r];
@@ -68,7 +68,7 @@ std::vector<Generated> generate(const Program& program) {
     made.region = r;
     made.name = kernel_name(region.name, all);
     try {
-      made.kernel = kernel_of(program, *region.graph);
+      made.kernel = kernel_of(program, *region.graph, table);
       made.kernel.name = made.name;
       made.kernel.element = product_element(program, region, made.kernel);
       fit(made.kernel);

@@ -18,7 +18,8 @@ struct Generated {
   std::string schedule;
 };
 
-/// Every region whose graph is one of tiles, in order. The program must outlive what is given.
-std::vector<Generated> generate(const Program& program);
+/// Every region whose graph is one of tiles, in order. The program must outlive what is given, and
+/// so must `table`: the rows of a program of a table; null: it is none.
+std::vector<Generated> generate(const Program& program, const TableRows* table = nullptr);
 
 }  // namespace fuseflow::cuda

@@ -11,6 +11,7 @@
 
 #include "chip/copies.h"
 #include "chip/fit.h"
+#include "cuda/launch_rows.h"
 #include "graph/graph.h"
 
 namespace fuseflow::cuda {
@@ -72,6 +73,7 @@ struct Load {
   CoreGroup peers;
   std::optional<chip::TensorView> view;  ///< none: the producer's threads gather element by element
   std::string why_gathered;
+  bool outer_rows = false, batch_rows = false;  ///< of the view: those of the launch (LaunchRows)
   Coordinate row, column, batch;
   ElementAt element;
   /// What the second core loads, in a chain whose branches are on two cores.
@@ -208,6 +210,7 @@ struct Step {
   FactorOf left, right;
   std::string variable;  ///< of a loop, of a count; of an exchange: its turn
   int64_t extent = 0;
+  bool over_rows = false;  ///< a loop over the steps of LaunchRows
   /// Where several cores or clusters share the loop: this one has the steps part * extent / parts
   /// up to (part + 1) * extent / parts.
   Coordinate part;
@@ -256,11 +259,15 @@ struct Variable {
   std::string from;  ///< "cluster", "rank"
   int64_t divisor = 1;
   int64_t extent = 0;  ///< from / divisor % extent; 0: no remainder
+  /// The divisor is times the steps of LaunchRows; the extent, where it is not 0, is these.
+  bool divided_by_rows = false, of_rows = false;
 };
 
 struct Kernel {
   std::string name;
   const Graph* graph = nullptr;
+  const TableRows* table = nullptr;  ///< null: rows are those of the program
+  LaunchRows rows;
   /// Of what is multiplied, and of matrices in the scratchpad: f16 or bf16.
   ElementType element = ElementType::f16;
   int64_t clusters = 1, cores = 1;

@@ -1,5 +1,5 @@
-// What products and attention have in common as kernels: their tiles over clusters, their loads,
-// and the work after their last step.
+// What kernels have in common: their rows, their tiles over clusters, their loads, and the work
+// after their last step.
 #pragma once
 
 #include <map>
@@ -16,6 +16,10 @@ namespace fuseflow::cuda {
 
 /// Rows, columns and depth of a product are multiples of it.
 inline constexpr int64_t kProductUnit = chip::kUnit;
+
+/// The kernel of a graph, without objects and steps yet. `table`: null where the program is none of
+/// a table. Throws Refused for rows that are no dimension of the graph.
+Kernel begin_kernel(const Graph& graph, const TableRows* table);
 
 /// Gives each cluster one tile of each of these dimensions, the first of which changes fastest.
 /// Sets the kernel's clusters and variables; gives the tile's number by name.

@@ -19,13 +19,16 @@ struct Strides {
 /// Loops that are one: so many steps, and elements from one to the next in each tensor.
 struct OneLoop {
   int64_t extent = 1;
+  bool rows = false;  ///< those of the launch are one of them
   std::array<int64_t, 3> stride{0, 0, 0};
 };
 
 class ProductReader {
  public:
-  ProductReader(const Program& program, const Statement& statement)
-      : program_(program), s_(statement) {}
+  ProductReader(const Program& program, const Statement& statement, const TableRows* table)
+      : program_(program), s_(statement), table_(table) {
+    if (table != nullptr && table->rows(s_.result)) rows_ = s_.result_indices[0];
+  }
 
   std::optional<std::string> read(const std::map<TensorId, int>& numbers) {
     const Expr& root = s_.nodes.back();
@@ -111,6 +114,7 @@ class ProductReader {
         }
       }
       one.extent *= extent(indices[i]);
+      one.rows = one.rows || indices[i] == rows_;
     }
     return true;
   }
@@ -136,12 +140,18 @@ class ProductReader {
     const auto b = matrix(1, loops_[3], loops_[2], numbers);
     const auto c = matrix(2, loops_[1], loops_[2], numbers);
     if (!a || !b || !c) return std::nullopt;
-    return fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", loops_[0].extent, loops_[1].extent,
-                       loops_[2].extent, loops_[3].extent, *a, *b, *c);
+    return fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", size(loops_[0]), size(loops_[1]),
+                       size(loops_[2]), size(loops_[3]), *a, *b, *c);
+  }
+  std::string size(const OneLoop& loop) const {
+    return loop.rows ? times_rows("t.rows", loop.extent / table_->most)
+                     : std::to_string(loop.extent);
   }
 
   const Program& program_;
   const Statement& s_;
+  const TableRows* table_;
+  IndexId rows_ = -1;
   std::array<Strides, 3> tensors_;  ///< the factors, the result
   std::array<OneLoop, 4> loops_;    ///< batch, rows, columns, what is summed
 };
@@ -149,8 +159,9 @@ class ProductReader {
 }  // namespace
 
 std::optional<std::string> library_product(const Program& program, const Statement& statement,
-                                           const std::map<TensorId, int>& numbers) {
-  return ProductReader(program, statement).read(numbers);
+                                           const std::map<TensorId, int>& numbers,
+                                           const TableRows* table) {
+  return ProductReader(program, statement, table).read(numbers);
 }
 
 }  // namespace fuseflow::cuda

@@ -8,6 +8,7 @@
 #include "cuda/coordinates.h"
 #include "cuda/finish.h"
 #include "cuda/kernel_parts.h"
+#include "cuda/launch_text.h"
 #include "cuda/refuse.h"
 #include "cuda/steps.h"
 #include "cuda/work_text.h"
@@ -19,14 +20,14 @@ namespace {
 
 class OnlineBuilder {
  public:
-  OnlineBuilder(const Program& program, const Graph& graph)
+  OnlineBuilder(const Program& program, const Graph& graph, const TableRows* table)
       : program_(program),
         graph_(graph),
         roles_(kernel_roles(graph)),
         tiles_(kernel_tiles(graph)),
         block_(kernel_block(graph)),
         depth_(depth_cores(graph)) {
-    kernel_.graph = &graph;
+    kernel_ = begin_kernel(graph, table);
   }
 
   Kernel build() {
@@ -73,6 +74,9 @@ class OnlineBuilder {
 
   void name_coordinates() {
     const int64_t cores = depth_ > 1 ? 1 : kernel_cluster(graph_);
+    if (kernel_.rows.dim >= 0 && kernel_.rows.dim != kKernelM && kernel_.rows.dim != kKernelG)
+      throw Refused{"rows of the table that are keys, or columns, of an attention"};
+    if (kernel_.rows.dim == kKernelM) kernel_.rows.step = block_[kKernelM] * cores;
     const int64_t groups = ceil_div(tiles_[kKernelM], cores);
     at_ = spread_over_clusters(kernel_,
                                {{"n", tiles_[kKernelN]}, {"m", groups}, {"g", tiles_[kKernelG]}});
@@ -264,7 +268,6 @@ class StepText {
         indent_(indent + 2) {}
 
   std::string text() {
-    const GraphIndex& m = graph_.indices[kKernelM];
     const GraphIndex& k = graph_.indices[kKernelK];
     std::string all = "[&](int row) {\n";
     all += fmt::format("{}const int valid = k * {} + {} <= {} ? {} : {} - k * {};\n", space(),
@@ -272,7 +275,7 @@ class StepText {
     const DimensionAt& rows = kernel_.row_dims[0];
     all += fmt::format("{}const int at_m = {} + row;\n", space(), text_of(rows.begin));
     all += fmt::format("{}const bool there = row < {} && at_m < {};\n", space(), rows.block,
-                       m.elements());
+                       dim_text(kernel_, kKernelM, "params.rows"));
     all += fmt::format(
         "{0}for (int column = core.lane(); column < P::kColumns; column += Core::kLanes) {{\n"
         "{0}  if (!there || column >= valid) ff::put_element(core, p_at + P::at(row, column), "
@@ -282,7 +285,7 @@ class StepText {
         "{0}  for (int i = 0; i < {1}; ++i) ff::put_own(core, state_at + (i * {2} + row) * 4, "
         "0);\n{0}  return;\n{0}}}\n",
         space(), step_.reductions.size(), step_.rows);
-    all += coordinates_text(graph_, {kernel_.row_dims[1]}, "", indent_);
+    all += coordinates_text(kernel_, {kernel_.row_dims[1]}, "", indent_);
     work_.name(
         step_.scores,
         fmt::format("ff::get_one(core, scores_at + ff::sums_at<{}>(row, column))", step_.rows));
@@ -366,8 +369,8 @@ class StepText {
 
 }  // namespace
 
-Kernel online_kernel(const Program& program, const Graph& graph) {
-  return OnlineBuilder(program, graph).build();
+Kernel online_kernel(const Program& program, const Graph& graph, const TableRows* table) {
+  return OnlineBuilder(program, graph, table).build();
 }
 
 std::string row_values(const Program& program, const Kernel& kernel, int number,
@@ -380,7 +383,7 @@ std::string row_values(const Program& program, const Kernel& kernel, int number,
       "[&](int row) {{\n{0}[[maybe_unused]] const int at_m = {1} + row;\n{2}{3}{0}if (core.lane() "
       "== 0) ff::put_one(core, parts{4}_at + (core_k * {5} + row) * 4, {6});\n{7}}}",
       space, text_of(kernel.row_dims[0].begin),
-      coordinates_text(*kernel.graph, {kernel.row_dims[1]}, "", indent + 2), work.take(), number,
+      coordinates_text(kernel, {kernel.row_dims[1]}, "", indent + 2), work.take(), number,
       kernel.rows_sent(), value, std::string(static_cast<size_t>(indent), ' '));
 }
 

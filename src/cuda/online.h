@@ -10,7 +10,7 @@ namespace fuseflow::cuda {
 
 /// Keys may be in parts, one a core. Throws Refused for what is not generated: other forms than
 /// scores, rows and one product with what they give.
-Kernel online_kernel(const Program& program, const Graph& graph);
+Kernel online_kernel(const Program& program, const Graph& graph, const TableRows* table);
 
 /// The lambda of a row of a step: reductions that go on, the left factor of the product, its
 /// rescaling.

@@ -18,8 +18,8 @@ void require_row_major(const Program& program, TensorId tensor) {
   }
 }
 
-void choose_copy(const Program& program, const Graph& graph, Load& load, int row_dim,
-                 int column_dim, int batch_dim) {
+void choose_copy(const Program& program, const Graph& graph, Load& load, const TileDims& dims,
+                 const LaunchRows& rows) {
   const Node& node = graph.nodes[static_cast<size_t>(load.node)];
   const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
   require_row_major(program, node.tensor);
@@ -28,16 +28,24 @@ void choose_copy(const Program& program, const Graph& graph, Load& load, int row
                               tensor.name, element_name(tensor.type))};
   }
   chip::Copies copies = chip::copies_of(
-      chip::operand_of(graph, node, known_shape(tensor), row_dim, column_dim, batch_dim));
+      chip::operand_of(graph, node, known_shape(tensor), dims.row, dims.column, dims.batch));
   if (copies.outside && tensor.fill != 0) {
     throw Refused{
         fmt::format("%{} is read outside of its extents, where it is {:g}; products are "
                     "generated for 0 there",
                     tensor.name, tensor.fill)};
   }
-  load.view = copies.view;
   load.matrix.by_rows = copies.by_rows;
   load.why_gathered = std::move(copies.why_gathered);
+  load.view = copies.view;
+  if (!load.view || rows.dim < 0) return;
+  if ((copies.by_rows ? dims.column : dims.row) == rows.dim) {
+    load.view.reset();
+    load.why_gathered = "rows whose number is known at run time are consecutive";
+    return;
+  }
+  load.outer_rows = (copies.by_rows ? dims.row : dims.column) == rows.dim;
+  load.batch_rows = load.view->batches > 1 && dims.batch == rows.dim;
 }
 
 }  // namespace fuseflow::cuda

@@ -12,6 +12,10 @@ namespace fuseflow::cuda {
 namespace {
 
 constexpr int64_t kSumBytes = 4;
+constexpr const char* kColumns =
+    "kernel,region,machine,cycles,loaded_bytes,stored_bytes,link_bytes,clusters,cores,"
+    "multiplying_threads,scratchpad_bytes,sum_registers,adders,finish,finish_bytes,"
+    "by_threads_bytes,gathered_bytes,fitted,refused\n";
 
 struct Predicted {
   int64_t cycles = 0, loaded = 0, stored = 0, sent = 0;
@@ -57,14 +61,9 @@ std::string fitted_text(const Kernel& kernel) {
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
-}  // namespace
-
-std::string plan_csv(const Program& program, const std::vector<Generated>& kernels,
-                     const Machine& machine) {
-  std::string text =
-      "kernel,region,machine,cycles,loaded_bytes,stored_bytes,link_bytes,clusters,cores,"
-      "multiplying_threads,scratchpad_bytes,"
-      "sum_registers,adders,finish,finish_bytes,by_threads_bytes,gathered_bytes,fitted,refused\n";
+std::string plan_rows(const Program& program, const std::vector<Generated>& kernels,
+                      const Machine& machine, const std::string& before) {
+  std::string text;
   for (const Generated& g : kernels) {
     const Region& region = program.regions[g.region];
     const Predicted p = predicted(*region.graph, machine, g.kernel.loads);
@@ -76,6 +75,7 @@ std::string plan_csv(const Program& program, const std::vector<Generated>& kerne
             ? "rounded and stored by the cores that have it"
             : "added in f32; the last adder rounds it, stores it and clears the sums";
     const int64_t finished = there ? finish_bytes(program, k) : 0;
+    text += before;
     text +=
         fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", g.name,
                     csv_field(region.name), csv_field(machine.name), p.cycles, p.loaded, p.stored,
@@ -83,6 +83,21 @@ std::string plan_csv(const Program& program, const std::vector<Generated>& kerne
                     there ? k.scratchpad : 0, there ? k.registers : 0, there ? k.finish.adders : 0,
                     csv_field(finish), finished, there ? p.by_threads : 0, there ? p.gathered : 0,
                     csv_field(fitted_text(k)), csv_field(g.refused));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string plan_csv(const Program& program, const std::vector<Generated>& kernels,
+                     const Machine& machine) {
+  return kColumns + plan_rows(program, kernels, machine, "");
+}
+
+std::string plan_csv(const std::vector<TableEntry>& table, const Machine& machine) {
+  std::string text = std::string("rows_up_to,") + kColumns;
+  for (const TableEntry& entry : table) {
+    text += plan_rows(entry.program, entry.kernels, machine, std::to_string(entry.rows.most) + ",");
   }
   return text;
 }

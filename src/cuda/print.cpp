@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "cuda/launch_text.h"
 #include "cuda/online.h"
 #include "cuda/refuse.h"
 #include "cuda/rows.h"
@@ -65,10 +66,6 @@ class Printer {
   const Load& load(int i) const { return kernel_.loads[static_cast<size_t>(i)]; }
   /// The name of a load's ring: of the first load that has it.
   std::string ring_of(int load_number) const { return ring_name(kernel_, load_number); }
-  bool is_result(TensorId id) const {
-    return std::any_of(kernel_.results.begin(), kernel_.results.end(),
-                       [&](const ElementAt& result) { return result.tensor == id; });
-  }
   static std::string type_of(const std::string& name) {  // a matrix's type: c_held -> CHeld
     std::string type;
     bool up = true;
@@ -89,44 +86,13 @@ class Printer {
   }
 
   void constants() {
-    const Finish& finish = kernel_.finish;
     line(fmt::format("constexpr int kGroups = {}, kBarriersAt = {};", kernel_.groups,
                      kernel_.barriers_at));
-    const bool adds = finish.adders > 1;
-    line(fmt::format("constexpr ff::Launch kLaunch{{{}, {}, {}, {}, {}, {}}};", kernel_.clusters,
-                     kernel_.cores, kernel_.scratchpad, kernel_.groups,
-                     adds ? finish.tiles * finish.tile_elements : 0, adds ? finish.counters : 0));
-    line("// Tensors, in the order of params.");
-    line("constexpr ff::Tensor kTensors[] = {");
-    const std::vector<TensorId> tensors = tensors_of(kernel_);
-    for (const TensorId id : tensors) text_ += tensor_text(program_, id, is_result(id));
-    line("};");
-    line(
-        "// What the copy engine copies from: tensor, outer, inner, batches, pitch, pitch of a "
-        "batch, box, what of it a tile has.");
-    line("constexpr ff::View kViews[] = {");
-    int views = 0;
-    for (const Load& l : kernel_.loads) {
-      for (const ElementAt* element : {&l.element, l.second_branch ? &*l.second_branch : nullptr}) {
-        if (element == nullptr || !l.view) continue;
-        const int64_t outer = l.matrix.outer(), box = outer <= 256       ? outer
-                                                      : outer % 256 == 0 ? 256
-                                                      : outer % 128 == 0 ? 128
-                                                                         : 8;
-        const int64_t there = element->dims[l.matrix.by_rows ? 0 : 1].block;
-        line(fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}}},  // {}",
-                         numbers_.at(element->tensor), l.view->outer, l.view->inner,
-                         l.view->batches, l.view->pitch, l.view->batch_pitch, box, l.matrix.panel,
-                         box == outer ? there : box, l.name));
-        if (element == &l.element) view_of_[l.name] = views;
-        ++views;
-      }
-    }
-    if (views > kMostViews)
-      throw Refused{fmt::format("{} tensors to copy, more than {}", views, kMostViews)};
-    if (views == 0) line("    {0, 1, 1, 1, 8, 8, 8, 8, 8},  // none");
-    line("};");
-    view_count_ = views;
+    LaunchText launch = launch_text(program_, kernel_, numbers_);
+    text_ += launch.text;
+    view_of_ = std::move(launch.view_of);
+    if (kernel_.steps && kernel_.rows.dim >= 0)
+      throw Refused{"rows of the table that say which steps are left out"};
     if (kernel_.steps) step_lists(*kernel_.steps);
     for (const Load& l : kernel_.loads) matrix(l.name, l.matrix);
     for (const ScratchpadMatrix& h : kernel_.held) matrix(h.name, h.matrix);
@@ -163,12 +129,14 @@ class Printer {
 
   void body() {
     line(fmt::format("using namespace {}_schedule;", kernel_.name));
-    line("FF_BEGIN(kLaunch.scratchpad, kBarriersAt, Core);");
+    line(fmt::format("FF_BEGIN({}, kBarriersAt, Core);",
+                     kernel_.table == nullptr ? "kLaunch.scratchpad" : "kScratchpad"));
     line("[[maybe_unused]] const int cluster = ff::cluster_of(core), rank = ff::rank_of(core);");
-    for (const Variable& v : kernel_.variables) {
-      line(fmt::format("const int {} = {}{} % {};", v.name, v.from,
-                       v.divisor > 1 ? fmt::format(" / {}", v.divisor) : "", v.extent));
+    if (kernel_.rows.dim >= 0) {
+      line(fmt::format("[[maybe_unused]] const int row_steps = {};",
+                       steps_text(kernel_.rows, "params.rows")));
     }
+    for (const Variable& v : kernel_.variables) line(variable_text(v));
     objects();
     line("ff::cluster_sync(core);  // all barriers have begun");
     open("if (ff::is_producer(core)) {");
@@ -181,6 +149,16 @@ class Printer {
     steps(kernel_.multiply);
     close();
     line("ff::cluster_sync(core);  // nobody's scratchpad goes before its peers are done with it");
+  }
+
+  static std::string variable_text(const Variable& v) {
+    const std::string divided = v.divided_by_rows ? fmt::format(" / ({} * row_steps)", v.divisor)
+                                : v.divisor > 1   ? fmt::format(" / {}", v.divisor)
+                                                  : "";
+    const std::string rest = v.extent == 0 ? ""
+                             : v.of_rows   ? " % row_steps"
+                                           : fmt::format(" % {}", v.extent);
+    return fmt::format("const int {} = {}{}{};", v.name, v.from, divided, rest);
   }
 
   static void collect_counts(const std::vector<Step>& steps, const Kernel& kernel,
@@ -299,7 +277,7 @@ class Printer {
       const auto gather = [&](const ElementAt& element) {
         line(fmt::format("ff::gather<{}>(core, {}, {}, params, {}, {}{});", type_of(l.name), ring,
                          step_name, numbers_.at(element.tensor),
-                         place_lambda(program_, *kernel_.graph, element, depth_ * 2), takers(l)));
+                         place_lambda(program_, kernel_, element, depth_ * 2), takers(l)));
       };
       if (l.second_branch) open(fmt::format("if ({} == 0) {{", l.branch));
       gather(l.element);
@@ -337,7 +315,8 @@ class Printer {
 
   void loop_step(const Step& s) {
     if (s.parts == 1) {
-      open(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{", s.variable, s.extent));
+      open(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{", s.variable,
+                       s.over_rows ? "row_steps" : std::to_string(s.extent)));
     } else {
       const std::string part = text_of(s.part);
       open(fmt::format("for (int {0} = ({1}) * {2} / {3}; {0} < ({1} + 1) * {2} / {3}; ++{0}) {{",
@@ -366,7 +345,7 @@ class Printer {
   void finish_step(const Step& s) {
     const Finish& f = kernel_.finish;
     const ElementAt& element = kernel_.results[static_cast<size_t>(s.b)];
-    const std::string place = place_lambda(program_, *kernel_.graph, element, depth_ * 2);
+    const std::string place = place_lambda(program_, kernel_, element, depth_ * 2);
     const int tensor = numbers_.at(element.tensor);
     if (s.what == StepKind::store) {
       line(fmt::format("ff::store{}(core, {}, {}, params, {}, {});", rows(s.a), sums_name(s.a),
@@ -413,8 +392,8 @@ class Printer {
         return line(fmt::format("ff::multiply_wait(core, {});", sums_name(s.a)));
       case StepKind::work: {
         const std::string work =
-            work_lambda(program_, *kernel_.graph, kernel_.work[static_cast<size_t>(s.work)],
-                        numbers_, s.variable == "core_k" ? s.variable : "", depth_ * 2);
+            work_lambda(program_, kernel_, kernel_.work[static_cast<size_t>(s.work)], numbers_,
+                        s.variable == "core_k" ? s.variable : "", depth_ * 2);
         return line(fmt::format("ff::map(core, {}{}, {}, {});", sums_name(s.a),
                                 s.b >= 0 ? ", " + sums_name(s.b) : "", columns(s, s.a), work));
       }
@@ -476,13 +455,13 @@ class Printer {
       case StepKind::elements:
         return line(fmt::format(
             "ff::each_element(core, {}, {}, {});", kernel_.tile_rows, kernel_.tile_columns,
-            element_lambda(program_, *kernel_.graph, kernel_.work[static_cast<size_t>(s.work)],
+            element_lambda(program_, kernel_, kernel_.work[static_cast<size_t>(s.work)],
                            kernel_.results[0], numbers_, depth_ * 2)));
       case StepKind::rows: {
         const RowsReduction& r = *kernel_.reduction;
         return line(fmt::format(
             "ff::each_row(core, {}, {}, {}, {});", r.rows, r.columns, number_text(r.start),
-            rows_lambdas(program_, *kernel_.graph, r, kernel_.results[0], numbers_, depth_ * 2)));
+            rows_lambdas(program_, kernel_, r, kernel_.results[0], numbers_, depth_ * 2)));
       }
       case StepKind::put_scores:
         return line(fmt::format("ff::put_sums(core, {}, {}_at, ff::Columns{{0, {}}});",
@@ -543,7 +522,6 @@ class Printer {
   const Kernel& kernel_;
   TensorNumbers numbers_;
   std::map<std::string, int> view_of_;
-  int view_count_ = 0;
   std::string takes_;  ///< within a walk whose steps not all cores take: not 0 where this one does
   int depth_ = 0;
   std::string text_;
@@ -570,19 +548,6 @@ std::vector<TensorId> tensors_of(const Kernel& kernel) {
   if (all.size() > static_cast<size_t>(kMostTensors))
     throw Refused{fmt::format("{} tensors, more than {}", all.size(), kMostTensors)};
   return all;
-}
-
-std::string tensor_text(const Program& program, TensorId id, bool result) {
-  const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
-  int64_t elements = 1;
-  for (const int64_t extent : known_shape(tensor)) elements *= extent;
-  std::string name;
-  for (const char c : tensor.name) {
-    if (c == '"' || c == '\\') name += '\\';
-    name += static_cast<unsigned char>(c) < 0x20 ? '_' : c;
-  }
-  return fmt::format("    {{\"{}\", {}, {}, {}, {}}},\n", name, type_text(tensor.type), elements,
-                     result ? "true" : "false", id);
 }
 
 std::vector<ProductForm> product_forms(const Kernel& kernel) {

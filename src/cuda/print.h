@@ -15,9 +15,6 @@ std::string kernel_text(const Program& program, const Kernel& kernel);
 /// last.
 std::vector<TensorId> tensors_of(const Kernel& kernel);
 
-/// A line of an array of ff::Tensor.
-std::string tensor_text(const Program& program, TensorId id, bool result);
-
 /// The products of columns that its multiplications are made of, for instructions.h.
 struct ProductForm {
   int64_t columns = 0;

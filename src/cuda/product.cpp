@@ -20,13 +20,13 @@ constexpr int kRowsGroups = 2;  ///< of 128 threads, of kernels without products
 
 class ProductBuilder {
  public:
-  ProductBuilder(const Program& program, const Graph& graph)
+  ProductBuilder(const Program& program, const Graph& graph, const TableRows* table)
       : program_(program),
         graph_(graph),
         roles_(kernel_roles(graph)),
         tiles_(kernel_tiles(graph)),
         block_(kernel_block(graph)) {
-    kernel_.graph = &graph;
+    kernel_ = begin_kernel(graph, table);
   }
 
   Kernel build() {
@@ -76,6 +76,11 @@ class ProductBuilder {
   void name_coordinates() {
     depth_ = depth_cores(graph_);
     rows_ = depth_ > 1 ? 1 : kernel_cluster(graph_);
+    if (is_product() && kernel_.rows.dim == kKernelN)
+      throw Refused{"rows of the table that are columns of a product"};
+    if (kernel_.rows.dim >= 0)
+      kernel_.rows.step = block_[static_cast<size_t>(kernel_.rows.dim)] *
+                          (kernel_.rows.dim == kKernelM ? rows_ : 1);
     adders_ = adding_clusters(graph_);
     const int64_t row_groups = ceil_div(tiles_[kKernelM], rows_);
     at_ = spread_over_clusters(
@@ -131,14 +136,29 @@ class ProductBuilder {
         result_element(program_, graph_, roles_.store, {rows(), columns(), batch()})};
     Finish& finish = kernel_.finish;
     finish.adders = adders_;
-    finish.tile =
-        sum(times(sum(times(at_["g"], tiles_[kKernelM]), m_tile_), tiles_[kKernelN]), at_["n"]);
+    number_tiles(finish);
     finish.counter = sum(times(finish.tile, depth_), core_k_);
+    finish.counters = finish.tiles * depth_;
+    finish.tile_elements = block_[kKernelM] * kernel_.sums[0].columns;
+  }
+
+  /// Tiles of sums in memory. The rows of a launch are the slowest, so that no number of a tile
+  /// depends on how many there are.
+  void number_tiles(Finish& finish) {
+    const auto number = [&](const Coordinate& slow, int64_t count, const Coordinate& fast) {
+      return sum(times(sum(times(slow, count), fast), tiles_[kKernelN]), at_["n"]);
+    };
+    if (kernel_.rows.dim >= 0) {
+      const int64_t m_tiles = rounded_up(tiles_[kKernelM], rows_);
+      finish.tile = kernel_.rows.dim == kKernelM ? number(m_tile_, tiles_[kKernelG], at_["g"])
+                                                 : number(at_["g"], m_tiles, m_tile_);
+      finish.tiles = tiles_[kKernelG] * m_tiles * tiles_[kKernelN];
+      return;
+    }
+    finish.tile = number(at_["g"], tiles_[kKernelM], m_tile_);
     // Where the cores of a cluster have more tiles of rows than there are, the last ones add to
     // nothing.
     finish.tiles = (tiles_[kKernelG] * tiles_[kKernelM] + rows_) * tiles_[kKernelN];
-    finish.counters = finish.tiles * depth_;
-    finish.tile_elements = block_[kKernelM] * kernel_.sums[0].columns;
     if (adders_ > 1 && tiles_[kKernelM] % rows_ != 0) {
       throw Refused{"clusters that add, with more cores than tiles of rows"};
     }
@@ -221,9 +241,9 @@ class ProductBuilder {
 
 }  // namespace
 
-Kernel product_kernel(const Program& program, const Graph& graph) {
-  if (kernel_roles(graph).held()) return online_kernel(program, graph);
-  return ProductBuilder(program, graph).build();
+Kernel product_kernel(const Program& program, const Graph& graph, const TableRows* table) {
+  if (kernel_roles(graph).held()) return online_kernel(program, graph, table);
+  return ProductBuilder(program, graph, table).build();
 }
 
 }  // namespace fuseflow::cuda

@@ -8,6 +8,6 @@ namespace fuseflow::cuda {
 
 /// Throws Refused for what is not generated: all kernels but one product of two loads and what
 /// follows it.
-Kernel product_kernel(const Program& program, const Graph& graph);
+Kernel product_kernel(const Program& program, const Graph& graph, const TableRows* table);
 
 }  // namespace fuseflow::cuda

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "cuda/launch_text.h"
 #include "cuda/library.h"
 #include "cuda/print.h"
 #include "cuda/text.h"
@@ -19,25 +20,27 @@
 namespace fuseflow::cuda {
 namespace {
 
+constexpr const char* kRows = "t.rows";  ///< those of a launch, in ff::StatementTensors
+
 /// One statement as a kernel of which a thread computes an element.
 class StatementText {
  public:
   StatementText(const Program& program, const Statement& statement,
-                const std::map<TensorId, int>& numbers)
-      : program_(program), statement_(statement), numbers_(numbers) {}
+                const std::map<TensorId, int>& numbers, const TableRows* table)
+      : program_(program), statement_(statement), numbers_(numbers), table_(table) {}
 
   std::string kernel(const std::string& name) {
-    int64_t elements = 1;
-    for (const IndexId i : statement_.result_indices) elements *= extent(i);
     text_ = fmt::format(
         "__global__ void {}(ff::StatementTensors t) {{\n  const long e = blockIdx.x * "
         "static_cast<long>(blockDim.x) + threadIdx.x;\n"
         "  if (e >= {}) return;\n",
-        name, elements);
+        name, elements_text(program_, statement_.result, table_, kRows));
     int64_t inner = 1;
     for (size_t d = statement_.result_indices.size(); d-- > 0;) {
       const IndexId i = statement_.result_indices[d];
-      text_ += fmt::format("  const long x{} = e / {} % {};\n", i, inner, extent(i));
+      const bool rows = d == 0 && table_ != nullptr && table_->rows(statement_.result);
+      text_ += fmt::format("  const long x{} = e / {} % {};\n", i, inner,
+                           rows ? kRows : std::to_string(extent(i)));
       inner *= extent(i);
     }
     depth_ = 1;
@@ -135,17 +138,20 @@ class StatementText {
   const Program& program_;
   const Statement& statement_;
   const std::map<TensorId, int>& numbers_;
+  const TableRows* table_;
   std::string text_;
   int depth_ = 1, next_ = 0;
 };
 
 constexpr size_t kMostNumbered = 96;  ///< ff::StatementTensors::kMost
 
-int64_t elements_of(const Program& program, TensorId id) {
-  int64_t elements = 1;
-  for (const int64_t extent : known_shape(program.tensors[static_cast<size_t>(id)]))
-    elements *= extent;
-  return elements;
+/// Blocks of 256 threads, one for each element of a tensor.
+std::string blocks_text(const Program& program, TensorId id, const TableRows* table) {
+  if (table != nullptr && table->rows(id)) {
+    return fmt::format("static_cast<unsigned>(({} + 255) / 256)",
+                       elements_text(program, id, table, kRows));
+  }
+  return std::to_string((elements_of(program, id) + 255) / 256);
 }
 
 /// Those statements of a region that tensors depend on: others have no part in what a kernel gives,
@@ -168,7 +174,7 @@ std::vector<const Statement*> statements_for(const Region& region,
 }  // namespace
 
 std::string statements_text(const Program& program, const Region& region, const std::string& name,
-                            const std::vector<TensorId>& tensors) {
+                            const std::vector<TensorId>& tensors, const TableRows* table) {
   std::map<TensorId, int> numbers;
   for (const TensorId id : tensors) numbers.emplace(id, static_cast<int>(numbers.size()));
   std::string kernels, calls;
@@ -177,15 +183,15 @@ std::string statements_text(const Program& program, const Region& region, const 
     const bool temporary = numbers.emplace(s.result, static_cast<int>(numbers.size())).second;
     const int number = numbers.at(s.result);
     const std::string kernel = fmt::format("{}_statement_{}", name, number);
-    kernels += StatementText(program, s, numbers).kernel(kernel);
-    const int64_t elements = elements_of(program, s.result);
+    kernels += StatementText(program, s, numbers, table).kernel(kernel);
     const ElementType declared = program.tensors[static_cast<size_t>(s.result)].type;
     const ElementType type = is_written(declared) ? declared : ElementType::f32;
     if (temporary)
-      calls += fmt::format("  t.make({}, {}, {});\n", number, elements, type_text(type));
-    const std::string plain =
-        fmt::format("{}<<<{}, 256, 0, stream>>>(t);\n", kernel, (elements + 255) / 256);
-    const auto product = library_product(program, s, numbers);
+      calls += fmt::format("  t.make({}, {}, {});\n", number,
+                           elements_text(program, s.result, table, kRows), type_text(type));
+    const std::string plain = fmt::format("{}<<<{}, 256, 0, stream>>>(t);\n", kernel,
+                                          blocks_text(program, s.result, table));
+    const auto product = library_product(program, s, numbers, table);
     calls += product ? fmt::format(
                            "  if (library != nullptr) {{\n    library->product(t, {});\n"
                            "  }} else {{\n    {}  }}\n",
@@ -205,12 +211,15 @@ std::string statements_text(const Program& program, const Region& region, const 
 std::string rivals_text(const Program&, const Generated& g) {
   const Graph& graph = *g.kernel.graph;
   if (g.kernel.sums.empty()) return "{}, 0";
-  const auto size = [&](int dim) { return graph.indices[static_cast<size_t>(dim)].elements(); };
+  const auto size = [&](int dim) { return dim_text(g.kernel, dim, "rows"); };
+  const auto columns = [&](int dim) { return graph.indices[static_cast<size_t>(dim)].elements(); };
   if (tile_form(graph) == TileForm::chain) {
     const bool gated = tile_roles(graph).branches == 2;
+    const std::string gate =
+        g.kernel.rows.dim < 0 ? std::to_string(columns(0) * columns(1)) : size(0) + " * " + size(1);
     return fmt::format("{{{{1, {}, {}, {}}}, {{1, {}, {}, {}}}}}, {}", size(0),
-                       size(1) * (gated ? 2 : 1), size(2), size(0), size(3), size(1),
-                       gated ? size(0) * size(1) : 0);
+                       columns(1) * (gated ? 2 : 1), size(2), size(0), size(3), size(1),
+                       gated ? gate : "0");
   }
   if (tile_form(graph) == TileForm::rows) {
     std::vector<std::string> products;

@@ -11,8 +11,9 @@ namespace fuseflow::cuda {
 
 /// Function NAME_statements of NAME.cu: statement by statement, an element a thread, or a product
 /// of a library; intermediates in their types. `tensors`: those that have numbers, from 0 on.
+/// `table`: null where the program is none of a table.
 std::string statements_text(const Program& program, const Region& region, const std::string& name,
-                            const std::vector<TensorId>& tensors);
+                            const std::vector<TensorId>& tensors, const TableRows* table);
 
 /// The library's products as an initialiser of ff::GpuKernel::rivals.
 std::string rivals_text(const Program& program, const Generated& generated);

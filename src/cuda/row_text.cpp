@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cuda/launch_text.h"
 #include "cuda/rows.h"
 #include "cuda/rows_place.h"
 #include "cuda/work_text.h"
@@ -20,7 +21,7 @@ class RowText {
         indent_(indent + 2) {}
 
   std::string whole_row() {
-    std::string all = "[&](int row) {\n" + coordinates_text(graph_, kernel_.row_dims, "", indent_);
+    std::string all = "[&](int row) {\n" + coordinates_text(kernel_, kernel_.row_dims, "", indent_);
     for (const TileLoop& loop : places_.shape().loops)
       all += loop.index < 0 ? once(loop) : every_column(loop);
     return all + end();
@@ -30,7 +31,7 @@ class RowText {
     const TileLoop& loop = places_.shape().loops[static_cast<size_t>(number)];
     for (const auto& [stream, name] : places_.names(number)) work_.name(stream, name);
     if (loop.index < 0) {
-      return "[&](int row) {\n" + coordinates_text(graph_, kernel_.row_dims, "", indent_) +
+      return "[&](int row) {\n" + coordinates_text(kernel_, kernel_.row_dims, "", indent_) +
              once(loop) + end();
     }
     return "[&](int row) {\n" + tile_columns(loop) + end();
@@ -122,9 +123,9 @@ class RowText {
     const DimensionAt& rows = kernel_.row_dims[0];
     all += fmt::format("{0}[[maybe_unused]] const int at_m = {1} + row;\n", space(),
                        text_of(rows.begin));
-    all += coordinates_text(graph_, {kernel_.row_dims[1]}, "", indent_);
+    all += coordinates_text(kernel_, {kernel_.row_dims[1]}, "", indent_);
     all += fmt::format("{}const bool there = row < {} && at_m < {};\n", space(), rows.block,
-                       index(kRowsM).elements());
+                       dim_text(kernel_, kRowsM, "params.rows"));
     for (const Reduced& r : reduced) {
       const auto [before, put] = state(r);
       all += before;

@@ -21,9 +21,9 @@ constexpr int kRowGroups = 2;  ///< of 128 threads, where nothing is multiplied
 
 class RowsBuilder {
  public:
-  RowsBuilder(const Program& program, const Graph& graph)
+  RowsBuilder(const Program& program, const Graph& graph, const TableRows* table)
       : program_(program), graph_(graph), places_(graph), core_(places_.core()) {
-    kernel_.graph = &graph;
+    kernel_ = begin_kernel(graph, table);
     kernel_.groups = kRowGroups;
   }
 
@@ -55,6 +55,8 @@ class RowsBuilder {
 
   void name_coordinates() {
     const RowsCluster& cluster = places_.cluster();
+    if (kernel_.rows.dim > kRowsG) throw Refused{"rows of the table that are columns of rows"};
+    if (kernel_.rows.dim == kRowsM) kernel_.rows.step = index(kRowsM).block * cluster.rows;
     const int64_t row_clusters = ceil_div(index(kRowsM).extent, int64_t{cluster.rows});
     std::map<std::string, Coordinate> at =
         spread_over_clusters(kernel_, {{"m", row_clusters}, {"g", index(kRowsG).extent}});
@@ -367,8 +369,8 @@ class RowsBuilder {
 
 }  // namespace
 
-Kernel rows_kernel(const Program& program, const Graph& graph) {
-  return RowsBuilder(program, graph).build();
+Kernel rows_kernel(const Program& program, const Graph& graph, const TableRows* table) {
+  return RowsBuilder(program, graph, table).build();
 }
 
 }  // namespace fuseflow::cuda

@@ -9,7 +9,7 @@
 namespace fuseflow::cuda {
 
 /// Throws Refused for what is not generated.
-Kernel rows_kernel(const Program& program, const Graph& graph);
+Kernel rows_kernel(const Program& program, const Graph& graph, const TableRows* table);
 
 /// The lambda of a row of a kernel that has nothing in the scratchpad: its loops one after the
 /// other, an element a lane. What one loop computes and a later one reads is computed again.

@@ -64,24 +64,24 @@ std::string text_of(const CoreGroup& group) {
                      text_of(group.mine));
 }
 
-std::string place_lambda(const Program& program, const Graph& graph, const ElementAt& element,
+std::string place_lambda(const Program& program, const Kernel& kernel, const ElementAt& element,
                          int indent) {
   std::string text = "[&](int row, int column) -> long {\n";
-  text += coordinates_text(graph, element.dims, "-1", indent + 2);
+  text += coordinates_text(kernel, element.dims, "-1", indent + 2);
   const PlaceText place =
-      place_text(program, graph, element.tensor, element.subscripts, "i", "-1", indent + 2);
+      place_text(program, *kernel.graph, element.tensor, element.subscripts, "i", "-1", indent + 2);
   text += place.statements;
   text += fmt::format("{}return {};\n{}}}", space(indent + 2), place.value, space(indent));
   return text;
 }
 
-std::string work_lambda(const Program& program, const Graph& graph, const Work& work,
+std::string work_lambda(const Program& program, const Kernel& kernel, const Work& work,
                         const TensorNumbers& tensors, const std::string& swapped, int indent) {
   const bool two = work.from.size() == 2;
   std::string text =
       fmt::format("[&](int row, int column, float x{}) -> float {{\n", two ? ", float y" : "");
-  text += coordinates_text(graph, work.dims, "0", indent + 2);
-  WorkText inner(program, graph, tensors, indent + 2);
+  text += coordinates_text(kernel, work.dims, "0", indent + 2);
+  WorkText inner(program, *kernel.graph, tensors, indent + 2);
   for (const auto& [stream, named] : work.named) inner.name(stream, named);
   inner.name(work.from[0], swapped.empty() ? "x" : fmt::format("({} == 0 ? x : y)", swapped));
   if (two)
@@ -94,10 +94,10 @@ std::string work_lambda(const Program& program, const Graph& graph, const Work& 
 namespace {
 
 /// The end of a lambda that stores a value.
-std::string store_text(const Program& program, const Graph& graph, const ElementAt& result,
+std::string store_text(const Program& program, const Kernel& kernel, const ElementAt& result,
                        const TensorNumbers& tensors, const std::string& value, int indent) {
   const PlaceText place =
-      place_text(program, graph, result.tensor, result.subscripts, "i", "", indent + 2);
+      place_text(program, *kernel.graph, result.tensor, result.subscripts, "i", "", indent + 2);
   return place.statements + fmt::format("{}ff::store_element(params, {}, {}, {});\n{}}}",
                                         space(indent + 2), tensors.at(result.tensor), place.value,
                                         value, space(indent));
@@ -105,14 +105,14 @@ std::string store_text(const Program& program, const Graph& graph, const Element
 
 }  // namespace
 
-std::string element_lambda(const Program& program, const Graph& graph, const Work& work,
+std::string element_lambda(const Program& program, const Kernel& kernel, const Work& work,
                            const ElementAt& result, const TensorNumbers& tensors, int indent) {
   std::string text = "[&](int row, int column) {\n";
-  text += coordinates_text(graph, work.dims, "", indent + 2);
-  WorkText inner(program, graph, tensors, indent + 2);
+  text += coordinates_text(kernel, work.dims, "", indent + 2);
+  WorkText inner(program, *kernel.graph, tensors, indent + 2);
   const std::string value = inner.value(work.result);
   text += inner.take();
-  return text + store_text(program, graph, result, tensors, value, indent);
+  return text + store_text(program, kernel, result, tensors, value, indent);
 }
 
 std::string combined_text(Reduction reduction, const std::string& x, const std::string& y) {
@@ -123,25 +123,25 @@ std::string combined_text(Reduction reduction, const std::string& x, const std::
   return fmt::format("ff::op::{}({}, {})", reduction_name(reduction), x, y);
 }
 
-std::string rows_lambdas(const Program& program, const Graph& graph, const RowsReduction& rows,
+std::string rows_lambdas(const Program& program, const Kernel& kernel, const RowsReduction& rows,
                          const ElementAt& result, const TensorNumbers& tensors, int indent) {
   std::string text = "[&](int row, int column) -> float {\n";
-  text += coordinates_text(graph, rows.value.dims, number_text(rows.start), indent + 2);
-  WorkText inner(program, graph, tensors, indent + 2);
+  text += coordinates_text(kernel, rows.value.dims, number_text(rows.start), indent + 2);
+  WorkText inner(program, *kernel.graph, tensors, indent + 2);
   const std::string value = inner.value(rows.value.result);
   text += inner.take();
   text += fmt::format("{}return {};\n{}}}, ", space(indent + 2), value, space(indent));
   text += fmt::format("[&](float x, float y) {{ return {}; }}, [&](int row, float x) {{\n",
                       combined_text(rows.reduction, "x", "y"));
-  text += coordinates_text(graph, rows.last.dims, "", indent + 2);
+  text += coordinates_text(kernel, rows.last.dims, "", indent + 2);
   if (rows.reduction == Reduction::mean) {
     text += fmt::format("{}x = x / {}.0F;\n", space(indent + 2), rows.columns);
   }
-  WorkText last(program, graph, tensors, indent + 2);
+  WorkText last(program, *kernel.graph, tensors, indent + 2);
   last.name(rows.reduced, "x");
   const std::string stored = last.value(rows.last.result);
   text += last.take();
-  return text + store_text(program, graph, result, tensors, stored, indent);
+  return text + store_text(program, kernel, result, tensors, stored, indent);
 }
 
 }  // namespace fuseflow::cuda

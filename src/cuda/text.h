@@ -17,19 +17,19 @@ std::string text_of(const Coordinate& at);
 std::string text_of(const CoreGroup& group);
 
 /// A lambda (row, column) -> long: the number of the element in its tensor, -1 where it has none.
-std::string place_lambda(const Program& program, const Graph& graph, const ElementAt& element,
+std::string place_lambda(const Program& program, const Kernel& kernel, const ElementAt& element,
                          int indent);
 
 /// A lambda (row, column, x[, y]) -> float of the work. Throws Refused for what it cannot say.
-std::string work_lambda(const Program& program, const Graph& graph, const Work& work,
+std::string work_lambda(const Program& program, const Kernel& kernel, const Work& work,
                         const TensorNumbers& tensors, const std::string& swapped, int indent);
 
 /// A lambda (row, column) that stores the work of an element of a tile.
-std::string element_lambda(const Program& program, const Graph& graph, const Work& work,
+std::string element_lambda(const Program& program, const Kernel& kernel, const Work& work,
                            const ElementAt& result, const TensorNumbers& tensors, int indent);
 
 /// The lambdas value, combine and finish of each_row (shared/rows.h).
-std::string rows_lambdas(const Program& program, const Graph& graph, const RowsReduction& rows,
+std::string rows_lambdas(const Program& program, const Kernel& kernel, const RowsReduction& rows,
                          const ElementAt& result, const TensorNumbers& tensors, int indent);
 
 /// Two values of a reduction as one (of a mean their sum).

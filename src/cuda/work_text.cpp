@@ -5,6 +5,7 @@
 
 #include <cctype>
 
+#include "cuda/launch_text.h"
 #include "cuda/refuse.h"
 #include "cuda/text.h"
 #include "graph/tiles.h"
@@ -55,12 +56,11 @@ std::string subscript_text(const Graph& graph, const TileSubscript& subscript) {
 
 }  // namespace
 
-std::string coordinates_text(const Graph& graph, const std::vector<DimensionAt>& dims,
+std::string coordinates_text(const Kernel& kernel, const std::vector<DimensionAt>& dims,
                              const std::string& otherwise, int indent) {
   std::string text;
   for (const DimensionAt& at : dims) {
-    const std::string name = dim_name(graph, at.dim);
-    const int64_t size = graph.indices[static_cast<size_t>(at.dim)].elements();
+    const std::string name = dim_name(*kernel.graph, at.dim);
     if (at.within == DimensionAt::TileAxis::nothing) {
       text += fmt::format("{}[[maybe_unused]] const int {} = {};\n", spaces(indent), name,
                           text_of(at.begin));
@@ -70,7 +70,7 @@ std::string coordinates_text(const Graph& graph, const std::vector<DimensionAt>&
     text +=
         fmt::format("{}const int {} = {} + {};\n", spaces(indent), name, text_of(at.begin), within);
     text += fmt::format("{}if ({} >= {} || {} >= {}) return {};\n", spaces(indent), within,
-                        at.block, name, size, otherwise);
+                        at.block, name, dim_text(kernel, at.dim, "params.rows"), otherwise);
   }
   return text;
 }

@@ -13,7 +13,7 @@ namespace fuseflow::cuda {
 
 /// Statements of a lambda that name the coordinates of dimensions, and end it with `otherwise`
 /// where the tile or the dimension has no such element.
-std::string coordinates_text(const Graph& graph, const std::vector<DimensionAt>& dims,
+std::string coordinates_text(const Kernel& kernel, const std::vector<DimensionAt>& dims,
                              const std::string& otherwise, int indent);
 
 /// Statements and an expression for the number of an element in its tensor. Where it has none: the

@@ -242,30 +242,31 @@ def normalised(name, rows, columns, tile):
 def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1, element="f16", mask=False, band=None, steps=None):
     """What attention does, with whole numbers in the place of exponentials. Statements are attention's: their values are not used.
 
-    band, steps: those that are taken, of all.
+    heads: 0: there are none. band, steps: those that are taken, of all.
     """
     p = Plan(name, element)
-    q = p.tensor("input", "q", [heads, queries, size])
-    k = p.tensor("input", "k", [heads, keys, size])
-    v = p.tensor("input", "v", [heads, keys, width])
+    of, h = ([heads], "h, ") if heads else ([], "")
+    q = p.tensor("input", "q", of + [queries, size])
+    k = p.tensor("input", "k", of + [keys, size])
+    v = p.tensor("input", "v", of + [keys, width])
     b = p.tensor("input", "b", [queries, keys], "bool", fill=1) if mask else p.tensor("input", "b", [queries, keys], "f32")
-    s, u = (p.tensor("temp", n, [heads, queries, keys], "f32") for n in ("s", "u"))
-    r, z = (p.tensor("temp", n, [heads, queries], "f32") for n in ("r", "z"))
-    y = p.tensor("result", "y", [heads, queries, width])
-    p.statements += [f"{s}[h, i, j] = sum(d) {q}[h, i, d] * {k}[h, j, d] + {b}[i, j]", f"{r}[h, i] = max(j) {s}[h, i, j]",
-                     f"{u}[h, i, j] = exp({s}[h, i, j] - {r}[h, i])", f"{z}[h, i] = sum(j) {u}[h, i, j]",
-                     f"{y}[h, i, c] = sum(j) ({u}[h, i, j] / {z}[h, i]) * {v}[h, j, c]"]
+    s, u = (p.tensor("temp", n, of + [queries, keys], "f32") for n in ("s", "u"))
+    r, z = (p.tensor("temp", n, of + [queries], "f32") for n in ("r", "z"))
+    y = p.tensor("result", "y", of + [queries, width])
+    p.statements += [f"{s}[{h}i, j] = sum(d) {q}[{h}i, d] * {k}[{h}j, d] + {b}[i, j]", f"{r}[{h}i] = max(j) {s}[{h}i, j]",
+                     f"{u}[{h}i, j] = exp({s}[{h}i, j] - {r}[{h}i])", f"{z}[{h}i] = sum(j) {u}[{h}i, j]",
+                     f"{y}[{h}i, c] = sum(j) ({u}[{h}i, j] / {z}[{h}i]) * {v}[{h}j, c]"]
     g = index("m", -(-queries // tile), tile, queries, cluster, f"i:{queries}") + index("n", 1, width, width, 1, f"c:{width}")
-    g += index("k", -(-keys // 16), 16, keys, parts, f"j:{keys}") + index("g", heads, 1, heads, 1, f"h:{heads}")
+    g += index("k", -(-keys // 16), 16, keys, parts, f"j:{keys}") + index("g", heads or 1, 1, heads or 1, 1, f"h:{heads}" if heads else "one_g:1")
     taken = f" band=[{band[0]}, {band[1]}]" if band else steps_text(steps)
     g += index("l", 1, size, size, 1, f"d:{size}") + f"    tiles [] bytes=2{taken}\n    phase {{\n"
-    g += f"      $x: val<m,l>[m,l] = tile_load {q}[h, i, d] capacity=2\n      $x_1: val<l,k>[l,k] = tile_load {k}[h, j, d] capacity=2\n"
+    g += f"      $x: val<m,l>[m,l] = tile_load {q}[{h}i, d] capacity=2\n      $x_1: val<l,k>[l,k] = tile_load {k}[{h}j, d] capacity=2\n"
     g += f"      $s: val<m,k>[m,k] = tile_multiply ($x, $x_1) capacity=1\n      $b: val<m,k>[m,k] = tile_load {b}[i, j] "
     g += f"bytes={1 if mask else 4} capacity=2\n      $sb: val<m,k>[m,k] = map {'where ($b, -50, $s)' if mask else 'add ($s, $b)'}\n"
     g += "      $max: val<m>[m], $before: val<m>[m] = reduce max ($sb) init=-3.4028235e+38\n      $grown: val<m>[m] = map sub ($before, $max)\n"
     g += "      $f: val<m>[m] = map ge ($grown, -2)\n      $below: val<m,k>[m,k] = map sub ($sb, $max)\n"
     g += "      $up: val<m,k>[m,k] = map add ($below, 9)\n      $p: val<m,k>[m,k] = map relu ($up)\n"
-    g += f"      $sum: val<m>[m] = reduce sum ($p, $f)\n      $x_2: val<k,n>[k,n] = tile_load {v}[h, j, c] capacity=2\n"
+    g += f"      $sum: val<m>[m] = reduce sum ($p, $f)\n      $x_2: val<k,n>[k,n] = tile_load {v}[{h}j, c] capacity=2\n"
     g += f"      $o: val<m,n>[m,n] = tile_multiply ($p, $x_2, $f)\n"
     if parts > 1:
         g += "      $largest: val<m>[m] = all_reduce max ($max)\n      $less: val<m>[m] = map sub ($max, $largest)\n"
@@ -274,7 +275,7 @@ def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1, el
         g += "      $o_all: val<m,n>[m,n] = reduce_scatter ($o_part)\n      $y: val<m,n>[m,n] = map div ($o_all, $sum_all)\n"
     else:
         g += "      $y: val<m,n>[m,n] = map div ($o, $sum)\n"
-    g += f"      tile_store {y}[h, i, c] ($y)\n    }}\n"
+    g += f"      tile_store {y}[{h}i, c] ($y)\n    }}\n"
     p.graph = g
     return p
 
