@@ -13,6 +13,7 @@
 #include "passes/storage_forms.h"
 #include "search/whole_kernels.h"
 #include "support/error.h"
+#include "support/interrupt.h"
 #include "support/parallel_for.h"
 
 namespace fuseflow {
@@ -115,6 +116,7 @@ std::vector<Point> points_of(const Program& kernels, size_t first, size_t last,
   const RunAlone run = runs.make({first, last});
   for (PlacementRecipe& recipe :
        recipes(run.slice.program, run.region, machine, space.max_placements)) {
+    if (first != last && interrupted()) break;
     for (UsePlacement& use : recipe.placements) use.tensor = run.slice.whole(use.tensor);
     Point point;
     point.first = first;
@@ -399,7 +401,10 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
   std::vector<std::vector<Point>> found(intervals.size());
   parallel_for(size_t{0}, intervals.size(), [&](size_t i) {
     const auto [first, last] = intervals[i];
-    found[i] = points_of(kernels, first, last, runs, machine, space);
+    // Placing long runs takes most of the time; kernels by themselves are always there.
+    if (first == last || !interrupted()) {
+      found[i] = points_of(kernels, first, last, runs, machine, space);
+    }
     add_seeds(found[i], first, last, seeds);
     refuse_streams(found[i], kernels, machine, streams);
   });

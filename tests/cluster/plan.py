@@ -182,7 +182,8 @@ def check_kernel(kernel, program):
     parts = axes["k"]["cores"]
     if parts > 1:  # a share is stored; what comes from the others
         share = rows * columns["tile"] * element // parts
-        reduced = kernel["after"].count("all_reduce") * rows * element
+        message = -(-rows * element // 16) * 16  # a number for each row, in copies of 16 bytes
+        reduced = kernel["after"].count("all_reduce") * message
         assert kernel["after"].count("reduce_scatter") == 1
         stored -= (parts - 1) * (share + reduced) + share - rows * columns["tile"] * element
     assert stored in (rows * element, rows * columns["tile"] * element), (stored, kernel)
