@@ -31,7 +31,6 @@ std::optional<Chip> chip_of(const Machine& machine);
 inline constexpr int64_t kUnit = 16;         ///< rows and columns of matrices are multiples
 inline constexpr int64_t kAlignment = 1024;  ///< of all that is in the scratchpad, for swizzles
 inline constexpr int64_t kSumBytes = 4;
-inline constexpr int64_t kSent = 16;         ///< bytes of a copy to another core are a multiple
 inline constexpr int64_t kMostReceived = 2;  ///< matrices of others that a core has room for
 
 /// Accumulators in f32.

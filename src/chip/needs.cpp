@@ -117,8 +117,7 @@ class KernelNeeds {
     // Parts of the keys: what each core has of each row, and shares of the sums.
     for (const NodeId n : roles_.exchanges) {
       if (n == roles_.scatter) continue;
-      needs_.rooms.push_back(depth_cores(graph_) * ceil_div(rows_there() * kSumBytes, kSent) *
-                             kSent);
+      needs_.rooms.push_back(depth_cores(graph_) * numbers_sent(rows_there()) * kSumBytes);
       ++needs_.barriers;
     }
     if (roles_.scatter >= 0) add_scatter(needs_, there(needs_.sums[0][1]), depth_cores(graph_));

@@ -13,6 +13,7 @@
 #include "chip/fit.h"
 #include "cuda/launch_rows.h"
 #include "graph/graph.h"
+#include "graph/tile_kernel.h"
 
 namespace fuseflow::cuda {
 
@@ -299,11 +300,8 @@ struct Kernel {
   std::vector<Step> produce, multiply;
   int groups = 1;  ///< of 128 threads that multiply
 
-  /// Rows of which a number each goes to other cores: as many as a copy has at least.
-  int64_t rows_sent() const {
-    constexpr int64_t kRows = chip::kSent / chip::kSumBytes;
-    return (rows_there + kRows - 1) / kRows * kRows;
-  }
+  /// Rows of which a number each goes to other cores.
+  int64_t rows_sent() const { return numbers_sent(rows_there); }
 
   // What the fit decided (fit.h).
   chip::Needs needs;                 ///< rings with the copies that there are

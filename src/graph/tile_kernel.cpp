@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "support/ceil_div.h"
+
 namespace fuseflow {
 
 bool is_tile_kernel(const Graph& graph) {
@@ -356,6 +358,11 @@ int shares_of(const Graph& graph, StreamId stream) {
 
 int64_t core_elements(const Graph& graph, StreamId stream) {
   return tile_elements(graph, stream) / shares_of(graph, stream);
+}
+
+int64_t numbers_sent(int64_t count) {
+  constexpr int64_t kInCopy = 4;  // 16 bytes
+  return ceil_div(count, kInCopy) * kInCopy;
 }
 
 }  // namespace fuseflow

@@ -139,5 +139,8 @@ int shared_dim(const Graph& graph);
 int shares_of(const Graph& graph, StreamId stream);
 /// Elements of a tile that a core has.
 int64_t core_elements(const Graph& graph, StreamId stream);
+/// Numbers of f32 that a core sends to another one where it has `count` for it: a copy between
+/// cores has a multiple of 16 bytes.
+int64_t numbers_sent(int64_t count);
 
 }  // namespace fuseflow

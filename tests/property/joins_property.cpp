@@ -43,8 +43,10 @@ std::string check_estimate(const Program& given) {
 }
 
 void check(const Program& program, uint64_t seed, Tally& tally) {
-  std::string wrong = check_on_machine(program, seed);
-  if (wrong.empty()) wrong = check_estimate(program);
+  const std::string wrong = wrong_or_thrown([&] {
+    const std::string differs = check_on_machine(program, seed);
+    return differs.empty() ? check_estimate(program) : differs;
+  });
   if (wrong.empty()) return;
   ++tally.failures;
   fmt::print("seed {}: {}\n{}\n", seed, wrong, print_program(program));

@@ -49,7 +49,7 @@ std::string check(const Program& program, const Inputs& inputs, int64_t& sparse)
         some = evaluate(program, inputs, options);
       } catch (const Error& error) {  // blocks of 7 elements do not hold every result
         if (largest == 7 && error.code() == ExitCode::rejected) continue;
-        return error.what();
+        throw;
       }
       for (const Region& region : program.regions) {
         for (const Statement& s : region.statements) sparse += some[s.result].sparse ? 1 : 0;
@@ -71,7 +71,7 @@ int run(uint64_t seed, uint64_t count) {
     const Program program = generate_recipe(n).program;
     Inputs inputs = load_inputs(program);
     if (n % 2 == 1) damage(inputs, n);
-    const std::string differs = check(program, inputs, sparse);
+    const std::string differs = wrong_or_thrown([&] { return check(program, inputs, sparse); });
     if (differs.empty()) continue;
     ++failed;
     std::printf("seed %llu: %s\n%s\n", static_cast<unsigned long long>(n), differs.c_str(),

@@ -168,7 +168,7 @@ int run(uint64_t seed, uint64_t count) {
   Seen seen;
   for (uint64_t n = seed; n < seed + count; ++n) {
     const Case given = make_case(n);
-    const std::string wrong = check(given, n, seen);
+    const std::string wrong = wrong_or_thrown([&] { return check(given, n, seen); });
     if (wrong.empty()) continue;
     if (++failed > 3) continue;
     std::printf("seed %llu: %s\ngiven:\n%s\n", static_cast<unsigned long long>(n), wrong.c_str(),

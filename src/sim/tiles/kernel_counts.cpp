@@ -7,7 +7,6 @@
 #include "graph/tile_kernel.h"
 #include "graph/tiles.h"
 #include "sim/tiles/tile_ops.h"
-#include "support/ceil_div.h"
 
 namespace fuseflow {
 namespace {
@@ -153,11 +152,8 @@ int64_t stored_bytes(const Graph& graph, const Node& store) {
 }
 
 int64_t sent_elements(const Graph& graph, const Node& exchange) {
-  constexpr int64_t kOfACopy =
-      4;  // of f32, in the 16 bytes of which what is sent whole has several
   const int64_t elements = core_elements(graph, exchange.outputs[0]);
-  const bool whole = exchange.kind == NodeKind::all_reduce;
-  return whole ? ceil_div(elements, kOfACopy) * kOfACopy : elements;
+  return exchange.kind == NodeKind::all_reduce ? numbers_sent(elements) : elements;
 }
 
 int64_t exchanged_bytes(const Graph& graph, const Node& exchange) {
