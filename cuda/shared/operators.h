@@ -100,7 +100,8 @@ FF_FN float pow(float x, float y) {
   return powf(x, y);
 }
 FF_FN float mod(float x, float y) {
-  return x - y * floorf(x / y);
+  const float rest = fmodf(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest + 0.0F;
 }
 FF_FN float eq(float x, float y) {
   return x == y ? 1.0F : 0.0F;

@@ -11,6 +11,7 @@
 #include "import/finish/fully_masked_rows.h"
 #include "import/onnx/signature.h"
 #include "import/operators/registry.h"
+#include "import/operators/small_types.h"
 #include "import/patterns/kernel_patterns.h"
 #include "import/values/constant_stats.h"
 #include "import/values/indices.h"
@@ -302,6 +303,11 @@ void Importer::mark_thinned(const View& view) {
   if (access != nullptr) draft_.tensors[static_cast<size_t>(access->tensor)].thinned = true;
 }
 
+void Importer::mark_selects(const View& view) {
+  const Expr* access = view.plain_access();
+  if (access != nullptr) draft_.tensors[static_cast<size_t>(access->tensor)].selects = true;
+}
+
 std::vector<int64_t> Importer::agreed_shape(const OnnxPort& port,
                                             const std::vector<int64_t>& shape) {
   if (!port.shape) return shape;
@@ -360,17 +366,41 @@ RawTensor Importer::read_input(const OnnxPort& port, const Source& source) const
 }
 
 void Importer::check_integers(const OnnxPort& port, const RawTensor& raw) const {
+  const auto refuse = [&](const std::string& value, const std::string& expected) {
+    throw Error(ExitCode::rejected, Location{model_.path},
+                fmt::format("--bind {}: the model expects integers ({}), but the data has the "
+                            "value {}; expected {}",
+                            shown(port.name), element_name(port.type), value, expected));
+  };
+  const auto check = [&](int64_t v) {
+    const bool held = is_unsigned_word(port.code)
+                          ? v >= 0 && (port.code == kOnnxUint64 || v >> 32 == 0)
+                          : narrowed(v, port.type) == v;
+    if (!held) refuse(std::to_string(v), "values that the model's type has");
+  };
+  for (const int64_t v : raw.integers) check(v);
   if (!raw.integers.empty()) return;
   const std::span<const float> values = raw.sparse() ? std::span(std::get<Coo>(raw.data).values)
                                                      : std::get<Buffer<float>>(raw.data).span();
-  const auto wrong = std::find_if(values.begin(), values.end(),
-                                  [](float v) { return static_cast<float>(integer_of(v)) != v; });
-  if (wrong == values.end()) return;
-  throw Error(ExitCode::rejected, Location{model_.path},
-              fmt::format("--bind {}: the model expects integers ({}), but the data has the value "
-                          "{}; expected whole numbers, e.g. values=int(0,9) of a generator",
-                          shown(port.name), element_name(port.type), *wrong));
+  for (const float v : values) {
+    const int64_t whole = integer_of(v);
+    if (static_cast<float>(whole) != v)
+      refuse(fmt::format("{}", v), "whole numbers, e.g. values=int(0,9) of a generator");
+    check(whole);
+  }
 }
+
+namespace {
+
+/// Values as a tensor of the type holds them.
+Buffer<float> held_values(const Buffer<float>& values, ElementType type) {
+  if (is_integer(type) || holds_f32(type)) return values;
+  std::vector<float> rounded = values.to_vector();
+  round_all(rounded, type);
+  return Buffer<float>(std::move(rounded));
+}
+
+}  // namespace
 
 void Importer::bind_input(const OnnxPort& port) {
   Draft draft;
@@ -385,6 +415,8 @@ void Importer::bind_input(const OnnxPort& port) {
   } else {
     draft.tensor.source = options_.bindings.at(port.name);
     raw = read_input(port, draft.tensor.source);
+    if (!is_integer(port.type) && !holds_f32(port.type) && raw.sparse())
+      round_all(std::get<Coo>(raw.data).values, port.type);
   }
   draft.shape = agreed_shape(port, raw.shape);
   draft.bound_shape = draft.shape;
@@ -404,7 +436,7 @@ void Importer::bind_input(const OnnxPort& port) {
     }
     draft.tensor.facts = facts_of(*draft.values);
   } else {
-    const Buffer<float>& floats = std::get<Buffer<float>>(raw.data);
+    const Buffer<float> floats = held_values(std::get<Buffer<float>>(raw.data), port.type);
     draft.values = constant_floats(floats, draft.shape);
     draft.tensor.facts = facts_of(*draft.values);
     // Integers are indices and shapes; a single number is a parameter. Both are constants. Integers
@@ -575,6 +607,7 @@ void Importer::convert_node(const OnnxNode& node, int group) {
     find_operator(node.full_name())->convert(view);
     if (const std::string left = view.unread(); !left.empty())
       throw Error(ExitCode::rejected, left);
+    hold_unsigned(view);
   });
 }
 

@@ -89,13 +89,17 @@ class Importer {
   /// Most elements of the tensor that `view` accesses are 0 by their values: it is declared
   /// compressed.
   void mark_thinned(const View& view);
+  /// The tensor that `view` accesses has weights of what is read, and 0 for what is not: there an
+  /// infinity adds nothing.
+  void mark_selects(const View& view);
   const OnnxModel& model() const { return model_; }
   const ImportOptions& options() const { return options_; }
 
  private:
   void bind_inputs();
   void bind_input(const OnnxPort& port);
-  /// Refuses data with a fraction for an integer input.
+  /// Refuses data for an integer input that its type does not have: fractions, and what is too
+  /// large.
   void check_integers(const OnnxPort& port, const RawTensor& raw) const;
   RawTensor read_input(const OnnxPort& port, const Source& source) const;
   void check_bindings() const;

@@ -212,8 +212,9 @@ std::string MlirBody::composed(Op op, const std::vector<std::string>& x) {
     case Op::isinf:
       return number(compared("oeq", one("math.absf", a), c(INFINITY)));
     case Op::mod: {
-      const std::string whole = one("math.floor", two("arith.divf", a, x[1]));
-      return two("arith.subf", a, two("arith.mulf", whole, x[1]));
+      const std::string rest = two("arith.remf", a, x[1]);
+      const std::string apart = compared("olt", two("arith.mulf", rest, x[1]), c(0));
+      return chosen(apart, two("arith.addf", rest, x[1]), rest);
     }
     case Op::logical_and:
     case Op::logical_or:

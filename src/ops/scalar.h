@@ -19,6 +19,13 @@ inline float truth(bool value) {
   return value ? 1.0F : 0.0F;
 }
 
+/// The remainder of a division that rounds down, with the sign of the divisor, as in Python. Exact
+/// for numbers of any size, but for the sum where the signs differ.
+inline float floored_mod(float x, float y) {
+  const float rest = std::fmod(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest + 0.0F;  // never -0
+}
+
 #define FUSEFLOW_UNARY(name, expression)                   \
   struct name {                                            \
     static constexpr int kArity = 1;                       \
@@ -67,7 +74,7 @@ FUSEFLOW_BINARY(div, x / y)
 FUSEFLOW_BINARY(pow, std::pow(x, y))
 FUSEFLOW_BINARY(min, min_nan(x, y))
 FUSEFLOW_BINARY(max, max_nan(x, y))
-FUSEFLOW_BINARY(mod, x - y * std::floor(x / y))  // the sign of the divisor, as Python
+FUSEFLOW_BINARY(mod, floored_mod(x, y))
 FUSEFLOW_BINARY(eq, truth(x == y))
 FUSEFLOW_BINARY(ne, truth(x != y))
 FUSEFLOW_BINARY(lt, truth(x < y))

@@ -18,6 +18,7 @@
 #include "import/finish/masked_products.h"
 #include "import/finish/nan_guards.h"
 #include "import/finish/round_results.h"
+#include "import/finish/selections.h"
 #include "import/finish/split_dimensions.h"
 #include "import/values/evaluate.h"
 #include "import/values/indices.h"
@@ -360,6 +361,7 @@ Program finalize(DraftProgram draft, const OnnxModel& model, const ImportOptions
     stop_if_asked();
     if (!guards.drop(program, draft, s)) continue;
     drop_edge_masks(program, draft, draft.statements[s].statement);
+    mask_selections(program, draft, draft.statements[s].statement);
     if (widen_finite_mask(draft, s) || guard_fully_masked_rows(program, draft, s))
       add_new_tensors(program, draft, model, options);
     infer_statement(program, draft, draft.statements[s].statement, options);

@@ -79,6 +79,7 @@ MaskUse mask_use(const DraftProgram& draft, TensorId tensor) {
   MaskUse use;
   use.closed = masking_value(draft, tensor);
   find_sums(draft, tensor, false, use);
+  use.read_outside = draft.tensors[static_cast<size_t>(tensor)].read_outside;
   return use;
 }
 

@@ -131,15 +131,9 @@ class Loader {
     };
     for (const auto& tensor : graph.initializer()) {
       add(tensor.name(), convert_tensor(tensor, tensors_));
-      note_type(tensor.data_type());
     }
     for (const auto& tensor : graph.sparse_initializer())
       add(tensor.values().name(), convert_sparse(tensor, tensors_));
-  }
-
-  void note_type(int64_t code) {
-    using T = onnx::TensorProto;
-    model_.unsigned_words |= code == T::UINT16 || code == T::UINT32 || code == T::UINT64;
   }
 
   OnnxPort port(const onnx::ValueInfoProto& info) {
@@ -160,7 +154,6 @@ class Loader {
   template <typename Type>
   void read_type(const Type& type, OnnxPort& result) {
     result.type = element_type_of(type.elem_type(), "'" + shown(result.name) + "'");
-    note_type(type.elem_type());
     result.code = is_stored_wider(type.elem_type()) ? type.elem_type() : 0;
     if (!type.has_shape()) return;
     result.shape.emplace();
@@ -193,7 +186,6 @@ class Loader {
       case P::INT:
         a.kind = K::integer;
         a.i = proto.i();
-        if (proto.name() == "to" || proto.name().ends_with("dtype")) note_type(a.i);
         break;
       case P::FLOAT:
         a.kind = K::real;
@@ -218,7 +210,6 @@ class Loader {
       case P::TENSOR:
         a.kind = proto.t().data_type() == onnx::TensorProto::STRING ? K::other : K::tensor;
         if (a.kind == K::tensor) a.tensor = convert_tensor(proto.t(), tensors_);
-        note_type(proto.t().data_type());
         break;
       case P::SPARSE_TENSOR:
         a.kind = K::sparse;

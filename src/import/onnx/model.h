@@ -71,8 +71,6 @@ struct OnnxModel {
   std::vector<OnnxPort> inputs;  ///< without those that have an initializer
   std::vector<OnnxPort> outputs;
   std::map<std::string, ConstantPtr> initializers;  ///< dense and sparse ones, of all graphs
-  /// Some value may have an unsigned type of 16 bits or more, which is held as a signed one.
-  bool unsigned_words = false;
 };
 
 /// Reads a model. Throws Error(io) for files, Error(rejected) for everything wrong in them:

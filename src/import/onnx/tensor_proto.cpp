@@ -447,6 +447,7 @@ bool is_stored_wider(int code) {
     case TensorProto::UINT4:
     case TensorProto::INT4:
     case TensorProto::UINT32:
+    case TensorProto::UINT64:
     case TensorProto::FLOAT4E2M1:
     case TensorProto::FLOAT8E4M3FNUZ:
     case TensorProto::FLOAT8E5M2FNUZ:
@@ -500,6 +501,14 @@ ConstantPtr convert_tensor(const TensorProto& proto, const TensorContext& contex
   for (int64_t i = 0; i < count; ++i) {
     values[static_cast<size_t>(i)] = raw ? raw_integer(proto.data_type(), bytes.view, i)
                                          : typed_integer(proto, static_cast<int>(i));
+  }
+  if (!raw && element_bytes(type) < 4) {  // fields of 32 bits, whose upper bits are not theirs
+    for (int64_t& v : values) v = narrowed(v, type);
+  }
+  const bool wrapped = std::any_of(values.begin(), values.end(), [](int64_t v) { return v < 0; });
+  if (proto.data_type() == TensorProto::UINT64 && wrapped) {
+    reject(context, fmt::format("tensor '{}' has values of UINT64 from 2^63 on, expected less",
+                                shown(proto.name())));
   }
   return with_code({type, std::move(shape), std::move(values)}, proto.data_type());
 }

@@ -9,6 +9,7 @@
 #include "import/importer.h"
 #include "import/operators/common.h"
 #include "import/operators/registry.h"
+#include "import/operators/small_types.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -136,12 +137,8 @@ void bitwise(NodeImport& node) {
 void bitwise_not(NodeImport& node) {
   require_integers(node, 1);
   const View& x = node.input(0);
-  if (!has_8_bits(x.type) && node.importer().model().unsigned_words) {
-    node.reject(
-        "the model has unsigned integers of 16 bits or more, which are held as signed ones; "
-        "expected integers whose width is known: cast them to u8, or leave unsigned types out");
-  }
-  const int64_t largest = x.type == ElementType::u8 ? 255 : -1;
+  const Integers of = integers_of_code(x.code, x.type).value_or(Integers{});
+  const int64_t largest = of.is_signed ? -1 : (int64_t{1} << of.bits) - 1;
   if (const ConstantPtr data = node.try_constant(0)) {
     std::vector<int64_t> values = data->as_ints();
     for (int64_t& v : values) v = largest - v;
@@ -154,18 +151,9 @@ void bitwise_not(NodeImport& node) {
   node.define(0, k.result(all_labels(x.rank()), root, x.type));
 }
 
-/// a << b of an unsigned type: of 8 bits, of 16 (held as i32), or of 32 or 64 (held as i64), which
-/// differ only where bits are pushed out of 32.
-int64_t shifted_left(const NodeImport& node, int64_t a, int64_t b, ElementType type) {
-  const auto bits = static_cast<uint64_t>(a);
-  const uint64_t shifted = b > 63 ? 0 : bits << static_cast<uint64_t>(b);
-  if (type == ElementType::u8) return static_cast<int64_t>(shifted & 0xFF);
-  if (type == ElementType::i32) return static_cast<int64_t>(shifted & 0xFFFF);
-  constexpr uint64_t kWord = std::numeric_limits<uint32_t>::max();
-  if (bits <= kWord && (b > 31 || shifted > kWord)) {
-    node.reject(fmt::format("{} << {} differs between 32 and 64 bits, which are held alike", a, b));
-  }
-  return static_cast<int64_t>(shifted);
+/// a << b; folded() and hold_unsigned() cut what is pushed out of the type.
+int64_t shifted_left(int64_t a, int64_t b) {
+  return b > 63 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << static_cast<uint64_t>(b));
 }
 
 /// a * 2^b or a / 2^b, cut to the type.
@@ -196,7 +184,7 @@ void bit_shift(NodeImport& node) {
   if (a && b) {
     const auto shift = [&](int64_t x, int64_t by) {
       if (by < 0) node.reject(fmt::format("a shift by {}, expected 0 or more", by));
-      if (left) return shifted_left(node, x, by, type);
+      if (left) return shifted_left(x, by);
       return by > 63 ? 0
                      : static_cast<int64_t>(static_cast<uint64_t>(x) >> static_cast<uint64_t>(by));
     };

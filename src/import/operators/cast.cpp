@@ -2,6 +2,7 @@
 // integers wrap, numbers with a fraction are cut, and floating types of 16 bits round.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "import/importer.h"
@@ -32,6 +33,15 @@ bool is_small_integer(const std::optional<Integers>& to) {
   return to && to->bits > 1 && to->bits < 8;
 }
 
+/// Whether a constant has whole numbers that f32 rounds. (Folding keeps all digits.)
+bool exceeds_f32(const NodeImport& node, const View& view) {
+  const auto from = integers_of(view.type);
+  if (!from || from->bits <= 24) return false;
+  const std::vector<int64_t> values = node.importer().constant_of(view)->as_ints();
+  return std::any_of(values.begin(), values.end(),
+                     [](int64_t v) { return integer_of(static_cast<float>(v)) != v; });
+}
+
 void cast_to(NodeImport& node, ElementType type, int code) {
   View view = node.input(0);
   const bool saturates = node.integer("saturate", 1) != 0;
@@ -43,14 +53,15 @@ void cast_to(NodeImport& node, ElementType type, int code) {
   }
   const std::optional<Integers> to = integers_of_code(code, type);
   const Change change = change_of(view, type, to);
-  if (change == Change::none) {
+  const Importer& importer = node.importer();
+  const bool folds = importer.is_constant(view) && !importer.is_activation(view);
+  const bool rounds = folds && !to && exceeds_f32(node, view);
+  if (change == Change::none && !rounds) {
     view.type = type;
     view.code = code;
     node.output(0, std::move(view));
     return;
   }
-  const Importer& importer = node.importer();
-  const bool folds = importer.is_constant(view) && !importer.is_activation(view);
   const bool whole = ConstantTensor::is_integral(view.type);
   Kernel k = node.kernel();
   const int x = k.broadcast(view, view.rank());

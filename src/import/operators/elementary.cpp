@@ -87,17 +87,30 @@ int32_t tangent(const NodeImport&, const Formula& f, int32_t x) {
   return f.div(f.of(Op::sin, x), f.of(Op::cos, x));
 }
 
+/// e^x / 2 of x and -x, each as the square of e^(x/2): it has no infinity before its time.
+std::pair<int32_t, int32_t> half_powers(const Formula& f, int32_t x) {
+  const int32_t half = f.mul(f.number(0.5), x);
+  const auto squared = [&](int32_t root) { return f.mul(f.mul(f.number(0.5), root), root); };
+  return {squared(f.of(Op::exp, half)), squared(f.of(Op::exp, f.of(Op::neg, half)))};
+}
+
 /// (e^x - e^-x) / 2; near 0, where that cancels, its series.
 int32_t hyperbolic_sine(const NodeImport&, const Formula& f, int32_t x) {
   const int32_t series =
       f.mul(x, f.polynomial(f.mul(x, x), std::array{1.0, 1.0 / 6, 1.0 / 120, 1.0 / 5040}));
-  const int32_t difference = f.sub(f.of(Op::exp, x), f.of(Op::exp, f.of(Op::neg, x)));
-  return f.select(Op::lt, f.of(Op::abs, x), 0.5, series, f.mul(f.number(0.5), difference));
+  const auto [up, down] = half_powers(f, x);
+  return f.select(Op::lt, f.of(Op::abs, x), 0.5, series, f.sub(up, down));
 }
 
 int32_t hyperbolic_cosine(const NodeImport&, const Formula& f, int32_t x) {
-  const int32_t sum = f.add(f.of(Op::exp, x), f.of(Op::exp, f.of(Op::neg, x)));
-  return f.mul(f.number(0.5), sum);
+  const auto [up, down] = half_powers(f, x);
+  return f.add(up, down);
+}
+
+/// log(root), or log(2 x) of an x so large that it is the same and root's square may be infinite.
+int32_t log_of_root(const Formula& f, int32_t x, int32_t root) {
+  const int32_t doubled = f.add(f.of(Op::log, x), f.number(std::numbers::ln2));
+  return f.select(Op::gt, x, 1e9, doubled, f.of(Op::log, root));
 }
 
 /// log(|x| + sqrt(x^2 + 1)) with the sign of x; near 0 its series.
@@ -107,13 +120,13 @@ int32_t inverse_hyperbolic_sine(const NodeImport&, const Formula& f, int32_t x) 
   const int32_t series = f.mul(
       x, f.polynomial(square, std::array{1.0, -1.0 / 6, 3.0 / 40, -15.0 / 336, 105.0 / 3456}));
   const int32_t root = f.of(Op::sqrt, f.add(square, f.number(1)));
-  const int32_t log = f.mul(f.of(Op::sign, x), f.of(Op::log, f.add(size, root)));
+  const int32_t log = f.mul(f.of(Op::sign, x), log_of_root(f, size, f.add(size, root)));
   return f.select(Op::lt, size, 0.25, series, log);
 }
 
 int32_t inverse_hyperbolic_cosine(const NodeImport&, const Formula& f, int32_t x) {
   const int32_t square = f.mul(f.sub(x, f.number(1)), f.add(x, f.number(1)));
-  return f.of(Op::log, f.add(x, f.of(Op::sqrt, square)));
+  return log_of_root(f, x, f.add(x, f.of(Op::sqrt, square)));
 }
 
 /// log((1 + x) / (1 - x)) / 2; near 0 its series.

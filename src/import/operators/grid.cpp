@@ -103,6 +103,7 @@ View grid_weights(NodeImport& node, const View& grid, int d, int spatial, int64_
   }
   labels.back() = element;
   View weights = node.helper(fmt::format("weights{}", d), k.result(labels, weight, grid.type));
+  node.importer().mark_selects(weights);
   if (extent > 4) node.importer().mark_thinned(weights);
   return weights;
 }

@@ -87,11 +87,13 @@ void pad(NodeImport& node) {
                             shown(mode), node.opset(), node.opset() >= 19 ? " or wrap" : ""));
   }
   float value = node.real("value", 0);
+  bool exact = true;  // f32 has the value
   if (node.has_input(2)) {
     const ConstantPtr data = node.constant_input(2, "the value");
     if (data->size() != 1)
       node.reject(fmt::format("the value has {} elements, expected one", data->size()));
     value = data->as_float(0);
+    exact = !data->integral() || integer_of(value) == data->as_int(0);
   }
   for (int d = 0; d < rank; ++d) {  // negative pads cut
     int64_t low = std::min<int64_t>(0, pads[static_cast<size_t>(d)]);
@@ -124,7 +126,11 @@ void pad(NodeImport& node) {
     const int32_t both = k.apply(Op::logical_and, {from, to});
     within = within < 0 ? both : k.apply(Op::logical_and, {within, both});
   }
-  if (within >= 0) root = k.apply(Op::where, {within, root, k.constant(value)});
+  if (within >= 0) {
+    const int32_t filler =
+        exact ? k.constant(value) : k.use(k.broadcast(node.reshaped(node.input(2), {}), rank));
+    root = k.apply(Op::where, {within, root, filler});
+  }
   const View result = k.result(all_labels(rank), root, x.type);
   if (node.importer().is_constant(result)) return node.define(0, result);
   node.output(0, result);

@@ -36,8 +36,10 @@ View ranks_of(NodeImport& node, const View& x, int dim, bool largest) {
   const int32_t tie = k.apply(Op::logical_and, {equal, lower});
   const int32_t counted =
       k.apply(Op::where, {k.apply(Op::logical_or, {before, tie}), k.constant(1), k.constant(0)});
-  return node.helper(
-      "rank", k.result(labels, k.reduce(Reduction::sum, {kOther}, counted), ElementType::f32));
+  // Constants of a type of whole numbers are compared as such: f32 does not tell all of them apart.
+  const bool whole = is_integer(x.type) && node.importer().is_constant(x);
+  const ElementType type = whole ? ElementType::i64 : ElementType::f32;
+  return node.helper("rank", k.result(labels, k.reduce(Reduction::sum, {kOther}, counted), type));
 }
 
 /// The elements that are taken, one after another: those of `data`, or (null) their places.
@@ -100,12 +102,15 @@ const Ranking* ranked_by(const NodeImport& node, const View& data, int axis) {
   return r;
 }
 
-/// The number that all elements are, if they are constant and equal.
+/// The number that all elements are, if they are constant, equal, and one that f32 has.
 std::optional<float> one_number(const NodeImport& node, int input) {
   const ConstantPtr data = node.try_constant(input);
   if (!data || data->size() == 0) return std::nullopt;
+  if (data->integral() && integer_of(data->as_float(0)) != data->as_int(0)) return std::nullopt;
   for (int64_t i = 1; i < data->size(); ++i) {
-    if (data->as_float(i) != data->as_float(0)) return std::nullopt;
+    const bool equal = data->integral() ? data->as_int(i) == data->as_int(0)
+                                        : data->as_float(i) == data->as_float(0);
+    if (!equal) return std::nullopt;
   }
   return data->as_float(0);
 }

@@ -144,6 +144,7 @@ View resampled(NodeImport& node, const View& x, int d, const Method& method, con
   const View weights =
       derived_constant(node, fmt::format("weights{}", d),
                        constant_sparse(std::move(entries), {r.to, r.from}, ElementType::f32));
+  node.importer().mark_selects(weights);
   Kernel k = node.kernel();
   std::vector<int> from = all_labels(x.rank());
   from[static_cast<size_t>(d)] = kSource;

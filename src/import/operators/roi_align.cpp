@@ -60,7 +60,9 @@ View axis_weights(NodeImport& node, const View& regions, const RoiAxis& axis, co
     sum = sum < 0 ? weight : k.apply(Op::add, {sum, weight});
   }
   const int32_t mean = k.apply(Op::div, {sum, number(static_cast<double>(form.samples))});
-  return node.helper(suffix, k.result({0, 1, 2}, mean, regions.type));
+  const View weights = node.helper(suffix, k.result({0, 1, 2}, mean, regions.type));
+  node.importer().mark_selects(weights);
+  return weights;
 }
 
 void roi_align(NodeImport& node) {

@@ -201,6 +201,7 @@ void scatter_selection(NodeImport& node, const View& data, const Selection& s,
   const View adjacency = derived_constant(
       node, "adjacency",
       constant_sparse(std::move(entries), {scatter.extent, columns}, ElementType::f32));
+  node.importer().mark_selects(adjacency);
   Kernel k = node.kernel();
   std::vector<int> labels = all_labels(x.rank());
   labels[0] = kSource;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "import/onnx/definitions.h"
 #include "import/onnx/tensor_proto.h"
 #include "import/operators/common.h"
 
@@ -96,6 +97,58 @@ std::optional<Integers> integers_of_code(int64_t code, ElementType type) {
   if (code == kOnnxInt4) return Integers{4, true};
   if (code == kOnnxUint32) return Integers{32, false};
   return integers_of(type);
+}
+
+namespace {
+
+const Parameter* parameter_at(const std::vector<Parameter>& parameters, size_t i) {
+  if (i < parameters.size()) return &parameters[i];
+  const bool any = !parameters.empty() && parameters.back().count == Parameter::Count::any;
+  return any ? &parameters.back() : nullptr;
+}
+
+/// The unsigned type of an output that the operator's definition gives the type of an input.
+int unsigned_code(const NodeImport& node, const OperatorDefinition& definition, size_t output) {
+  const Parameter* to = parameter_at(definition.outputs, output);
+  for (int i = 0; to != nullptr && i < node.input_count(); ++i) {
+    const Parameter* from = parameter_at(definition.inputs, static_cast<size_t>(i));
+    if (from == nullptr || from->type != to->type || !node.has_input(i)) continue;
+    const View& input = node.any_input(i);
+    if (!input.sequence && is_unsigned_word(input.code)) return input.code;
+  }
+  return 0;
+}
+
+/// The lowest 32 bits of a u32, and of a u64 all 64, which i64 has up to 2^63.
+int64_t unsigned_value(const NodeImport& node, int64_t value, int code) {
+  if (code == kOnnxUint32) return value & std::numeric_limits<uint32_t>::max();
+  if (value < 0) node.reject("a result of type uint64 is 2^63 or more, expected less");
+  return value;
+}
+
+}  // namespace
+
+void hold_unsigned(NodeImport& node) {
+  const OnnxNode& onnx = node.onnx();
+  const OperatorDefinition* definition = definition_at(onnx.full_name(), onnx.opset);
+  Importer& importer = node.importer();
+  for (size_t o = 0; definition != nullptr && o < onnx.outputs.size(); ++o) {
+    const std::string& name = onnx.outputs[o];
+    if (name.empty() || !importer.has_value(name)) continue;
+    View view = importer.value(name);
+    if (view.sequence || view.type != ElementType::i64) continue;
+    if (!is_unsigned_word(view.code)) view.code = unsigned_code(node, *definition, o);
+    if (!is_unsigned_word(view.code)) continue;
+    const ConstantPtr data = importer.is_constant(view) ? importer.constant_of(view) : nullptr;
+    const std::vector<int64_t> found = data ? data->as_ints() : std::vector<int64_t>{};
+    std::vector<int64_t> held = found;
+    for (int64_t& v : held) v = unsigned_value(node, v, view.code);
+    const int code = view.code;
+    if (held != found)
+      view = importer.add_constant(name, constant_ints(std::move(held), data->shape));
+    view.code = code;
+    importer.set_value(name, std::move(view));
+  }
 }
 
 bool is_small_float(ElementType type, int code) {

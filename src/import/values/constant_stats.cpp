@@ -85,6 +85,7 @@ FillChoice choose_fill(const ConstantTensor& tensor, const MaskUse& use, double 
     return made;
   };
   const FillChoice zero = choice(0, found.zeros);
+  if (use.read_outside) return zero;
   if (use.closed) {
     const FillChoice made = mask_of(*use.closed);
     if (made.density <= threshold) return made;

@@ -30,13 +30,14 @@ struct MaskUse {
   std::optional<float> closed;  ///< the value at which a `where` takes its constant branch
   bool added = false;           ///< to scores
   bool subtracted = false;
+  bool read_outside = false;  ///< some access reads beyond its extents, where it has to read 0
 };
 
 /// What absent entries of a constant should mean. What masks comes first, if the density is at most
 /// `threshold`, since only it carries sparsity on: the value that a `where` closes at, and -inf or
 /// a large negative number where it is added (a large positive one where it is subtracted). Such a
 /// number of a constant that is used otherwise has to leave fewer entries than 0 does. Else 0, or
-/// for booleans what most elements are.
+/// for booleans what most elements are. Always 0 for what is read outside: that reads the fill.
 struct FillChoice {
   float fill = 0;
   double density = 1;

@@ -37,6 +37,7 @@ struct Draft {
   bool pinned = false;             ///< the dimensions must not be cut (--format names the levels)
   bool read_outside = false;       ///< some access has subscripts out of range
   bool rows_finite = false;        ///< a softmax over it takes a finite maximum of every row
+  bool selects = false;            ///< weights of what is read, 0 for what is not
   bool thinned = false;            ///< mostly 0 by its values, which no structure says
   int edges = -1;                  ///< values of edges: the number of the matrix they stand in
   bool edge_matrix = false;        ///< that matrix itself: what it masks is absent off its entries

@@ -1,0 +1,119 @@
+// Values at the ends: infinities beside what is read, whole numbers that f32 does not have,
+// unsigned types that wrap, data that the model's type does not hold.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "import_values.h"
+
+namespace fuseflow {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// A mask may be stored by its closed value; what is read beyond it is 0 all the same.
+TEST(ImportRareValues, BoundMasksAreZeroOutside) {
+  const Binds mask = {{"m",
+                       "values(0, -inf, -inf, -inf, -inf, 0, -inf, -inf, -inf, -inf, 0, -inf, "
+                       "-inf, -inf, -inf, 0)"}};
+  const Floats y = values_at(17,
+                             "(float[4,4] m) => (float[4,5] y) <float[4,1] z = {0, 0, 0, 0}> "
+                             "{ y = Concat<axis = 1>(z, m) }",
+                             mask);
+  for (size_t i = 0; i < 20; i += 5) EXPECT_EQ(y[i], 0) << i;
+}
+
+/// An element that no edge and no tap reads adds nothing, not even where it is infinite.
+TEST(ImportRareValues, WhatIsNotReadAddsNothing) {
+  EXPECT_EQ(values_at(18,
+                      "(float[3,2] x) => (float[3,2] y) <int64[2] s = {0, 2}, "
+                      "int64[2,2] t = {0, 0, 0, 0}, float[3,2] z = {0, 0, 0, 0, 0, 0}> "
+                      "{ g = Gather<axis = 0>(x, s) "
+                      "y = ScatterElements<axis = 0, reduction = \"add\">(z, t, g) }",
+                      {{"x", "values(1, 2, inf, -inf, 3, 4)"}}),
+            (Floats{4, 6, 0, 0, 0, 0}));
+  const Floats resized = values_at(19,
+                                   "(float[1,4] x) => (float[1,8] y) <float[2] s = {1, 2}> "
+                                   "{ y = Resize<mode = \"linear\">(x, \"\", s) }",
+                                   {{"x", "values(1, 2, 3, inf)"}});
+  EXPECT_EQ(resized[0], 1);
+  EXPECT_EQ(resized[1], 1.25F);
+  EXPECT_EQ(resized[7], kInfinity);
+}
+
+TEST(ImportRareValues, WordsWithoutSignWrap) {
+  EXPECT_EQ(values_at(18,
+                      "(uint32[3] x) => (bool[3] y) <uint32[1] a = {3}, uint32[1] b = {7}> "
+                      "{ d = Sub(x, a) y = Less(d, b) }",
+                      {{"x", "values(1, 3, 9)"}}),
+            (Floats{0, 1, 1}));
+  EXPECT_EQ(values_at(18,
+                      "(uint32[2] x) => (bool[2] y) <uint32[1] b = {4294967294}> "
+                      "{ n = BitwiseNot(x) y = Equal(n, b) }",
+                      {{"x", "values(1, 2)"}}),
+            (Floats{1, 0}));
+  expect_refused(18,
+                 "(uint64[2] x) => (bool[2] y) <uint64[1] a = {3}, uint64[1] b = {7}> "
+                 "{ d = Sub(x, a) y = Less(d, b) }",
+                 {{"x", "values(1, 3)"}}, "2^63 or more");
+}
+
+/// Folding is exact where f32 is not.
+TEST(ImportRareValues, WholeNumbersBeyondF32) {
+  const std::string big = "<int64[3] x = {16777216, 16777217, 5}, int64[1] k = {1}";
+  EXPECT_EQ(values_at(18,
+                      "(float[1] q) => (int64[1] y) " + big +
+                          "> { v, i = TopK(x, k) n = Cast<to = 7>(q) y = Add(i, n) }",
+                      {{"q", "values(0)"}}),
+            (Floats{1}));
+  EXPECT_EQ(values_at(18,
+                      "(float[1] q) => (bool[4] y) " + big +
+                          ", int64[2] p = {0, 1}, int64 c = {16777217}> "
+                          "{ z = Pad(x, p, c) y = Equal(z, c) }",
+                      {{"q", "values(0)"}}),
+            (Floats{0, 1, 0, 1}));
+  EXPECT_EQ(values_at(18,
+                      "(float[1] q) => (int64[3] y) " + big +
+                          "> { f = Cast<to = 1>(x) b = Cast<to = 7>(f) y = Sub(b, x) }",
+                      {{"q", "values(0)"}}),
+            (Floats{0, -1, 0}));
+}
+
+TEST(ImportRareValues, RemaindersOfLargeNumbersAreExact) {
+  EXPECT_EQ(values_at(18,
+                      "(float[5] a) => (float[5] y) <float[5] b = {3, inf, 3, inf, 3}> "
+                      "{ y = Mod<fmod = 1>(a, b) }",
+                      {{"a", "values(1e8, 5, -7, -5, -1e20)"}}),
+            (Floats{1, 5, -1, -5, -std::fmod(1e20F, 3.0F)}));
+}
+
+TEST(ImportRareValues, HyperbolicFunctionsReachTheEnds) {
+  const auto at = [](const std::string& op, const std::string& x) {
+    return values_at(18, "(float[1] x) => (float[1] y) { y = " + op + "(x) }",
+                     {{"x", "values(" + x + ")"}})[0];
+  };
+  EXPECT_NEAR(at("Asinh", "-1e20"), -46.744849F, 1e-5F);
+  EXPECT_NEAR(at("Acosh", "1e20"), 46.744849F, 1e-5F);
+  EXPECT_NEAR(at("Sinh", "-89"), -2.2448e38F, 1e34F);
+  EXPECT_NEAR(at("Cosh", "89"), 2.2448e38F, 1e34F);
+  EXPECT_EQ(at("Cosh", "100"), kInfinity);
+}
+
+TEST(ImportRareValues, DataThatTheTypeDoesNotHold) {
+  const auto fault = [](const std::string& type, const std::string& x) {
+    return fault_at(18, "(" + type + "[2] x) => (" + type + "[2] y) { y = Add(x, x) }",
+                    {{"x", "values(" + x + ")"}});
+  };
+  EXPECT_NE(fault("int8", "1, 200").find("the value 200"), std::string::npos);
+  EXPECT_NE(fault("uint8", "1, -3").find("the value -3"), std::string::npos);
+  EXPECT_NE(fault("int16", "1, 70000").find("the value 70000"), std::string::npos);
+  EXPECT_NE(fault("uint32", "1, -1").find("the value -1"), std::string::npos);
+  // Of floating types the nearest value is taken, and what is known of it is known after rounding.
+  const Program program = imported_with(
+      model_at(18, "(float16[2] x) => (float16[2] y) { y = Relu(x) }"), {{"x", "values(1, 1e-9)"}});
+  EXPECT_FALSE(program.tensors[0].facts.nonzero);
+}
+
+}  // namespace
+}  // namespace fuseflow
