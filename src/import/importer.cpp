@@ -733,10 +733,15 @@ void Importer::bind_output(const OnnxPort& port) {
   }
   if (!name_result(draft_, value, port.name, others)) {
     names_.erase(port.name);
-    rename_tensor(draft_, port.name, port.name + ".source");
+    rename_tensor(draft_, port.name, fresh_name(port.name + ".source"));
     value = append(port.name, std::move(value), last_group());
     if (!name_result(draft_, value, port.name, others)) throw Defect("a result could not be named");
   }
+  // What an operator makes on its way may have had the name before.
+  const bool twice = std::any_of(draft_.tensors.begin(), draft_.tensors.end(), [&](const Draft& d) {
+    return d.tensor.name == port.name && d.tensor.role != Role::result;
+  });
+  if (twice) rename_tensor(draft_, port.name, fresh_name(port.name));
 }
 
 DraftProgram Importer::draft() {

@@ -282,51 +282,6 @@ void for_each_access(DraftProgram& draft, TensorId tensor, Visit visit) {
   }
 }
 
-/// How often the dimensions of all tensors are read, and how often elsewhere than at a constant:
-/// which tensors may be split at all is known without a look at every statement.
-class ReadCounts {
- public:
-  explicit ReadCounts(const DraftProgram& draft) { count(draft); }
-
-  void count(const DraftProgram& draft) {
-    varying_.assign(draft.tensors.size(), {});
-    read_.assign(draft.tensors.size(), false);
-    for (const DraftStatement& s : draft.statements) {
-      for (const Expr& node : s.statement.nodes) {
-        if (node.kind != Expr::Kind::access) continue;
-        const auto t = static_cast<size_t>(node.tensor);
-        read_[t] = true;
-        varying_[t].resize(node.subscripts.size(), false);
-        for (size_t d = 0; d < node.subscripts.size(); ++d) {
-          if (!node.subscripts[d].terms.empty()) varying_[t][d] = true;
-        }
-      }
-    }
-  }
-
-  bool only_at_constants(TensorId tensor, size_t d) const {
-    const auto t = static_cast<size_t>(tensor);
-    return read_[t] && !varying_[t][d];
-  }
-
- private:
-  std::vector<std::vector<bool>> varying_;
-  std::vector<bool> read_;
-};
-
-/// The constants at which dimension `d` is read; empty when some access is not at a constant.
-std::set<int64_t> constants_read(DraftProgram& draft, TensorId tensor, size_t d) {
-  std::set<int64_t> constants;
-  bool all = true;
-  for_each_access(draft, tensor, [&](const Expr& node) {
-    if (!node.subscripts[d].terms.empty())
-      all = false;
-    else
-      constants.insert(node.subscripts[d].offset);
-  });
-  return all ? constants : std::set<int64_t>{};
-}
-
 /// The statement for coordinate `at` of result dimension `d`.
 Statement at_constant(const Statement& s, size_t d, int64_t at) {
   Statement copy = s;
@@ -338,34 +293,97 @@ Statement at_constant(const Statement& s, size_t d, int64_t at) {
   return copy;
 }
 
-/// Splits one dimension of the tensor that statement number `s` defines. False if it cannot be.
-bool split_dimension(DraftProgram& draft, ReadCounts& reads, size_t s, size_t d) {
-  const TensorId tensor = draft.statements[s].statement.result;
-  if (!reads.only_at_constants(tensor, d)) return false;
-  const DraftStatement made = draft.statements[s];
-  const std::set<int64_t> constants = constants_read(draft, tensor, d);
-  if (constants.empty()) return false;
-  std::map<int64_t, TensorId> parts;
-  std::vector<DraftStatement> statements;
-  for (const int64_t at : constants) {
-    Draft part = draft.tensors[static_cast<size_t>(tensor)];
-    part.shape.erase(part.shape.begin() + static_cast<std::ptrdiff_t>(d));
-    if (part.base_name.empty()) part.base_name = part.tensor.name;
-    if (constants.size() > 1) part.tensor.name += fmt::format(".{}", at);
-    parts[at] = static_cast<TensorId>(draft.tensors.size());
-    draft.tensors.push_back(std::move(part));
-    statements.push_back({at_constant(made.statement, d, at), made.group});
-    statements.back().statement.result = parts[at];
+/// Splits what is read at constants only. Goes backwards: who reads a tensor is settled before what
+/// defines it, and a split statement may leave its operands read at constants only.
+class ConstantSplitter {
+ public:
+  explicit ConstantSplitter(DraftProgram& draft)
+      : draft_(draft), open_(std::move(draft.statements)) {
+    readers_.resize(draft_.tensors.size());
   }
-  for_each_access(draft, tensor, [&](Expr& node) {
-    node.tensor = parts.at(node.subscripts[d].offset);
-    node.subscripts.erase(node.subscripts.begin() + static_cast<std::ptrdiff_t>(d));
-  });
-  const auto at = draft.statements.begin() + static_cast<std::ptrdiff_t>(s);
-  draft.statements.insert(draft.statements.erase(at), statements.begin(), statements.end());
-  reads.count(draft);
-  return true;
-}
+
+  void run() {
+    while (!open_.empty()) {
+      DraftStatement made = std::move(open_.back());
+      open_.pop_back();
+      if (!split(made)) settle(std::move(made));
+    }
+    std::reverse(settled_.begin(), settled_.end());
+    draft_.statements = std::move(settled_);
+  }
+
+ private:
+  void settle(DraftStatement made) {
+    for (const Expr& node : made.statement.nodes) {
+      if (node.kind == Expr::Kind::access)
+        readers_[static_cast<size_t>(node.tensor)].push_back(settled_.size());
+    }
+    settled_.push_back(std::move(made));
+  }
+
+  /// Calls `visit` for every access to `tensor`, with the number of its statement.
+  template <typename Visit>
+  void for_each_reader(TensorId tensor, Visit visit) {
+    std::vector<size_t> readers = readers_[static_cast<size_t>(tensor)];
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    for (const size_t s : readers) {
+      for (Expr& node : settled_[s].statement.nodes) {
+        if (node.kind == Expr::Kind::access && node.tensor == tensor) visit(node, s);
+      }
+    }
+  }
+
+  /// The constants at which dimension `d` is read; empty when some access is not at a constant.
+  std::set<int64_t> constants_read(TensorId tensor, size_t d) {
+    std::set<int64_t> constants;
+    bool all = true;
+    for_each_reader(tensor, [&](const Expr& node, size_t) {
+      all = all && node.subscripts[d].terms.empty();
+      constants.insert(node.subscripts[d].offset);
+    });
+    return all ? constants : std::set<int64_t>{};
+  }
+
+  /// A statement for each constant at which some dimension of the result is read, to be split
+  /// further. False if there is no such dimension.
+  bool split(const DraftStatement& made) {
+    const auto t = static_cast<size_t>(made.statement.result);
+    if (draft_.tensors[t].tensor.role != Role::temporary) return false;
+    for (size_t d = 0; d < draft_.tensors[t].shape.size(); ++d) {
+      const std::set<int64_t> constants = constants_read(made.statement.result, d);
+      if (constants.empty()) continue;
+      split_at(made, d, constants);
+      return true;
+    }
+    return false;
+  }
+
+  void split_at(const DraftStatement& made, size_t d, const std::set<int64_t>& constants) {
+    const TensorId tensor = made.statement.result;
+    std::map<int64_t, TensorId> parts;
+    for (const int64_t at : constants) {
+      Draft part = draft_.tensors[static_cast<size_t>(tensor)];
+      part.shape.erase(part.shape.begin() + static_cast<std::ptrdiff_t>(d));
+      if (part.base_name.empty()) part.base_name = part.tensor.name;
+      if (constants.size() > 1) part.tensor.name += fmt::format(".{}", at);
+      parts[at] = static_cast<TensorId>(draft_.tensors.size());
+      draft_.tensors.push_back(std::move(part));
+      open_.push_back({at_constant(made.statement, d, at), made.group});
+      open_.back().statement.result = parts[at];
+    }
+    readers_.resize(draft_.tensors.size());
+    for_each_reader(tensor, [&](Expr& node, size_t s) {
+      node.tensor = parts.at(node.subscripts[d].offset);
+      node.subscripts.erase(node.subscripts.begin() + static_cast<std::ptrdiff_t>(d));
+      readers_[static_cast<size_t>(node.tensor)].push_back(s);
+    });
+  }
+
+  DraftProgram& draft_;
+  std::vector<DraftStatement> open_;          ///< in order, the next one last
+  std::vector<DraftStatement> settled_;       ///< backwards
+  std::vector<std::vector<size_t>> readers_;  ///< by tensor: numbers of settled statements
+};
 
 }  // namespace
 
@@ -374,18 +392,7 @@ void split_dimensions(DraftProgram& draft) {
 }
 
 void split_read_at_constants(DraftProgram& draft) {
-  ReadCounts reads(draft);
-  // Backwards, because a split statement may leave its operands read at constants only.
-  for (size_t s = draft.statements.size(); s-- > 0;) {
-    const TensorId tensor = draft.statements[s].statement.result;
-    if (draft.tensors[static_cast<size_t>(tensor)].tensor.role != Role::temporary) continue;
-    for (size_t d = 0; d < draft.tensors[static_cast<size_t>(tensor)].shape.size(); ++d) {
-      const size_t before = draft.statements.size();
-      if (!split_dimension(draft, reads, s, d)) continue;
-      s += draft.statements.size() - before + 1;  // the parts may be split further
-      break;
-    }
-  }
+  ConstantSplitter(draft).run();
 }
 
 void drop_unit_dimensions(DraftProgram& draft) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "import/onnx/definitions.h"
 #include "import/onnx/model.h"
@@ -50,6 +51,7 @@ class Loader {
       if (!model_.initializers.contains(input.name())) model_.inputs.push_back(port(input));
     }
     for (const auto& output : graph.output()) model_.outputs.push_back(port(output));
+    note_values(graph);
     for (const auto& node : graph.node()) add_node(node, {}, {model_.opset, 0, &model_.nodes});
     if (model_.outputs.empty()) fail("the model has no outputs");
     std::set<std::string> known = {""};
@@ -264,11 +266,29 @@ class Loader {
       }
       node.attributes[a.name()] =
           type_of(*source) == onnx::AttributeProto::GRAPH
-              ? graph_attribute(source->g(), scope, node.name + "/" + a.name() + "/",
+              ? graph_attribute(source->g(), scope, node.name + "/" + a.name(),
                                 {place.opset, place.depth + 1, nullptr}, node.captured)
               : converted(*source);
     }
     place.nodes->push_back(std::move(node));
+  }
+
+  void note_values(const onnx::GraphProto& graph) {
+    for (const auto& input : graph.input()) values_.insert(input.name());
+    for (const auto& [name, tensor] : model_.initializers) values_.insert(name);
+    for (const auto& node : graph.node())
+      values_.insert(node.output().begin(), node.output().end());
+  }
+
+  /// STEM/, or STEM.2/ and so on, so that with it no name of `own` is that of another value: names
+  /// of nodes tell nothing, several may be the same.
+  std::string prefix_for(const std::string& stem, const std::set<std::string>& own) {
+    std::string prefix = stem + "/";
+    const auto taken = [&](const std::string& name) { return values_.contains(prefix + name); };
+    for (int n = 2; std::any_of(own.begin(), own.end(), taken); ++n)
+      prefix = fmt::format("{}.{}/", stem, n);
+    for (const std::string& name : own) values_.insert(prefix + name);
+    return prefix;
   }
 
   void check_depth(int depth, const std::string& name) const {
@@ -280,20 +300,19 @@ class Loader {
   /// A graph inside of a node: the names of its own values get a prefix; those that it uses of what
   /// is around it are added to `captured`.
   OnnxAttribute graph_attribute(const onnx::GraphProto& proto, const Scope& outer,
-                                const std::string& prefix, const Place& place,
+                                const std::string& stem, const Place& place,
                                 std::vector<std::string>& captured) {
-    check_depth(place.depth, prefix);
+    check_depth(place.depth, stem);
     auto graph = std::make_shared<OnnxGraph>();
+    std::set<std::string> own;
+    for (const auto& input : proto.input()) own.insert(input.name());
+    for (const auto& tensor : proto.initializer()) own.insert(tensor.name());
+    for (const auto& tensor : proto.sparse_initializer()) own.insert(tensor.values().name());
+    for (const auto& node : proto.node()) own.insert(node.output().begin(), node.output().end());
+    own.erase("");
+    const std::string prefix = prefix_for(stem, own);
     Scope scope = outer;
-    const auto own = [&](const std::string& name) {
-      if (!name.empty()) scope.names[name] = prefix + name;
-    };
-    for (const auto& input : proto.input()) own(input.name());
-    for (const auto& tensor : proto.initializer()) own(tensor.name());
-    for (const auto& tensor : proto.sparse_initializer()) own(tensor.values().name());
-    for (const auto& node : proto.node()) {
-      for (const auto& name : node.output()) own(name);
-    }
+    for (const std::string& name : own) scope.names[name] = prefix + name;
     initializers(proto, scope);
     for (const auto& node : proto.node())
       add_node(node, scope, {place.opset, place.depth, &graph->nodes});
@@ -334,8 +353,11 @@ class Loader {
     check_call(function, call);
     Scope scope;
     const std::string first = call.output_size() > 0 ? call.output(0) : "";
-    scope.prefix = outer.prefix +
-                   (call.name().empty() ? function.name() + "(" + first + ")" : call.name()) + "/";
+    std::set<std::string> own;
+    for (const auto& node : function.node()) own.insert(node.output().begin(), node.output().end());
+    const std::string called =
+        call.name().empty() ? function.name() + "(" + first + ")" : call.name();
+    scope.prefix = prefix_for(outer.prefix + called, own);
     for (int i = 0; i < function.input_size(); ++i) {
       scope.names[function.input(i)] = i < call.input_size() ? renamed(call.input(i), outer) : "";
     }
@@ -450,6 +472,7 @@ class Loader {
   std::map<const onnx::AttributeProto*, OnnxAttribute> attributes_;
   size_t nodes_ = 0;  ///< calls of functions included
   size_t names_ = 0;
+  std::unordered_set<std::string> values_;  ///< names of values, those of graphs in nodes too
 };
 
 }  // namespace
