@@ -350,7 +350,22 @@ ConstantPtr host_entries(const Coo& entries) {
 
 }  // namespace
 
+void Importer::refuse_open(const OnnxPort& port, const OnnxDim& dim) const {
+  const std::string symbol = dim.symbol.empty() ? "" : fmt::format(" '{}'", shown(dim.symbol));
+  const std::string given =
+      dim.symbol.empty() ? "" : fmt::format("--dim {}=N or ", shown(dim.symbol));
+  throw Error(
+      ExitCode::rejected, Location{model_.path},
+      fmt::format("--bind {}: the model leaves an extent{} open, which a generator does not "
+                  "say; expected {}shape=[...] in the generator",
+                  shown(port.name), symbol, given));
+}
+
 RawTensor Importer::read_input(const OnnxPort& port, const Source& source) const {
+  const bool open_generator =
+      source.kind == Source::Kind::generator &&
+      std::none_of(source.params.begin(), source.params.end(),
+                   [](const auto& param) { return param.first == "shape"; });
   std::optional<std::vector<int64_t>> expected;
   if (port.shape && !says_extents(source)) {  // others are compared by agreed_shape
     expected.emplace();
@@ -358,6 +373,7 @@ RawTensor Importer::read_input(const OnnxPort& port, const Source& source) const
       const auto symbol = symbols_.find(dim.symbol);
       const bool bound = dim.value < 0 && !dim.symbol.empty() && symbol != symbols_.end();
       expected->push_back(dim.value >= 0 ? dim.value : bound ? symbol->second : -1);
+      if (expected->back() < 0 && open_generator) refuse_open(port, dim);
     }
   }
   LoadOptions load;
@@ -507,6 +523,17 @@ void Importer::check_bindings() const {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string near = meant_name(name, known);
     complain(fmt::format("--bind {}: the model has no such input{}", shown(name),
+                         near.empty() ? "" : fmt::format("; did you mean '{}'?", shown(near))));
+  }
+  std::vector<std::string> symbols;
+  for (const OnnxPort& port : model_.inputs) {
+    if (!port.shape) continue;
+    for (const OnnxDim& dim : *port.shape) symbols.push_back(dim.symbol);
+  }
+  for (const auto& [name, extent] : options_.dims) {
+    if (std::find(symbols.begin(), symbols.end(), name) != symbols.end()) continue;
+    const std::string near = meant_name(name, symbols);
+    complain(fmt::format("--dim {}: no input of the model has such a dimension{}", shown(name),
                          near.empty() ? "" : fmt::format("; did you mean '{}'?", shown(near))));
   }
   if (!wrong.empty()) throw Error(ExitCode::rejected, std::move(wrong));

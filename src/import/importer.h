@@ -102,6 +102,7 @@ class Importer {
   /// large.
   void check_integers(const OnnxPort& port, const RawTensor& raw) const;
   RawTensor read_input(const OnnxPort& port, const Source& source) const;
+  [[noreturn]] void refuse_open(const OnnxPort& port, const OnnxDim& dim) const;
   void check_bindings() const;
   void check_operators(const std::vector<OnnxNode>& nodes) const;
   void check_ranks(const char* what, const std::vector<std::string>& names) const;

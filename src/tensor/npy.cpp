@@ -138,8 +138,11 @@ class HeaderParser {
     if (descr.starts_with("|O") || descr == "O") {
       fail("an array of Python objects (a pickle)", "numbers; save it again with a numeric dtype");
     }
+    const bool whole = descr.find_first_of("iu") != std::string::npos;
     fail(fmt::format("element type '{}'", descr),
-         "one of <f4 <f8 <f2 <i4 <i8 <i2 <u2 |i1 |u1 |b1; convert it with .astype('<f4')");
+         fmt::format("one of <f4 <f8 <f2 <i4 <i8 <i2 <u2 |i1 |u1 |b1; convert it with "
+                     ".astype('{}')",
+                     whole ? "<i8" : "<f4"));
   }
 
   std::string_view text_;

@@ -57,6 +57,7 @@ class Loader {
     std::set<std::string> known = {""};
     for (const auto& input : model_.inputs) known.insert(input.name);
     for (const auto& [name, tensor] : model_.initializers) known.insert(name);
+    drop_unused_constants();
     sort(model_.nodes, known);
     std::set<std::string> results;
     for (const auto& output : model_.outputs) {
@@ -132,6 +133,10 @@ class Loader {
       if (!fresh) fail(fmt::format("initializer '{}' is given twice", shown(name)));
     };
     for (const auto& tensor : graph.initializer()) {
+      if (tensor.data_type() == onnx::TensorProto::STRING) {
+        strings_.insert(renamed(tensor.name(), scope));  // refused where something uses it
+        continue;
+      }
       add(tensor.name(), convert_tensor(tensor, tensors_));
     }
     for (const auto& tensor : graph.sparse_initializer())
@@ -442,8 +447,9 @@ class Loader {
           if (known.contains(name)) continue;
           const auto found = producer.find(name);
           if (found == producer.end()) {
-            fail(fmt::format("node '{}' uses '{}', which nothing defines", shown(nodes[n].name),
-                             shown(name)));
+            fail(fmt::format("node '{}' uses '{}', {}", shown(nodes[n].name), shown(name),
+                             strings_.contains(name) ? "a tensor of strings, expected numbers"
+                                                     : "which nothing defines"));
           }
           needs[n].push_back(found->second);
         }
@@ -451,6 +457,20 @@ class Loader {
     }
     reorder(nodes, needs);
     for (const auto& [name, node] : producer) known.insert(name);
+  }
+
+  /// Constants that nothing uses may be what no operator takes.
+  void drop_unused_constants() {
+    std::unordered_set<std::string> used;
+    for (const OnnxNode& node : model_.nodes) {
+      for (const auto* names : {&node.inputs, &node.captured})
+        used.insert(names->begin(), names->end());
+    }
+    for (const OnnxPort& output : model_.outputs) used.insert(output.name);
+    std::erase_if(model_.nodes, [&](const OnnxNode& node) {
+      return node.full_name() == "Constant" && node.outputs.size() == 1 &&
+             !used.contains(node.outputs[0]);
+    });
   }
 
   void reorder(std::vector<OnnxNode>& nodes, const std::vector<std::vector<size_t>>& needs) const {
@@ -472,7 +492,8 @@ class Loader {
   std::map<const onnx::AttributeProto*, OnnxAttribute> attributes_;
   size_t nodes_ = 0;  ///< calls of functions included
   size_t names_ = 0;
-  std::unordered_set<std::string> values_;  ///< names of values, those of graphs in nodes too
+  std::unordered_set<std::string> strings_;  ///< initializers of strings
+  std::unordered_set<std::string> values_;   ///< names of values, those of graphs in nodes too
 };
 
 }  // namespace

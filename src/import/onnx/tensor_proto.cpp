@@ -207,7 +207,8 @@ fs::path external_file(const std::string& location, const std::string& tensor,
                               shown(tensor), shown(location), shown(target.string())));
 }
 
-Bytes external_bytes(const TensorProto& proto, const TensorContext& context) {
+/// `wanted`: how many bytes the tensor has, for data whose length is not given.
+Bytes external_bytes(const TensorProto& proto, const TensorContext& context, int64_t wanted) {
   std::string location;
   int64_t offset = 0;
   int64_t length = -1;
@@ -225,7 +226,7 @@ Bytes external_bytes(const TensorProto& proto, const TensorContext& context) {
                        shown(proto.name()), length, offset, target.string(), size));
   }
   const auto begin = static_cast<size_t>(offset);
-  const size_t count = length < 0 ? std::string_view::npos : static_cast<size_t>(length);
+  const auto count = static_cast<size_t>(length < 0 ? wanted : length);
   return {file->bytes().substr(begin, count), file};
 }
 
@@ -476,15 +477,15 @@ ConstantPtr convert_tensor(const TensorProto& proto, const TensorContext& contex
   std::vector<int64_t> shape(proto.dims().begin(), proto.dims().end());
   const int64_t count = checked_count(proto, context);
   const bool external = proto.data_location() == TensorProto::EXTERNAL;
+  const int64_t bits = stored_bits(proto.data_type());
   Bytes bytes;
   if (external)
-    bytes = external_bytes(proto, context);
+    bytes = external_bytes(proto, context, ceil_div(count * bits, int64_t{8}));
   else if (proto.has_raw_data())
     bytes = {proto.raw_data(), context.keep_alive};
   const bool raw = external || proto.has_raw_data();
   // Elements of less than a byte share bytes, of which the last one may be part empty; each typed
   // number is such a byte.
-  const int64_t bits = stored_bits(proto.data_type());
   const int64_t unit = raw ? 8 : std::max<int64_t>(bits, 8);
   const int64_t wanted = ceil_div(count * bits, raw || bits < 8 ? 8 : bits);
   const int64_t units = raw ? static_cast<int64_t>(bytes.view.size()) : typed_count(proto);

@@ -117,13 +117,13 @@ void concatenate(NodeImport& node, int output, const std::vector<View>& given, i
     operands.push_back(k.operand(placed(part, axis, start, extent), all_labels(part.rank())));
     start += part.extent(axis);
   }
-  int32_t root = -1;
+  std::vector<int32_t> values;
   start = 0;
   for (size_t p = 0; p < parts.size(); ++p) {
-    const int32_t value = placed_part(node, k, operands[p], parts[p], axis, start);
-    root = root < 0 ? value : k.apply(Op::add, {root, value});
+    values.push_back(placed_part(node, k, operands[p], parts[p], axis, start));
     start += parts[p].extent(axis);
   }
+  const int32_t root = k.apply_all(Op::add, values);
   View joined = k.result(all_labels(parts[0].rank()), root, parts[0].type);
   node.output(output, joined);
   node.join_output(output, std::move(origin));

@@ -111,8 +111,7 @@ void variadic(NodeImport& node) {
   if (node.opset() < 8) require_one_shape(node);
   Broadcast b = broadcast_inputs(node, node.input_count());
   if (b.operands.empty()) node.reject("expected at least one input");
-  int32_t root = b.operands[0];
-  for (size_t i = 1; i < b.operands.size(); ++i) root = b.kernel.apply(op, {root, b.operands[i]});
+  int32_t root = b.kernel.apply_all(op, b.operands);
   if (mean) {
     root =
         b.kernel.apply(Op::div, {root, b.kernel.constant(static_cast<float>(b.operands.size()))});

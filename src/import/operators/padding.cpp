@@ -27,15 +27,15 @@ int64_t repeated_element(Repeated how, int64_t i, int64_t n) {
 
 /// Padding by what is there: the edge, all of it mirrored or again from the other side. A
 /// selection.
-void pad_by_selection(NodeImport& node, const std::vector<int64_t>& pads, Repeated how) {
-  View x = node.input(0);
+void pad_by_selection(NodeImport& node, View x, const std::vector<int64_t>& pads, Repeated how) {
   const int rank = x.rank();
   for (int d = 0; d < rank; ++d) {
-    const int64_t low = pads[static_cast<size_t>(d)];
-    const int64_t high = pads[static_cast<size_t>(rank) + static_cast<size_t>(d)];
+    const int64_t low = std::max<int64_t>(0, pads[static_cast<size_t>(d)]);
+    const int64_t high =
+        std::max<int64_t>(0, pads[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
     const int64_t n = x.extent(d);
-    if (low < 0 || high < 0 || low > kMaxWindow || high > kMaxWindow)
-      node.reject("a pad is out of range");
+    if (low > kMaxWindow || high > kMaxWindow)
+      node.reject(fmt::format("pads {} and {} of dimension {} are out of range", low, high, d));
     if (low == 0 && high == 0) continue;
     if (how == Repeated::mirrored && n > 0 && (low >= n || high >= n))
       node.reject("a pad exceeds what can be mirrored");
@@ -68,19 +68,34 @@ std::vector<int64_t> pads_of(const NodeImport& node, int rank) {
   return pads;
 }
 
+/// The input without what negative pads cut.
+View cut_input(NodeImport& node, const std::vector<int64_t>& pads) {
+  View x = node.input(0);
+  const int rank = x.rank();
+  for (int d = 0; d < rank; ++d) {
+    int64_t low = std::min<int64_t>(0, pads[static_cast<size_t>(d)]);
+    int64_t high = std::min<int64_t>(0, pads[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
+    if (low < -kMaxWindow || high < -kMaxWindow || -low - high > x.extent(d))
+      node.reject(fmt::format("pads {} and {} remove more than the extent {} of dimension {}", low,
+                              high, x.extent(d), d));
+    if (low < 0 || high < 0) x = node.sliced(x, d, -low, 1, x.extent(d) + low + high);
+  }
+  return x;
+}
+
 /// Constant padding: the input in its place, the value elsewhere.
 void pad(NodeImport& node) {
   const std::string mode = node.text("mode", "constant");
-  View x = node.input(0);
-  const int rank = x.rank();
+  const int rank = node.input(0).rank();
   const std::vector<int64_t> pads = pads_of(node, rank);
+  const View x = cut_input(node, pads);
   if (mode == "edge" || mode == "reflect" || (mode == "wrap" && node.opset() >= 19)) {
     node.ignore_input(2);  // the constant
     node.ignore({"value"});
     const Repeated how = mode == "edge"      ? Repeated::edge
                          : mode == "reflect" ? Repeated::mirrored
                                              : Repeated::around;
-    return pad_by_selection(node, pads, how);
+    return pad_by_selection(node, x, pads, how);
   }
   if (mode != "constant") {
     node.reject(fmt::format("mode '{}' is none of opset {}, expected constant, edge, reflect{}",
@@ -94,14 +109,6 @@ void pad(NodeImport& node) {
       node.reject(fmt::format("the value has {} elements, expected one", data->size()));
     value = data->as_float(0);
     exact = !data->integral() || integer_of(value) == data->as_int(0);
-  }
-  for (int d = 0; d < rank; ++d) {  // negative pads cut
-    int64_t low = std::min<int64_t>(0, pads[static_cast<size_t>(d)]);
-    int64_t high = std::min<int64_t>(0, pads[static_cast<size_t>(rank) + static_cast<size_t>(d)]);
-    if (low < -kMaxWindow || high < -kMaxWindow || -low - high > x.extent(d))
-      node.reject(fmt::format("pads {} and {} remove more than the extent {} of dimension {}", low,
-                              high, x.extent(d), d));
-    if (low < 0 || high < 0) x = node.sliced(x, d, -low, 1, x.extent(d) + low + high);
   }
   Kernel k = node.kernel();
   View moved = x;

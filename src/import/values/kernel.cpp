@@ -181,6 +181,18 @@ int32_t Kernel::apply(Op op, std::vector<int32_t> children) {
   return static_cast<int32_t>(nodes_.size()) - 1;
 }
 
+int32_t Kernel::apply_all(Op op, const std::vector<int32_t>& operands) {
+  constexpr size_t kRun = 400;
+  int32_t all = -1;
+  for (size_t begin = 0; begin < operands.size(); begin += kRun) {
+    int32_t run = operands[begin];
+    for (size_t i = begin + 1; i < std::min(begin + kRun, operands.size()); ++i)
+      run = apply(op, {run, operands[i]});
+    all = all < 0 ? run : apply(op, {all, run});
+  }
+  return all;
+}
+
 int32_t Kernel::reduce(Reduction reduction, const std::vector<int>& labels, int32_t body) {
   align();
   Expr node;

@@ -32,6 +32,9 @@ class Kernel {
   int32_t use_at(const View& value, const std::vector<Subscript>& subscripts);
   int32_t constant(float value);
   int32_t apply(Op op, std::vector<int32_t> children);
+  /// Several operands from left to right; of very many, runs are joined before they are joined to
+  /// each other, since expressions may be only so deep (kMaxExpressionDepth).
+  int32_t apply_all(Op op, const std::vector<int32_t>& operands);
   int32_t reduce(Reduction reduction, const std::vector<int>& labels, int32_t body);
   int32_t coordinate(int label);
   /// An affine combination of the kernel's indices as a number.
