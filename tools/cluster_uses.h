@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <set>
 #include <string>
-#include <vector>
 
 #include "shell/command_line.h"
 #include "support/error.h"
@@ -89,9 +89,11 @@ inline const char* text_of(Use use) {
 inline void require_used(CommandLine& app, Use use) {
   for (const OptionUse& at : kOptionUses) {
     if ((at.uses & use) != 0 || !app.given(at.option)) continue;
-    std::vector<std::string> wanted;
+    std::set<std::string> wanted;
     for (unsigned bit = kProduct; bit <= kApart; bit *= 2) {
-      if ((at.uses & bit) != 0) wanted.emplace_back(text_of(static_cast<Use>(bit)));
+      if ((at.uses & bit) == 0) continue;
+      const std::string text = text_of(static_cast<Use>(bit));
+      wanted.insert(text.starts_with(at.option) ? text_of(kChain) : text);  // not what was given
     }
     const std::string option = at.option == std::string("input") ? "an input file" : at.option;
     throw Error(ExitCode::usage, fmt::format("{} does nothing with {}, expected {}", option,

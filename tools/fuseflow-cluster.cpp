@@ -49,10 +49,10 @@ struct Options {
   bool dense = false;
 };
 
-/// What to do for every power of two of rows up to the largest wanted.
+/// What to do for every power of two of rows up to the first that has as many as wanted.
 std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Machine& machine) {
   std::vector<TableRow> rows;
-  for (int64_t m = 16; m <= o.table_up_to; m *= 2) {
+  for (int64_t m = 16; m < 2 * o.table_up_to; m *= 2) {
     const Chain sized = padded(with_rows(chain, m));
     Choice choice = choice_of(sized, machine, o.effort, o.threads);
     if (choice.fused().rank > 0) rows.push_back({m, std::move(choice)});
@@ -63,7 +63,7 @@ std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Mac
 /// A file for each row of the table, in the order of their names: what was chosen, as a program.
 void write_table_programs(const Options& o, const Machine& machine,
                           const std::vector<TableRow>& table) {
-  const size_t digits = std::to_string(o.table_up_to).size();
+  const size_t digits = table.empty() ? 0 : std::to_string(table.back().m_up_to).size();
   for (const TableRow& row : table) {
     const std::string name = fmt::format("rows_{:0{}}.ff", row.m_up_to, digits);
     write_program((std::filesystem::path(o.table_programs) / name).string(),
@@ -368,7 +368,7 @@ void declare(CommandLine& app, Options& o) {
                  "Write the best plan for each number of rows, measured (CSV), and stop")
       .option_text("FILE");
   app.add_option("--table-up-to", o.table_up_to,
-                 "Largest number of rows in the table (default: 4096)")
+                 "Rows that the table takes at least (default: 4096)")
       .option_text("N")
       .between(16, 1 << 20);
   app.add_option("--table-programs", o.table_programs,

@@ -342,6 +342,7 @@ class Bench : public Products {
   static double difference(const std::vector<float>& got, const std::vector<float>& expected) {
     double error = 0, square = 0;
     for (size_t i = 0; i < got.size(); ++i) {
+      if (is_same_beyond(got[i], expected[i])) continue;
       const double difference = static_cast<double>(got[i]) - expected[i];
       error += difference * difference;
       square += static_cast<double>(expected[i]) * expected[i];
@@ -612,6 +613,16 @@ constexpr const char* kColumns =
 /// `program` for all regions in one graph; none: everything.
 inline int run_all(int argc, char** argv, const std::vector<GpuKernel>& kernels,
                    const std::vector<std::string>& without) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    const bool known =
+        name == "program" || std::any_of(kernels.begin(), kernels.end(),
+                                         [&](const GpuKernel& k) { return k.name == name; });
+    if (known) continue;
+    std::fprintf(stderr, "%s: no such kernel; plan.csv names them, and program is all of them\n",
+                 argv[i]);
+    return 2;
+  }
   Bench bench;
   const auto asked = [&](const std::string& name) {
     return argc < 2 || std::find(argv + 1, argv + argc, name) != argv + argc;
@@ -634,8 +645,11 @@ inline int run_all(int argc, char** argv, const std::vector<GpuKernel>& kernels,
 /// N rows take.
 inline int run_table(int argc, char** argv, const std::vector<TableEntry>& table) {
   long rows = -1;
-  for (int i = 1; i + 1 < argc; ++i) {
-    if (std::string(argv[i]) == "--rows") rows = std::atol(argv[i + 1]);
+  for (int i = 1; i < argc; i += 2) {
+    const bool known = std::string(argv[i]) == "--rows";
+    if (!known) std::fprintf(stderr, "%s: expected --rows N\n", argv[i]);
+    if (!known) return 2;
+    rows = whole_number("--rows", i + 1 < argc ? argv[i + 1] : "");
   }
   std::vector<long> most;
   for (const TableEntry& entry : table) most.push_back(entry.most);

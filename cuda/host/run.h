@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <map>
 
@@ -13,15 +14,7 @@ class Runs {
  public:
   /// `most`: the rows that the entries of a table take up to, growing.
   Runs(int argc, char** argv, std::vector<long> most = {}) : most_(std::move(most)) {
-    for (int i = 1; i + 1 < argc; i += 2) {
-      const std::string option = argv[i];
-      if (option == "--seed") seed_ = static_cast<unsigned>(std::stoul(argv[i + 1]));
-      if (option == "--data") data_ = argv[i + 1];
-      if (option == "--only") only_ = argv[i + 1];
-      if (option == "--program") program_ = std::string(argv[i + 1]) != "0";
-      if (option == "--tolerance") tolerance_ = std::stod(argv[i + 1]);
-      if (option == "--rows") asked_ = std::stol(argv[i + 1]);
-    }
+    for (int i = 1; i < argc; i += 2) set(argv[i], i + 1 < argc ? argv[i + 1] : "");
     if (asked_ >= 0) entry_ = most_[entry_for(most_, asked_)];
   }
 
@@ -41,7 +34,9 @@ class Runs {
   template <class Core, class Kernel>
   void run(const std::string& name, const Launch& launch, const Tensor* tensors,
            size_t tensor_count, const View* views, Kernel kernel) {
+    names_ += names_.empty() ? name : ", " + name;
     if (!only_.empty() && only_ != name) return;
+    ran_ = true;
     std::vector<std::vector<float>> values(tensor_count);
     for (size_t t = 0; t < tensor_count; ++t) {
       const bool intermediate =
@@ -62,7 +57,7 @@ class Runs {
     for (int turn = 0; turn < turns; ++turn) {
       for (size_t t = 0; t < tensor_count; ++t) {
         if (tensors[t].result)
-          values[t].assign(static_cast<size_t>(tensors[t].elements), std::nanf(""));
+          values[t].assign(static_cast<size_t>(tensors[t].elements), unwritten());
       }
       const Counts counts =
           ff::launch<Core>(launch, params, seed_ + static_cast<unsigned>(turn) * 1000, kernel);
@@ -87,16 +82,60 @@ class Runs {
       if (x != 0) fail(name + " leaves sums that are not 0");
     }
   }
-  int status() const { return wrong_ ? 1 : 0; }
+  int status() const {
+    if (ran_ || only_.empty()) return wrong_ ? 1 : 0;
+    std::fprintf(stderr, "--only %s: no such kernel, expected one of %s\n", only_.c_str(),
+                 names_.c_str());
+    return 2;
+  }
 
  private:
+  void set(const std::string& option, const char* value) {
+    if (option == "--seed") {
+      seed_ = static_cast<unsigned>(whole_number("--seed", value));
+    } else if (option == "--data" && *value != 0) {
+      data_ = value;
+    } else if (option == "--only" && *value != 0) {
+      only_ = value;
+    } else if (option == "--program") {
+      program_ = whole_number("--program", value) != 0;
+    } else if (option == "--tolerance" && *value != 0) {
+      char* end = nullptr;
+      tolerance_ = std::strtod(value, &end);
+      if (*end != 0 || !(tolerance_ >= 0)) refuse("--tolerance " + std::string(value));
+    } else if (option == "--rows" && is_table()) {
+      asked_ = whole_number("--rows", value);
+    } else {
+      refuse(option + " " + value);
+    }
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    std::fprintf(stderr,
+                 "%s: expected --seed N, --data FOLDER, --only KERNEL, --program 0 or 1, "
+                 "--tolerance ERROR%s\n",
+                 what.c_str(), is_table() ? ", --rows N" : "");
+    std::exit(2);
+  }
+
+  /// NaN as no operator makes it.
+  static float unwritten() {
+    const unsigned bits = 0x7fc5a5a5;
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
+  static bool is_unwritten(float value) {
+    const float none = unwritten();
+    return std::memcmp(&value, &none, sizeof value) == 0;
+  }
+
   /// Raises the largest difference and the largest relative error (in the square mean) to those of
-  /// one result; NaN, which nothing is less than, stays. Infinite sums are right where both are.
+  /// one result; NaN, which nothing is less than, stays.
   static void compare(const std::vector<float>& got, const std::vector<float>& expected,
                       double& worst, double& relative) {
     double square = 0, error = 0;
     for (size_t i = 0; i < expected.size(); ++i) {
-      if (std::isinf(expected[i]) && got[i] == expected[i]) continue;
+      if (is_same_beyond(got[i], expected[i]) && !is_unwritten(got[i])) continue;
       const double difference = std::fabs(static_cast<double>(got[i]) - expected[i]);
       worst = difference <= worst ? worst : difference;
       error += difference * difference;
@@ -133,7 +172,8 @@ class Runs {
   std::vector<long> most_;  ///< none: no table
   long asked_ = -1, entry_ = -1, rows_ = 0;
   std::map<int, std::vector<float>> given_;  ///< by number: what kernels before gave
-  bool wrong_ = false;
+  std::string names_;                        ///< of all kernels
+  bool ran_ = false, wrong_ = false;
 };
 
 }  // namespace ff

@@ -1,6 +1,7 @@
 // What a generated kernel says of the tensors that it is given.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -47,6 +48,21 @@ inline double roundoff(const Tensor* tensors, size_t count) {
     if (tensors[t].type == Type::bf16) return 1.0 / 256;
   }
   return 1.0 / 2048;
+}
+
+/// Are both NaN, or the same infinity? No difference says that these are right.
+inline bool is_same_beyond(float got, float expected) {
+  return std::isnan(expected) ? std::isnan(got) : std::isinf(expected) && got == expected;
+}
+
+/// What a program's option says; ends the program with status 2 for another text than a number of
+/// at least 0.
+inline long whole_number(const char* option, const char* text) {
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  if (end != text && *end == 0 && number >= 0) return number;
+  std::fprintf(stderr, "%s %s: expected a whole number, 0 or more\n", option, text);
+  std::exit(2);
 }
 
 /// The entry of a table of plans that takes so many rows: the first that takes as many. `most`: the

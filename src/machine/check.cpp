@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <string>
+#include <variant>
 
+#include "machine/keys.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -95,6 +97,30 @@ void check_l2(const Machine& machine) {
          fmt::format("at most `dram.latency_cycles` ({})", machine.global.latency_cycles));
 }
 
+/// What cores do a cycle, and what they and memory move, takes a time that can be counted.
+void check_core_rates(const Machine& machine) {
+  constexpr double kLeast = 1e-6;  // a cycle
+  if (machine.core.count == 0) return;
+  Machine copy = machine;
+  for (const MachineKey& key : machine_keys(copy)) {
+    const auto* rate = std::get_if<double*>(&key.field);
+    const MachinePart part = part_of(key.name);
+    const bool of_cores = part == MachinePart::cores || part == MachinePart::around_cores ||
+                          key.name == "dram.bandwidth_gigabytes_per_second";
+    if (rate == nullptr || !of_cores || **rate == 0) continue;
+    double cycles = 0;  // that a unit of the key is a rate for
+    if (key.name.find("_per_cycle") != std::string::npos) cycles = 1;
+    if (key.name.find("gigabytes_per_second") != std::string::npos)
+      cycles = machine.clock_gigahertz;
+    if (key.name.starts_with("links.")) cycles *= static_cast<double>(machine.core.count);
+    if (cycles == 0 || **rate >= kLeast * cycles) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("machine `{}`: `{}` is {:g}, expected 0 or at least {:g}: what moves "
+                            "once a cycle would take more than 10^6 cycles",
+                            machine.name, key.name, **rate, kLeast * cycles));
+  }
+}
+
 /// A family of instructions has all of its extents.
 void check_matrix_shapes(const Machine& machine) {
   for (size_t i = 0; i < kMatrixShapes; ++i) {
@@ -115,6 +141,7 @@ void check_machine(const Machine& machine) {
   check_bandwidth(machine);
   if (machine.has_l2()) check_l2(machine);
   check_matrix_shapes(machine);
+  check_core_rates(machine);
 }
 
 }  // namespace fuseflow

@@ -132,7 +132,9 @@ class Placer {
     if (!inside && request.placement != Placement::memory) {
       const std::string users =
           outside.empty()
-              ? "it is a result and has no use in its region"
+              ? p_.tensors[request.tensor].role == Role::temporary
+                    ? "nothing reads it"
+                    : "it is a result and has no use in its region"
               : fmt::format("its uses are in another region (@{})", p_.regions[outside[0]].name);
       refuse(request, users,
              outside.empty() ? "memory, where it is written anyway"
@@ -301,7 +303,7 @@ class Placer {
   [[noreturn]] void refuse(const PlaceRequest& request, const std::string& why,
                            const std::string& instead) const {
     const std::string use = request.consumer < 0 ? "" : " in " + tensor_text(p_, request.consumer);
-    throw Error(ExitCode::rejected,
+    throw Error(ExitCode::rejected, p_.tensors[request.tensor].where,
                 fmt::format("{}{} cannot have the placement {}: {}; expected {}",
                             tensor_text(p_, request.tensor), use, placement_name(request.placement),
                             why, instead));
@@ -379,7 +381,7 @@ class Placer {
   void check(size_t region, const PlaceRequest& request) {
     p_.regions[region].graph.reset();
     const std::string why = failure(region);
-    if (why.empty()) {
+    if (why.empty() || works_without_lines(region, why)) {
       log_.note(fmt::format("{}{}{} is placed: {}", prefix(region), tensor_text(p_, request.tensor),
                             request.consumer < 0 ? "" : " in " + tensor_text(p_, request.consumer),
                             placement_name(request.placement)));
@@ -395,6 +397,26 @@ class Placer {
       }
     }
     refuse(request, why, "other placements or another order");
+  }
+
+  /// Leaves out the order, then the copies too, if the region can be lowered so.
+  bool works_without_lines(size_t region, const std::string& why) {
+    const Schedule given = p_.regions[region].schedule;
+    Schedule& schedule = p_.regions[region].schedule;
+    std::vector<std::string> left_out;
+    const auto leave_out = [&](auto& lines, const char* name) {
+      if (lines.empty()) return false;
+      lines.clear();
+      left_out.emplace_back(name);
+      return failure(region).empty();
+    };
+    if (leave_out(schedule.order, "order") || leave_out(schedule.parallel, "parallel")) {
+      log_.note(
+          fmt::format("{}`{}` is left out: {}", prefix(region), fmt::join(left_out, "`, `"), why));
+      return true;
+    }
+    schedule = given;
+    return false;
   }
 
   std::string failure(size_t region) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "ir/names.h"
 #include "ir/print.h"
@@ -15,6 +16,13 @@ namespace {
 
 std::string tensor_text(const Tensor& tensor) {
   return "%" + quote_if_needed(tensor.name);
+}
+
+/// A tensor whose absent entries are infinite or NaN cannot be assumed to be finite.
+void refuse_fill(const Tensor& tensor, Rewrite& rewrite) {
+  if (tensor.format.all_dense() || std::isfinite(tensor.fill) || !rewrite.refused.empty()) return;
+  rewrite.refused = fmt::format("{} would have to be finite, and its absent entries are {}",
+                                tensor_text(tensor), float_text(tensor.fill));
 }
 
 /// What is known of the result when its sums are done otherwise: what the new statement proves;
@@ -31,6 +39,7 @@ NewFacts facts_after(const Site& site, const Statement& statement, const KnownTe
   const Facts all = joined(after.facts, after.assumed);
   if (joined(all, wanted) == all) return after;
   after.assumed = joined(after.assumed, wanted);
+  if (after.assumed.finite) refuse_fill(before, rewrite);
   rewrite.assumed.push_back(
       fmt::format("{} is {}", tensor_text(before), facts_text(after.assumed)));
   return after;
@@ -44,6 +53,7 @@ void assume_finite(const Site& site, const std::vector<TensorId>& tensors, Rewri
     if (joined(admitted_facts(site.known[i]), admitted_facts(tensor)).finite) continue;
     Facts assumed = tensor.assumed;
     assumed.finite = true;
+    refuse_fill(tensor, rewrite);
     rewrite.facts.push_back({t, tensor.facts, closed(assumed)});
     rewrite.assumed.push_back(tensor_text(tensor) + " is finite");
   }

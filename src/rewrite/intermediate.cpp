@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "ir/names.h"
 #include "ir/print.h"
@@ -34,6 +35,26 @@ void set_storage(Tensor& tensor, const ResultSparsity& inferred, ElementType wan
   tensor.facts = held_facts(tensor.facts, tensor.type);
   if (tensor.format.all_dense()) return;
   tensor.facts = both(tensor.facts, facts_of_constant(tensor.fill));
+}
+
+/// Blocks of the indices of `statement`, which the tensors that it reads have: its result has the
+/// same, since a region is blocked as a whole.
+void set_blocks(Tensor& tensor, const Statement& statement, const KnownTensors& known) {
+  std::map<IndexId, int64_t> blocks;
+  for (const Expr& node : statement.nodes) {
+    if (node.kind != Expr::Kind::access) continue;
+    const std::vector<int64_t>& block = known.of(node.tensor).format.block;
+    for (size_t d = 0; d < block.size(); ++d) {
+      if (node.subscripts[d].is_plain()) blocks[node.subscripts[d].plain()] = block[d];
+    }
+  }
+  std::vector<int64_t> found;
+  for (const IndexId index : statement.result_indices) {
+    const auto at = blocks.find(index);
+    found.push_back(at == blocks.end() ? 1 : at->second);
+  }
+  const bool any = std::any_of(found.begin(), found.end(), [](int64_t b) { return b > 1; });
+  if (any) tensor.format.block = std::move(found);
 }
 
 }  // namespace
@@ -96,6 +117,7 @@ std::optional<Term> add_intermediate(const Scope& scope, const std::vector<Index
   statement.from = origin.from;
   statement.where = origin.where;
   set_storage(tensor, known.infer(statement), known.of(origin.result).type);
+  set_blocks(tensor, statement, known);
   tensor.assumed = lacking(tensor.facts, needed);
   if (tensor.assumed != Facts{}) {
     rewrite.assumed.push_back(

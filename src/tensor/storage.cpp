@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "support/defect.h"
 #include "support/error.h"
@@ -191,13 +192,25 @@ int64_t Storage::elements() const {
   return element_count(shape);
 }
 
+namespace {
+
+/// Levels above one of extent 0 may have more positions than can be counted.
+int64_t capped_positions(int64_t above, int64_t extent) {
+  constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  const uint64_t all =
+      saturating_product(static_cast<uint64_t>(above), static_cast<uint64_t>(extent));
+  return static_cast<int64_t>(std::min(all, kMost));
+}
+
+}  // namespace
+
 int64_t Storage::positions(int l) const {
   int64_t count = 1;
   for (int k = 0; k <= l; ++k) {
     const Level& level = levels[static_cast<size_t>(k)];
     switch (level.kind) {
       case LevelKind::dense:
-        count *= level.extent;
+        count = capped_positions(count, level.extent);
         break;
       case LevelKind::compressed:
       case LevelKind::bitvector:

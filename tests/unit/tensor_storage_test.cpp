@@ -124,6 +124,16 @@ TEST(TensorStorage, ConvertsBetweenAnyTwoFormatsOfAMatrix) {
   }
 }
 
+/// 2^93 positions above a level of extent 0, which the sanitizers would see overflow.
+TEST(TensorStorage, NothingBelowMoreThanCanBeCounted) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const Storage storage =
+      from_dense(std::vector<float>(), {kMost, kMost, kMost, 0}, dense_format(4));
+  EXPECT_EQ(storage.positions(3), 0);
+  EXPECT_GT(storage.positions(2), 0);
+  verify(storage);
+}
+
 TEST(TensorStorage, CsrArraysAreAsDocumented) {
   //  . 2 .
   //  . . .

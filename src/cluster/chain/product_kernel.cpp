@@ -15,6 +15,7 @@
 #include "sim/tiles/load_buffer.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
+#include "support/stop.h"
 
 namespace fuseflow::cluster {
 
@@ -222,6 +223,7 @@ HeldTiles held_before(const ProductSize& size, const ProductPlan& plan, const Ma
 
 Measured measure_product(const ProductSize& size, const ProductPlan& plan, const Machine& machine,
                          int64_t most_cycles = 0) {
+  stop_if_asked();
   const TileOps graph = ProductBuilder(size, plan).build();
   const std::vector<int32_t> which(static_cast<size_t>(clusters_of(size, plan)), 0);
   const TilePlaces places = places_of(size, plan, machine);

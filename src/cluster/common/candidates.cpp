@@ -19,10 +19,10 @@ int64_t even_block(int64_t size, int64_t most) {
   return ceil_div(size, ceil_div(size, most));
 }
 
-std::vector<int64_t> even_blocks(int64_t size, int64_t most) {
+std::vector<int64_t> even_blocks(int64_t size, int64_t most, int64_t unit) {
   std::vector<int64_t> all;
   for (const int64_t block : power_blocks(size, most)) {
-    const int64_t cut = even_block(size, block);
+    const int64_t cut = std::min(size, ceil_div(even_block(size, block), unit) * unit);
     if (all.empty() || all.back() != cut) all.push_back(cut);
   }
   return all;

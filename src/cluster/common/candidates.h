@@ -24,8 +24,9 @@ std::vector<int64_t> power_blocks(int64_t size, int64_t most);
 /// Blocks of at most `most` elements that cut `size` evenly.
 int64_t even_block(int64_t size, int64_t most);
 
-/// One for each of the powers, cut evenly; each once, ascending.
-std::vector<int64_t> even_blocks(int64_t size, int64_t most);
+/// One for each of the powers, cut evenly; each once, ascending. Multiples of `unit`, but for the
+/// block that has all.
+std::vector<int64_t> even_blocks(int64_t size, int64_t most, int64_t unit = 1);
 
 /// Do the registers and the scratchpad of a core have room?
 bool fits_core(const KernelNeed& need, const Machine& machine);

@@ -25,6 +25,7 @@ RowsLoops::RowsLoops(const Program& program, const std::vector<const Statement*>
     join_reads(*s);
     results_[s->result] = s;
   }
+  for (const Statement* s : statements) join_constants(*s);
   for (const Statement* s : statements) find_products(*s);
   for (const Statement* s : statements) settle(*s);
   name_loops();
@@ -32,7 +33,7 @@ RowsLoops::RowsLoops(const Program& program, const std::vector<const Statement*>
 }
 
 /// Loops that read a result are those that computed it, and those that read one dimension of a
-/// given tensor are one. Constants (a weight, a bias) may be read by many.
+/// given tensor are one.
 void RowsLoops::join_reads(const Statement& s) {
   for (size_t i = 0; i < s.indices.size(); ++i) {
     const Key own{s.result, static_cast<IndexId>(i)};
@@ -59,6 +60,38 @@ void RowsLoops::join_reads(const Statement& s) {
       }
     }
   }
+}
+
+/// Loops that read one dimension of a constant are one, unless two loops of a statement would be: a
+/// constant (a weight, a bias) may be read by many.
+void RowsLoops::join_constants(const Statement& s) {
+  for (const Expr& node : s.nodes) {
+    if (node.kind != Expr::Kind::access || computed(node.tensor)) continue;
+    const Tensor& read = program_.tensors[static_cast<size_t>(node.tensor)];
+    if (read.role != Role::constant) continue;
+    for (size_t d = 0; d < node.subscripts.size(); ++d) {
+      const Subscript& at = node.subscripts[d];
+      if (!at.is_plain() || extent_of(s, at.plain()) != read.shape[d].value) continue;
+      const Key given{node.tensor, -1 - static_cast<IndexId>(d)}, own{s.result, at.plain()};
+      parents_.emplace(given, given);
+      if (may_join(own, given)) join(own, given);
+    }
+  }
+}
+
+/// Are there no two loops of one statement that would become one?
+bool RowsLoops::may_join(const Key& a, const Key& b) {
+  const Key first = root(a), second = root(b);
+  if (first == second) return true;
+  return std::none_of(results_.begin(), results_.end(), [&](const auto& result) {
+    bool has_first = false, has_second = false;
+    for (size_t i = 0; i < result.second->indices.size(); ++i) {
+      const Key own = root({result.first, static_cast<IndexId>(i)});
+      has_first = has_first || own == first;
+      has_second = has_second || own == second;
+    }
+    return has_first && has_second;
+  });
 }
 
 /// Does `weights` have loops of the result that `rows` has not?

@@ -44,6 +44,8 @@ class RowsLoops {
   using Key = std::pair<TensorId, IndexId>;  ///< the result of a statement, its index
 
   void join_reads(const Statement& s);
+  void join_constants(const Statement& s);
+  bool may_join(const Key& a, const Key& b);
   void find_products(const Statement& s);
   void settle(const Statement& s);
   void name_loops();

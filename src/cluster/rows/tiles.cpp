@@ -268,7 +268,7 @@ std::vector<RowsTiles> shapes_of(const RowsForm& form, const Machine& machine) {
   }
   const int64_t unit = chip::chip_of(machine) ? chip::kUnit : 1;
   std::vector<RowsTiles> all;
-  for (const int64_t rows : even_blocks(form.rows(), kMostRows)) {
+  for (const int64_t rows : even_blocks(form.rows(), kMostRows, unit)) {
     for (const int64_t column : power_blocks(widest, kMostColumns)) {
       for (int wide = 1; wide <= kLargestCluster && wide <= widest; wide *= 2) {
         for (int tall = 1; tall <= std::min(kMostTall, kLargestCluster / wide); ++tall) {

@@ -17,6 +17,7 @@
 #include "support/defect.h"
 #include "support/error.h"
 #include "support/latest.h"
+#include "support/stop.h"
 
 namespace fuseflow {
 namespace {
@@ -144,6 +145,7 @@ class Launch {
     const int64_t latest =
         options_.most_cycles > 0 ? capped_product(options_.most_cycles, kTicks) : kLatest;
     for (int64_t served = 1; !events_.empty(); ++served) {
+      if (served % kEventsBetweenChecks == 0) stop_if_asked();
       const Event event = events_.top();
       const bool late = event.time > latest;
       if (late || (served % kEventsBetweenChecks == 0 && options_.go_on &&

@@ -345,11 +345,12 @@ class ClusterBuilder {
   /// The cores that share rows send each other what they reduced of their tiles, and sum up.
   void sum_parts(NodeId n) {
     const StreamId given = node(n).outputs[0];
-    const int64_t bytes = tile_elements(g_, given) * kAccumulatorBytes;
+    const int64_t numbers = numbers_sent(tile_elements(g_, given));
+    const int64_t bytes = numbers * kAccumulatorBytes;
     OpIds sends;
     for (int c = 0; c < ops_.cores; ++c) {
       TileOp op = op_of(TileOpKind::send, n, c);
-      op.rows = static_cast<int32_t>(rows_of_tile());
+      op.rows = static_cast<int32_t>(numbers);
       op.cols = 1;
       op.bytes.send((cluster_.wide - 1) * bytes);
       OpIds order;  // the slots of the others, which their last sums have read

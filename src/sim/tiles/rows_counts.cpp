@@ -72,8 +72,8 @@ KernelNeed rows_need(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::reduce) continue;
     if (!spread(graph, rows_width(graph, node.inputs[0].stream))) continue;
-    need.scratchpad +=
-        (cluster.wide - 1) * tile_elements(graph, node.outputs[0]) * kAccumulatorBytes;
+    need.scratchpad += (cluster.wide - 1) * numbers_sent(tile_elements(graph, node.outputs[0])) *
+                       kAccumulatorBytes;
   }
   return need;
 }
