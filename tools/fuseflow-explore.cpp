@@ -261,6 +261,11 @@ void check_options(const ExploreOptions& o) {
                 "expected `fuseflow-rewrite` before fuseflow-explore instead");
   }
   check_outputs({{"-o", o.filter.output},
+  if (!o.shard.empty() && !o.search.merge.empty()) {
+    throw Error(ExitCode::usage,
+                "--merge takes the CSVs of all shards and simulates nothing; expected it without "
+                "--shard");
+  }
                  {"--best", o.best},
                  {"--pareto", o.pareto},
                  {"--resume", o.search.journal, "fuseflow-explore journal "}});
