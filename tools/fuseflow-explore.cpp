@@ -56,21 +56,26 @@ void add_result_options(CommandLine& app, ExploreOptions& o) {
       .option_text("FILE");
 }
 
+constexpr int64_t kMost = 65536;  ///< points are made before any is left out
+
 /// Which points there are.
 void add_space_options(CommandLine& app, ExploreOptions& o) {
   app.add_option("--max-kernels", o.search.space.max_kernels,
                  "Most kernels of one region (default: 32)")
-      .option_text("N");
+      .option_text("N")
+      .between(0, kMost);
   app.add_option("--max-orders", o.search.space.max_orders,
                  "Most orders tried for a placement (default: 8)")
-      .option_text("N");
+      .option_text("N")
+      .between(0, kMost);
   app.add_option("--max-placements", o.search.space.max_placements,
                  "Most placements tried for a region (default: 12)")
-      .option_text("N");
+      .option_text("N")
+      .between(0, kMost);
   app.add_option("--max-copies", o.search.space.max_copies,
                  "Most parallel copies of one node; 1: none (default: 64)")
       .option_text("N")
-      .between(1, 65536);
+      .between(1, kMost);
   app.add_option("--blocks", o.search.blocks,
                  "Sides of dense blocks, one search for each, e.g. 1,16 (default: 1, no blocks)")
       .option_text("B,...")
@@ -80,7 +85,8 @@ void add_space_options(CommandLine& app, ExploreOptions& o) {
   app.add_option(
          "--max-climbs", o.search.space.max_climbs,
          "Most runs of kernels for which copies and sets of placements are tried (default: 64)")
-      .option_text("N");
+      .option_text("N")
+      .between(0, kMost);
   app.add_option(
          "--seed", o.seeds,
          "Also try the regions of this program, which has the same kernels (repeatable; those of "

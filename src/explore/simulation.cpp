@@ -99,11 +99,11 @@ void check_found(const SearchState& s) {
     if (found->second.status != PointStatus::simulated) continue;
     const std::string why = trial.why_impossible(found->second);
     if (why.empty()) continue;
-    throw Error(ExitCode::rejected,
-                fmt::format("{}: a result that no simulation gives: {}; expected the file as the "
-                            "search wrote it (without that line, a journal has it found again)",
-                            s.options.merge.empty() ? "--resume " + s.options.journal : "--merge",
-                            why));
+    throw Error(
+        ExitCode::rejected,
+        fmt::format("{}: a result that no simulation gives: {}; expected the file as the "
+                    "search wrote it (without that line, a journal has it found again)",
+                    s.options.merge.empty() ? "--resume " + s.options.journal : "--merge", why));
   }
 }
 
