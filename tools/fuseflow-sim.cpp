@@ -108,7 +108,7 @@ void add_options(CommandLine& app, SimOptions& o) {
   add_threads_option(app, o.run.threads);
   app.add_option("--max-cycles", o.run.max_cycles, "End with status 4 after N cycles")
       .option_text("N")
-      .number_above(0);
+      .whole_above(0);
   app.add_option("--max-seconds", o.run.max_seconds, "End with status 4 after S seconds")
       .option_text("S")
       .number_above(0);
