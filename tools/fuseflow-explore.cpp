@@ -261,17 +261,17 @@ void check_options(const ExploreOptions& o) {
   if (!o.best.empty() && o.search.shards > 1) {
     throw Error(ExitCode::usage, "--best needs all points: give it with --merge, not with --shard");
   }
+  if (!o.shard.empty() && !o.search.merge.empty()) {
+    throw Error(ExitCode::usage,
+                "--merge takes the CSVs of all shards and simulates nothing; expected it without "
+                "--shard");
+  }
   if (o.rewrite && (!o.shard.empty() || !o.search.merge.empty() || !o.search.journal.empty())) {
     throw Error(ExitCode::usage,
                 "--rewrite searches two programs, but --shard, --merge and --resume are of one: "
                 "expected `fuseflow-rewrite` before fuseflow-explore instead");
   }
   check_outputs({{"-o", o.filter.output},
-  if (!o.shard.empty() && !o.search.merge.empty()) {
-    throw Error(ExitCode::usage,
-                "--merge takes the CSVs of all shards and simulates nothing; expected it without "
-                "--shard");
-  }
                  {"--best", o.best},
                  {"--pareto", o.pareto},
                  {"--resume", o.search.journal, "fuseflow-explore journal "}});
@@ -288,18 +288,26 @@ void read_seeds(const Program& kernels, ExploreOptions& o) {
   }
 }
 
-/// Writes the CSV, the front and the best program. Notes and the summary go to standard error.
+/// Writes the CSV, the front and the best program; one that fails does not cost the others. Notes
+/// and the summary go to standard error.
 void write_results(const Program& kernels, const Machine& machine, bool tiles,
                    const ExploreOptions& o, SearchResult& result) {
-  write_output(o.filter.output, search_csv(kernels, machine, result));
-  if (!o.pareto.empty()) write_output(o.pareto, pareto_csv(kernels, machine, result.front));
+  std::optional<Error> unwritten;
+  const auto write = [&](const std::string& file, const std::string& text) {
+    if (!file.empty()) attempt(unwritten, [&] { write_output(file, text); });
+  };
+  write(o.filter.output, search_csv(kernels, machine, result));
+  write(o.pareto, pareto_csv(kernels, machine, result.front));
   if (tiles && result.program) warn_of_streams(*result.program, machine);
-  if (!o.best.empty() && result.program) write_program(o.best, std::move(*result.program));
+  if (!o.best.empty() && result.program) {
+    attempt(unwritten, [&] { write_program(o.best, std::move(*result.program)); });
+  }
   for (const std::string& note : result.notes) report(Severity::note, note);
   say(search_summary(kernels, machine, result, why_unvisited(o.search)));
   for (const std::string& seed : result.unfinished) {
     report(Severity::warning, "time did not suffice for all regions of the seed " + seed);
   }
+  if (unwritten) throw Error(*unwritten);
 }
 
 /// Whether the search came to its end; a warning says why not.

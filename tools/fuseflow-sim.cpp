@@ -247,15 +247,6 @@ void check_by_reference(const Program& program, const SimOptions& options, const
                                done.stopped, checks.tensors.size(), written.size());
 }
 
-/// Does one of several things that do not depend on each other; keeps the first error in `error`.
-void attempt(std::optional<Error>& error, const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& wrong) {
-    if (!error) error = wrong;
-  }
-}
-
 Checks run_checks(const Program& program, const SimOptions& options, const ProgramRun& run) {
   Checks checks;
   const StopScope scope("the check did not finish", seconds_left(options));
