@@ -56,21 +56,26 @@ void add_result_options(CommandLine& app, ExploreOptions& o) {
       .option_text("FILE");
 }
 
+constexpr int64_t kMost = 65536;  ///< points are made before any is left out
+
 /// Which points there are.
 void add_space_options(CommandLine& app, ExploreOptions& o) {
   app.add_option("--max-kernels", o.search.space.max_kernels,
                  "Most kernels of one region (default: 32)")
-      .option_text("N");
+      .option_text("N")
+      .between(0, kMost);
   app.add_option("--max-orders", o.search.space.max_orders,
                  "Most orders tried for a placement (default: 8)")
-      .option_text("N");
+      .option_text("N")
+      .between(0, kMost);
   app.add_option("--max-placements", o.search.space.max_placements,
                  "Most placements tried for a region (default: 12)")
-      .option_text("N");
+      .option_text("N")
+      .between(0, kMost);
   app.add_option("--max-copies", o.search.space.max_copies,
                  "Most parallel copies of one node; 1: none (default: 64)")
       .option_text("N")
-      .between(1, 65536);
+      .between(1, kMost);
   app.add_option("--blocks", o.search.blocks,
                  "Sides of dense blocks, one search for each, e.g. 1,16 (default: 1, no blocks)")
       .option_text("B,...")
@@ -80,7 +85,8 @@ void add_space_options(CommandLine& app, ExploreOptions& o) {
   app.add_option(
          "--max-climbs", o.search.space.max_climbs,
          "Most runs of kernels for which copies and sets of placements are tried (default: 64)")
-      .option_text("N");
+      .option_text("N")
+      .between(0, kMost);
   app.add_option(
          "--seed", o.seeds,
          "Also try the regions of this program, which has the same kernels (repeatable; those of "
@@ -255,6 +261,11 @@ void check_options(const ExploreOptions& o) {
   if (!o.best.empty() && o.search.shards > 1) {
     throw Error(ExitCode::usage, "--best needs all points: give it with --merge, not with --shard");
   }
+  if (!o.shard.empty() && !o.search.merge.empty()) {
+    throw Error(ExitCode::usage,
+                "--merge takes the CSVs of all shards and simulates nothing; expected it without "
+                "--shard");
+  }
   if (o.rewrite && (!o.shard.empty() || !o.search.merge.empty() || !o.search.journal.empty())) {
     throw Error(ExitCode::usage,
                 "--rewrite searches two programs, but --shard, --merge and --resume are of one: "
@@ -277,18 +288,26 @@ void read_seeds(const Program& kernels, ExploreOptions& o) {
   }
 }
 
-/// Writes the CSV, the front and the best program. Notes and the summary go to standard error.
+/// Writes the CSV, the front and the best program; one that fails does not cost the others. Notes
+/// and the summary go to standard error.
 void write_results(const Program& kernels, const Machine& machine, bool tiles,
                    const ExploreOptions& o, SearchResult& result) {
-  write_output(o.filter.output, search_csv(kernels, machine, result));
-  if (!o.pareto.empty()) write_output(o.pareto, pareto_csv(kernels, machine, result.front));
+  std::optional<Error> unwritten;
+  const auto write = [&](const std::string& file, const std::string& text) {
+    if (!file.empty()) attempt(unwritten, [&] { write_output(file, text); });
+  };
+  write(o.filter.output, search_csv(kernels, machine, result));
+  write(o.pareto, pareto_csv(kernels, machine, result.front));
   if (tiles && result.program) warn_of_streams(*result.program, machine);
-  if (!o.best.empty() && result.program) write_program(o.best, std::move(*result.program));
+  if (!o.best.empty() && result.program) {
+    attempt(unwritten, [&] { write_program(o.best, std::move(*result.program)); });
+  }
   for (const std::string& note : result.notes) report(Severity::note, note);
   say(search_summary(kernels, machine, result, why_unvisited(o.search)));
   for (const std::string& seed : result.unfinished) {
     report(Severity::warning, "time did not suffice for all regions of the seed " + seed);
   }
+  if (unwritten) throw Error(*unwritten);
 }
 
 /// Whether the search came to its end; a warning says why not.

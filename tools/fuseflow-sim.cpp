@@ -108,7 +108,7 @@ void add_options(CommandLine& app, SimOptions& o) {
   add_threads_option(app, o.run.threads);
   app.add_option("--max-cycles", o.run.max_cycles, "End with status 4 after N cycles")
       .option_text("N")
-      .number_above(0);
+      .whole_above(0);
   app.add_option("--max-seconds", o.run.max_seconds, "End with status 4 after S seconds")
       .option_text("S")
       .number_above(0);
@@ -245,15 +245,6 @@ void check_by_reference(const Program& program, const SimOptions& options, const
   }
   checks.stopped = fmt::format("the check did not finish: {} ({} of {} results were compared)",
                                done.stopped, checks.tensors.size(), written.size());
-}
-
-/// Does one of several things that do not depend on each other; keeps the first error in `error`.
-void attempt(std::optional<Error>& error, const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& wrong) {
-    if (!error) error = wrong;
-  }
 }
 
 Checks run_checks(const Program& program, const SimOptions& options, const ProgramRun& run) {

@@ -106,9 +106,11 @@ std::vector<Trial> with_copies(const SearchState& s, Interval run, size_t id) {
 
 bool fits(const Program& kernels, const StoredSet& set) {
   const auto size = static_cast<TensorId>(kernels.tensors.size());
-  return std::all_of(set.placements.begin(), set.placements.end(), [&](const UsePlacement& use) {
+  const auto has = [&](const UsePlacement& use) {
     return use.tensor >= 0 && use.tensor < size && use.consumer < size;
-  });
+  };
+  return std::all_of(set.placements.begin(), set.placements.end(), has) &&
+         set.name == name_of_set(kernels, set.placements);
 }
 
 bool knows_sets(const SearchState& s, Interval run) {

@@ -17,7 +17,9 @@ namespace fuseflow {
 
 namespace {
 
-constexpr double kEstimateShare = 0.4;  ///< of the time budget
+// Of the time budget.
+constexpr double kEstimateShare = 0.4;
+constexpr double kAll = 1;
 
 void take_as_same(SearchState& s, Trial& trial, size_t position) {
   trial.status = PointStatus::same;
@@ -66,45 +68,39 @@ void estimate_trial(SearchState& s, size_t position, std::map<uint64_t, size_t>&
   if (s.journal.keeps() && estimated) s.journal.append(memo_line(trial.point.id, *estimated));
 }
 
-void leave(SearchState& s, Interval run) {
-  for (const size_t i : s.table.of(run)) {
-    if (s.table[i].open()) s.table[i].status = PointStatus::unvisited;
-  }
+/// Whether a point is estimated even though the time for that is over: one of each kernel, and what
+/// seeds are.
+bool is_needed(const SearchState& s, Interval run, const Trial& trial) {
+  if (!run.alone()) return !trial.point.seed.empty() && !interrupted();
+  const std::vector<size_t>& all = s.table.of(run);
+  return std::none_of(all.begin(), all.end(),
+                      [&](size_t i) { return s.table[i].graph != 0 && s.table[i].possible(); });
 }
 
-}  // namespace
-
-void estimate_run(SearchState& s, Interval run) {
+/// `share`: of the time budget, after which points that are not needed are left.
+void estimate_run(SearchState& s, Interval run, double share) {
   std::map<uint64_t, size_t> first;
   for (const size_t i : s.table.of(run)) {
-    const Trial& trial = s.table[i];
+    Trial& trial = s.table[i];
     if (trial.graph != 0) {
       first.try_emplace(trial.graph, i);
+    } else if (trial.open() && s.pace.out_of_time(share) && !is_needed(s, run, trial)) {
+      trial.status = PointStatus::unvisited;
     } else if (trial.open()) {
       estimate_trial(s, i, first);
     }
   }
 }
 
+}  // namespace
+
 void estimate_kernel(SearchState& s, size_t kernel) {
-  const Interval run{kernel, kernel};
-  if (!s.pace.out_of_time(kEstimateShare)) return estimate_run(s, run);
-  std::map<uint64_t, size_t> first;
-  for (const size_t i : s.table.of(run)) {
-    if (!s.table[i].open()) continue;
-    estimate_trial(s, i, first);
-    if (!s.table[i].open()) continue;
-    for (const size_t other : s.table.of(run)) {
-      const bool rest = s.table[other].open() && s.table[other].graph == 0;
-      if (rest) s.table[other].status = PointStatus::unvisited;
-    }
-    return;
-  }
+  estimate_run(s, {kernel, kernel}, kEstimateShare);
 }
 
 void estimate_runs(SearchState& s, const std::vector<Interval>& runs) {
   parallel_for(size_t{0}, runs.size(), [&](size_t i) {
-    if (!interrupted()) estimate_run(s, runs[i]);
+    if (!interrupted()) estimate_run(s, runs[i], kAll);
   });
 }
 
@@ -120,12 +116,7 @@ void estimate_fused(SearchState& s) {
   });
   std::atomic<size_t> done = 0;
   parallel_for(size_t{0}, runs.size(), [&](size_t i) {
-    const bool late = !is_seed(runs[i]) && s.pace.out_of_time(kEstimateShare);
-    if (interrupted() || late) {
-      leave(s, runs[i]);
-    } else {
-      estimate_run(s, runs[i]);
-    }
+    estimate_run(s, runs[i], is_seed(runs[i]) ? kAll : kEstimateShare);
     s.pace.show(++done, runs.size(), "estimating");
   });
 }

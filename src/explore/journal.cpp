@@ -41,6 +41,7 @@ std::string refusal(const std::string& text, const SearchIdentity& search) {
            "the name of a new file";
   }
   const std::string line = text.substr(kTitle.size(), text.find('\n') - kTitle.size());
+  if (line.ends_with('\r')) return "its lines end in CR LF; expected LF, as they were written";
   const size_t blank = line.find(' ');
   if (line.substr(0, blank) != kVersion || blank == std::string::npos) {
     return "it is the journal of another version; expected one that this version has written, or "

@@ -168,6 +168,7 @@ bool Memo::take(const std::vector<std::string>& all, std::string& wrong) {
   } else if (kind == "whole") {
     const std::string name = fields.text("seed");
     wholes[name] = fields.amounts();
+    if (wholes[name].cycles < 1 && wrong.empty()) wrong = "fewer cycles than 1 of a seed that ran";
   } else if (kind == "program") {
     const std::string key = fields.text("name");
     std::string text = fields.text("program");

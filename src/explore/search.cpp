@@ -122,7 +122,8 @@ SearchResult search_prepared(const Program& kernels, const Machine& machine,
     throw Error(ExitCode::rejected, "the search space is empty: --blocks leaves no program");
   }
   if (options.marks_shard) {
-    all.mark = {text_of(search), fmt::format("{}/{}", options.shard, options.shards)};
+    all.mark = {text_of(search), fmt::format("{}/{}", options.shard, options.shards),
+                !interrupted()};
   }
   if (options.shards > 1) return all;  // it does not know all
   finish_best(all, machine, options.threads);

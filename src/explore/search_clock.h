@@ -17,13 +17,14 @@ class SearchClock {
 
   /// Also when a signal asked the search to end. `share`: of the time budget.
   bool out_of_time(double share = 1) const;
+  /// Of the time budget; 0 where there is none. Of one that is spent it is a little more than 0.
+  double seconds_left() const;
   /// Any thread may.
   void show(size_t done, size_t all, const std::string& what) const;
   /// What the best program so far takes, for what is shown. Not while threads show.
   void set_best(std::string text) { best_ = std::move(text); }
 
  private:
-  using Clock = std::chrono::steady_clock;
   const SearchOptions& options_;
   std::string best_;
 };

@@ -59,6 +59,10 @@ std::string end_of_rows(const SearchResult& result) {
 
 }  // namespace
 
+std::string rows_of_points(size_t rows) {
+  return fmt::format("{} points", rows);
+}
+
 std::string search_csv(const Program& kernels, const Machine& machine, const SearchResult& result) {
   std::string text =
       "schema,program,machine,point,first_kernel,last_kernel,region,placement,order,status,"
@@ -77,6 +81,10 @@ std::string search_csv(const Program& kernels, const Machine& machine, const Sea
   total("unfused", result.unfused);
   total("unfused_copies", result.unfused_copies);
   total("best", result.best);
+  if (result.mark && result.mark->ended) {
+    text += fmt::format("{}{},0,{},total,,,total,,,,,,,,{},,,,,,,{}", start, kShardEnd,
+                        kernels.regions.size() - 1, rows_of_points(result.trials.size()), end);
+  }
   return text;
 }
 

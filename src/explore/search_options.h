@@ -25,6 +25,7 @@ struct WholeSeed {
   std::string name;
   Program program;  ///< regions have graphs, or schedules by which they are lowered
   std::optional<Amounts> takes = std::nullopt;  ///< once it was simulated
+  bool recalled = false;                        ///< a journal says what it takes
 };
 
 /// Plans of the kernels of a search: as runs of them, of which points are made, and those that have

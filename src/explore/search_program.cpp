@@ -23,31 +23,54 @@ namespace {
 
 constexpr double kCandidatesShare = 0.5;  ///< of the time budget, estimates included
 
+/// Whether some kernel has a form of tiles in a seed.
+bool have_tiles(const std::vector<Seed>& seeds) {
+  return std::any_of(seeds.begin(), seeds.end(), [](const Seed& seed) {
+    return std::any_of(seed.parts.begin(), seed.parts.end(),
+                       [](const Seed::Part& part) { return part.planned != nullptr; });
+  });
+}
+
+/// Adds what is planned for the machine's cores, within the time budget where there is something
+/// else that the machine can run.
+void add_planned(const Program& kernels, const Machine& machine, const SearchOptions& options,
+                 const KeptProgram& kept, Seeds& seeds) {
+  const bool limited = machine.has_streams || have_tiles(seeds.runs);
+  const StopScope scope("the tiles were not planned",
+                        limited ? SearchClock(options).seconds_left() : 0);
+  try {
+    PlannedSeeds planned = options.planned->make(kernels, kept);
+    std::move(planned.runs.begin(), planned.runs.end(), std::back_inserter(seeds.runs));
+    std::move(planned.wholes.begin(), planned.wholes.end(), std::back_inserter(seeds.wholes));
+  } catch (const Stopped& stopped) {
+    if (stopped.why() != Stopped::Why::seconds) return;
+    seeds.notes.push_back(
+        fmt::format("the time of --budget-seconds was up before the seeds of {} were planned",
+                    options.planned->name));
+  }
+}
+
 /// Those that there are when a signal ends their planning, which may take longer than all that
 /// follows. `auto` is run at once: a program that is complete is known from then on.
 Seeds seeds_until_interrupted(const Program& kernels, const Machine& machine,
                               const SearchOptions& options, const std::vector<Seed>& given,
                               Journal& journal) {
-  const StopScope scope("the seeds were not planned");
   Seeds seeds;
+  const KeptProgram kept = [&](const auto& name, const Program& from, const auto& plan) {
+    return journal.kept(name, from, plan);
+  };
   try {
+    const StopScope scope("the seeds were not planned");
     seeds = strategy_seeds(kernels);
-    const KeptProgram kept = [&](const auto& name, const Program& from, const auto& plan) {
-      return journal.kept(name, from, plan);
-    };
     add_automatic(kernels, machine, options, kept, seeds);
     if (options.shards == 1 && options.merge.empty()) {
       run_seeds(seeds.wholes, machine, options, journal);
     }
     seeds.runs.insert(seeds.runs.end(), given.begin(), given.end());
-    if (options.planned) {
-      PlannedSeeds planned = options.planned->make(kernels, kept);
-      std::move(planned.runs.begin(), planned.runs.end(), std::back_inserter(seeds.runs));
-      std::move(planned.wholes.begin(), planned.wholes.end(), std::back_inserter(seeds.wholes));
-    }
   } catch (const Stopped&) {
     return seeds;
   }
+  if (options.planned) add_planned(kernels, machine, options, kept, seeds);
   return seeds;
 }
 

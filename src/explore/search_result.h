@@ -22,6 +22,7 @@ struct SeedTotal {
 struct ShardMark {
   std::string search;  ///< explore/identity.h
   std::string shard;   ///< "0/2"
+  bool ended = false;  ///< no signal stopped it: its CSV ends with a row that says so
 };
 
 struct SearchResult {

@@ -21,24 +21,6 @@ namespace {
 /// FLOPs over those without recomputation, beyond which the set that is started from stores.
 constexpr double kRecompute = 1.5;
 
-/// "%a %b=scratchpad, recompute".
-std::string recipe_name(const Program& program, const std::vector<UsePlacement>& placements) {
-  std::vector<std::string> parts;
-  for (const Placement where : {Placement::scratchpad, Placement::memory}) {
-    std::vector<std::string> names;
-    for (const UsePlacement& use : placements) {
-      if (use.placement != where || use.consumer >= 0) continue;
-      const Tensor& tensor = program.tensors[static_cast<size_t>(use.tensor)];
-      names.push_back("%" + quote_if_needed(tensor.name));
-    }
-    std::sort(names.begin(), names.end());
-    if (names.empty()) continue;
-    parts.push_back(fmt::format("{}={}", fmt::join(names, " "), placement_name(where)));
-  }
-  parts.emplace_back("recompute");
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 /// Only what names tensors of the kernels, without copies made on the way.
 bool is_point(const RunAlone& run, const StoreTrial& trial) {
   return std::isfinite(trial.cost.cycles) &&
@@ -68,6 +50,23 @@ std::vector<StoreTrial> searched(const RunAlone& run, const Machine& machine,
 
 }  // namespace
 
+std::string name_of_set(const Program& program, const std::vector<UsePlacement>& placements) {
+  std::vector<std::string> parts;
+  for (const Placement where : {Placement::scratchpad, Placement::memory}) {
+    std::vector<std::string> names;
+    for (const UsePlacement& use : placements) {
+      if (use.placement != where || use.consumer >= 0) continue;
+      const Tensor& tensor = program.tensors[static_cast<size_t>(use.tensor)];
+      names.push_back("%" + quote_if_needed(tensor.name));
+    }
+    std::sort(names.begin(), names.end());
+    if (names.empty()) continue;
+    parts.push_back(fmt::format("{}={}", fmt::join(names, " "), placement_name(where)));
+  }
+  parts.emplace_back("recompute");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 Point point_with_set(Interval run, const Machine& machine, StoredSet set) {
   Point point;
   point.first = run.first;
@@ -93,7 +92,7 @@ std::vector<Point> stored_sets(const Program& kernels, const KernelRuns& runs, I
   std::set<std::pair<std::string, std::vector<std::string>>> seen;
   for (StoreTrial& trial : judged) {
     if (points.size() >= space.max_placements) break;
-    const std::string name = recipe_name(kernels, trial.schedule.placements);
+    const std::string name = name_of_set(kernels, trial.schedule.placements);
     if (!seen.emplace(name, trial.schedule.order).second) continue;
     points.push_back(point_with_set(
         run, machine,

@@ -11,6 +11,9 @@
 
 namespace fuseflow {
 
+/// What a set of placements is called: "%a %b=scratchpad, recompute".
+std::string name_of_set(const Program& program, const std::vector<UsePlacement>& placements);
+
 /// A point of the run that stores this set, found now or before. Its id is not set.
 Point point_with_set(Interval run, const Machine& machine, StoredSet set);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "explore/search_csv.h"
 #include "support/csv.h"
 #include "support/error.h"
 #include "support/io.h"
@@ -31,6 +32,7 @@ class ShardFile {
       read_row(csv_fields(line));
     }
     if (shard.empty()) throw Error(ExitCode::rejected, path + " holds no points of a shard");
+    check_whole();
   }
 
   std::string shard;  ///< "0/2"
@@ -67,8 +69,11 @@ class ShardFile {
     }
     if (shard.empty()) shard = field("shard");
     if (field("shard") != shard) refuse("a row of another shard than the rows before it");
+    if (ended_) refuse("a row after the one that ends the shard");
     const std::optional<PointStatus> status = find_point_status(field("status"));
-    if (!status || !was_run(*status)) return;  // not run, or a total
+    if (!status) return read_total(field("point"), field("note"));
+    ++points_;
+    if (!was_run(*status)) return;
     std::string wrong;
     const auto point = static_cast<size_t>(natural("point", field("point"), wrong));
     PointResult result =
@@ -81,9 +86,32 @@ class ShardFile {
     }
   }
 
+  void check_whole() const {
+    const std::string points = rows_of_points(points_);
+    if (ended_ && end_ == points) return;
+    const std::string why =
+        ended_ ? fmt::format("it has {}, and its last row says {}", points, end_)
+               : fmt::format(
+                     "no row `{}` is at its end, so the search was interrupted or the file "
+                     "cut",
+                     kShardEnd);
+    throw Error(ExitCode::rejected,
+                fmt::format("{} is not all of shard {}: {}; expected a search of that shard to its "
+                            "end",
+                            path_, shard, why));
+  }
+
+  void read_total(const std::string& name, const std::string& note) {
+    ended_ = name == kShardEnd;
+    if (ended_) end_ = note;
+  }
+
   const std::string path_;
   const SearchIdentity& search_;
   int line_ = 1;
+  size_t points_ = 0;  ///< rows of them
+  bool ended_ = false;
+  std::string end_;  ///< what the last row says of them
   std::vector<std::string> names_;
   std::map<std::string, size_t> columns_;
 };

@@ -1,11 +1,14 @@
 #include "explore/simulation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 
 #include "explore/goals.h"
 #include "explore/promise.h"
+#include "support/error.h"
 #include "support/interrupt.h"
 #include "support/parallel_for.h"
 
@@ -88,9 +91,26 @@ class Simulation {
   SearchState& s_;
 };
 
+/// Refuses results from before that simulating their points cannot give.
+void check_found(const SearchState& s) {
+  for (const Trial& trial : s.table.trials()) {
+    const auto found = s.journal.found().find(trial.point.id);
+    if (found == s.journal.found().end()) continue;
+    if (found->second.status != PointStatus::simulated) continue;
+    const std::string why = trial.why_impossible(found->second);
+    if (why.empty()) continue;
+    throw Error(
+        ExitCode::rejected,
+        fmt::format("{}: a result that no simulation gives: {}; expected the file as the "
+                    "search wrote it (without that line, a journal has it found again)",
+                    s.options.merge.empty() ? "--resume " + s.options.journal : "--merge", why));
+  }
+}
+
 }  // namespace
 
 void simulate_points(SearchState& s) {
+  check_found(s);
   Simulation simulation(s);
   simulation.run_first(first_points(s.table, s.kernels, s.machine, s.seeds));
   const std::vector<size_t> list = by_promise(s.table);

@@ -52,18 +52,20 @@ PointResult sum_of(const std::vector<InputCopy>& copies) {
   return sum;
 }
 
-void assert_bounds(const Trial& trial, const Amounts& simulated) {
-  const auto check = [&](const char* what, double bound, double found) {
-    if (found >= bound) return;
-    throw Defect(fmt::format("point {}: the bound {} is above the simulated {} {}", trial.point.id,
-                             bound, found, what));
-  };
-  check("cycles", trial.least.cycles, simulated.cycles);
-  check("pJ", trial.least.energy_pj, simulated.energy_pj);
-  check("bytes of memory", trial.least.dram_bytes, simulated.dram_bytes);
-}
-
 }  // namespace
+
+std::string Trial::why_impossible(const PointResult& simulated) const {
+  const Amounts found = amounts_of(simulated);
+  const auto check = [&](const char* what, double lowest, double is) {
+    if (is >= lowest) return std::string();
+    return fmt::format("point {}: the bound {} is above the simulated {} {}", point.id, lowest, is,
+                       what);
+  };
+  std::string why = check("cycles", least.cycles, found.cycles);
+  if (why.empty()) why = check("pJ", least.energy_pj, found.energy_pj);
+  if (why.empty()) why = check("bytes of memory", least.dram_bytes, found.dram_bytes);
+  return why;
+}
 
 PointResult counted(const Program& program, const Graph& graph, const Machine& machine,
                     const RunResult& run) {
@@ -226,7 +228,7 @@ PointResult Evaluator::simulate(const Trial& trial, int64_t goal, TensorData* re
     if (region.status != PointStatus::simulated) return region;
     add(sum, region, pause);
   }
-  assert_bounds(trial, amounts_of(sum));
+  if (std::string why = trial.why_impossible(sum); !why.empty()) throw Defect(std::move(why));
   for (size_t part = 0; results != nullptr && part < lowered.regions; ++part) {
     for (const Statement& s : lowered.at(part).statements) {
       const auto t = static_cast<size_t>(s.result);

@@ -41,6 +41,8 @@ struct Trial {
   bool simulated() const { return status == PointStatus::simulated; }
   /// Not left out: what it takes is known, or estimated.
   bool possible() const { return open() || simulated(); }
+  /// Which of its bounds what a run to its end gave is below; empty: none.
+  std::string why_impossible(const PointResult& simulated) const;
   /// What is kept of its estimate; nothing where it reads copies, whose costs belong to it, too.
   std::optional<EstimatedPoint> estimated() const;
   /// Takes over an estimate that was made before, of this search or an earlier one.

@@ -159,6 +159,25 @@ void compare_whole(SearchResult& result, const WholeSeed& seed, const Machine& m
   for (Trial& trial : result.trials) trial.best = false;
 }
 
+/// What a journal says of the seed that is the result is held against a simulation, as all best
+/// programs are.
+void confirm_recalled(const SearchResult& result, const Machine& machine, int threads) {
+  for (const WholeSeed& seed : result.wholes) {
+    if (!seed.recalled || seed.name != result.best_seed) continue;
+    const WholeRun run = run_whole(seed.program, machine, threads);
+    if (run.finish == Finish::cancelled) return;
+    const auto text = [&](const Amounts& amounts) {
+      return amount_text(result.objective, machine, cost_of(result.objective, amounts));
+    };
+    if (text(run.amounts) == text(*seed.takes)) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("--resume: the journal says that the seed {} as a whole takes {}, and "
+                            "it takes {}; expected the line that the search wrote: without the "
+                            "line `whole,{} ..` it is found again",
+                            seed.name, text(*seed.takes), text(run.amounts), seed.name));
+  }
+}
+
 }  // namespace
 
 void run_seeds(std::vector<WholeSeed>& seeds, const Machine& machine, const SearchOptions& options,
@@ -170,6 +189,7 @@ void run_seeds(std::vector<WholeSeed>& seeds, const Machine& machine, const Sear
     const auto known = journal.memo().wholes.find(key);
     if (known != journal.memo().wholes.end()) {
       seed.takes = known->second;
+      seed.recalled = true;
       continue;
     }
     if (options.progress) {
@@ -203,6 +223,7 @@ void compare_wholes(SearchResult& result, const Machine& machine, int threads,
     }
   }
   if (result.best_seed.empty()) return;
+  confirm_recalled(result, machine, threads);
   result.notes.push_back(fmt::format(
       "the best program is the seed {} as a whole, which is more than its regions one by one",
       result.best_seed));

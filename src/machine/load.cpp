@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <sstream>
 
@@ -16,6 +17,7 @@
 #include "machine/keys.h"
 #include "machine/presets.h"
 #include "machine/shared_hardware.h"
+#include "support/diagnostics.h"
 #include "support/error.h"
 #include "support/input_kind.h"
 #include "support/install.h"
@@ -126,8 +128,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kRenamed 
      {"global.core_port_bytes_per_cycle", "core.port_bytes_per_cycle"}}};
 
 /// What people call keys that have another name.
-constexpr std::array<Foreign, 8> kForeignKeys = {
-    {{"clock_ghz", "clock_gigahertz"},
+constexpr std::array<Foreign, 9> kForeignKeys = {
+    {{"cores", "core"},
+     {"clock_ghz", "clock_gigahertz"},
      {"frequency", "clock_gigahertz"},
      {"frequency_ghz", "clock_gigahertz"},
      {"dram.bandwidth_gbps", "dram.bandwidth_gigabytes_per_second"},
@@ -147,6 +150,30 @@ std::string unknown_key(const std::vector<MachineKey>& keys, const std::string& 
   for (const MachineKey& key : keys) names.push_back(key.name);
   return fmt::format("unknown machine key `{}`{}; `fuseflow-sim --print-machine` shows all", name,
                      did_you_mean(name, names, kForeignKeys, ", did you mean `", "`?"));
+}
+
+/// Whether a table of this name has keys, or had some that are named when they are refused.
+bool is_section(const std::vector<MachineKey>& keys, const std::string& name, bool empty) {
+  const auto is_in = [&, prefix = name + "."](std::string_view key) {
+    return key.starts_with(prefix);
+  };
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const MachineKey& key) { return is_in(key.name); }) ||
+         (!empty && std::any_of(kRenamed.begin(), kRenamed.end(),
+                                [&](const auto& renamed) { return is_in(renamed.first); }));
+}
+
+std::string unknown_section(const std::vector<MachineKey>& keys, const std::string& name) {
+  std::vector<std::string> sections;
+  for (const MachineKey& key : keys) {
+    for (size_t dot = key.name.find('.'); dot != std::string::npos;
+         dot = key.name.find('.', dot + 1)) {
+      sections.push_back(key.name.substr(0, dot));
+    }
+  }
+  return fmt::format(
+      "unknown section `{}` of a machine{}; `fuseflow-sim --print-machine` shows all", name,
+      did_you_mean(name, sections, kForeignKeys, ", did you mean `", "`?"));
 }
 
 /// A section of this name (or a key of it) is given: the machine has what it describes.
@@ -182,21 +209,38 @@ class Reader {
 
   void finish() {
     if (errors_.empty()) return;
-    std::stable_sort(errors_.begin(), errors_.end(), [](const Diagnostic& a, const Diagnostic& b) {
-      return a.where.line < b.where.line;
-    });
-    throw Error(ExitCode::rejected, std::move(errors_));
+    std::stable_sort(errors_.begin(), errors_.end(),
+                     [](const Wrong& a, const Wrong& b) { return a.where.line < b.where.line; });
+    std::vector<Diagnostic> said;
+    said.reserve(errors_.size());
+    for (const Wrong& wrong : errors_) {
+      const bool shown = said.size() < kMaxErrors;
+      said.push_back(shown ? error_at(source_, wrong.where, wrong.message())
+                           : Diagnostic{Severity::error, wrong.where, "", ""});
+    }
+    throw Error(ExitCode::rejected, std::move(said));
   }
 
  private:
+  /// What is wrong; said only where it is shown: looking for what was meant takes time.
+  struct Wrong {
+    Location where;
+    std::function<std::string()> message;
+  };
+
   void read(const toml::table& table, const std::string& prefix) {
     for (const auto& [name, value] : table) {
       const std::string key = prefix + std::string(name.str());
-      if (const toml::table* section = value.as_table()) {
+      const toml::table* section = value.as_table();
+      if (section == nullptr) {
+        set(key, value);
+      } else if (is_section(keys_, key, section->empty())) {
         give_part(machine_, key);
         read(*section, key + ".");
+      } else if (find_key(keys_, key) != nullptr) {
+        fail(value, fmt::format("`{}` is no section, expected a value", key));
       } else {
-        set(key, value);
+        fail(value, [this, key] { return unknown_section(keys_, key); });
       }
     }
   }
@@ -208,7 +252,7 @@ class Reader {
                                      shown(value), dram_preset_names()));
     }
     const MachineKey* key = find_key(keys_, name);
-    if (key == nullptr) return fail(value, unknown_key(keys_, name));
+    if (key == nullptr) return fail(value, [this, name] { return unknown_key(keys_, name); });
     given_.push_back(name);
     bool suits = false;
     if (const auto* number = value.as_integer()) {
@@ -233,17 +277,20 @@ class Reader {
     return text.str();
   }
 
-  void fail(const toml::node& value, std::string message) {
+  void fail(const toml::node& value, std::function<std::string()> message) {
     const toml::source_position at = value.source().begin;
-    const Location where{source_.name, static_cast<int>(at.line), static_cast<int>(at.column), 1};
-    errors_.push_back(error_at(source_, where, std::move(message)));
+    errors_.push_back({{source_.name, static_cast<int>(at.line), static_cast<int>(at.column), 1},
+                       std::move(message)});
+  }
+  void fail(const toml::node& value, std::string message) {
+    fail(value, [said = std::move(message)] { return said; });
   }
 
   Machine& machine_;
   std::vector<MachineKey> keys_;
   SourceText source_;
   std::vector<std::string> given_;
-  std::vector<Diagnostic> errors_;
+  std::vector<Wrong> errors_;
 };
 
 [[noreturn]] void bad_setting(const std::string& message) {

@@ -71,12 +71,17 @@ void require_writable(const NamedOutput& output) {
 
 /// A file that is not what the option appends to, a text of somebody's, say, would be damaged.
 void require_appendable(const NamedOutput& output) {
-  if (output.appended_to.empty()) return;
-  std::ifstream file(output.path, std::ios::binary);
-  std::string begin(output.appended_to.size(), '\0');
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  begin.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  if (output.appended_to.starts_with(begin)) return;  // the whole of it, or what was cut off
+  if (output.appended_to.empty() || output.path.empty()) return;
+  std::error_code failed;
+  const fs::file_status status = fs::status(output.path, failed);
+  if (!fs::exists(status)) return;
+  if (fs::is_regular_file(status)) {  // of a pipe nothing may ever come
+    std::ifstream file(output.path, std::ios::binary);
+    std::string begin(output.appended_to.size(), '\0');
+    file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    begin.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    if (output.appended_to.starts_with(begin)) return;  // the whole of it, or what was cut off
+  }
   throw Error(
       ExitCode::rejected, Location{output.path},
       fmt::format("{}: this is no file that it appends to, which begins with `{}`; expected "

@@ -286,6 +286,7 @@ TEST(ExploreJournal, KeepsWhatWasWorkedOut) {
   EXPECT_NE(refusal_of(kHeader + "estimate,1,possible,xyz,r,,1,1,1,1,1,1\n").find("hexadecimal"),
             std::string::npos);
   EXPECT_NE(refusal_of(kHeader + "whole,auto,-1,0,0\n").find("`-1`"), std::string::npos);
+  EXPECT_NE(refusal_of(kHeader + "whole,auto,0,0,0\n").find("fewer cycles"), std::string::npos);
   EXPECT_NE(refusal_of(kHeader + "sets,1,2,a,nowhere\n").find("placement `nowhere`"),
             std::string::npos);
 }

@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <sstream>
 
 #include "support/suggest.h"
@@ -18,31 +20,29 @@ constexpr size_t kNameColumn = 34;  // where descriptions begin in --help
 
 /// CLI11's own validators of numbers name the largest number of the type in their messages, which
 /// for a double has 309 digits.
-template <typename Number>
-CLI::Validator number_of(Number least, bool included) {
-  const std::string expected =
-      fmt::format("expected a {} {} {}", std::is_integral_v<Number> ? "whole number" : "number",
-                  included ? "from" : "above", least);
+CLI::Validator number_of(double least, bool included) {
   return CLI::Validator(
       [=](const std::string& text) {
-        Number value = 0;
-        const bool number = CLI::detail::lexical_cast(text, value);
+        double value = 0;
+        const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
         const bool fits = number && (included ? value >= least : value > least);
-        return fits ? std::string() : fmt::format("`{}` is unusable, {}", text, expected);
+        return fits ? std::string()
+                    : fmt::format("`{}` is unusable, expected a number {} {}", text,
+                                  included ? "from" : "above", least);
       },
       "");
 }
 
 /// A whole number between two bounds, which may both be taken. (How CLI11 words its own check
-/// depends on its version.)
-CLI::Validator whole_number_between(int64_t least, int64_t most) {
+/// depends on its version. It reads `010` as octal, and what is too large as the largest number.)
+CLI::Validator whole_number(int64_t least, int64_t most, const std::string& range) {
   return CLI::Validator(
       [=](const std::string& text) {
         int64_t value = 0;
-        const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+        std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool fits = fmt::format("{}", value) == text && value >= least && value <= most;
         return fits ? std::string()
-                    : fmt::format("`{}` is unusable, expected a whole number from {} to {}", text,
-                                  least, most);
+                    : fmt::format("`{}` is unusable, expected a whole number {}", text, range);
       },
       "");
 }
@@ -116,6 +116,22 @@ std::string unknown_command(CLI::App& app, const std::string& given) {
                      fmt::join(names, ", "));
 }
 
+/// Says which option has an empty value, as an unset variable of a script leaves it: no option
+/// means anything by that. Of an option given again the value that counts is looked at.
+std::string empty_value(CLI::App& app) {
+  for (CLI::App* part : parts_of(app)) {
+    for (const CLI::Option* option : part->get_options()) {
+      if (option->count() == 0 || option->get_items_expected_min() == 0) continue;
+      const CLI::results_t values = option->reduced_results();
+      if (std::find(values.begin(), values.end(), "") == values.end()) continue;
+      std::string expected = option->get_option_text();
+      std::erase_if(expected, [](char c) { return c == '[' || c == ']'; });
+      return fmt::format("{}: the value is empty, expected {}", option->get_name(), expected);
+    }
+  }
+  return "";
+}
+
 void let_last_win(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     const bool list = option->get_items_expected_max() >= CLI::detail::expected_max_vector_size;
@@ -176,7 +192,7 @@ Option& Option::among(const std::vector<std::string>& values) {
   return *this;
 }
 Option& Option::between(int64_t least, int64_t most) {
-  option_->check(whole_number_between(least, most));
+  option_->check(whole_number(least, most, fmt::format("from {} to {}", least, most)));
   return *this;
 }
 Option& Option::number_from(double least) {
@@ -188,11 +204,11 @@ Option& Option::number_above(double least) {
   return *this;
 }
 Option& Option::whole_from(int64_t least) {
-  option_->check(number_of(least, true));
+  option_->check(whole_number(least, INT64_MAX, fmt::format("from {}", least)));
   return *this;
 }
 Option& Option::whole_above(int64_t least) {
-  option_->check(number_of(least, false));
+  option_->check(whole_number(least + 1, INT64_MAX, fmt::format("above {}", least)));
   return *this;
 }
 Option& Option::needs(const Option& other) {
@@ -313,7 +329,8 @@ ParsedLine CommandLine::parse(int argc, char** argv) {
   } catch (const CLI::ParseError& wrong) {
     return {false, "", wrong.what()};
   }
-  return {true, "", ""};
+  std::string empty = empty_value(*app_);
+  return {empty.empty(), "", std::move(empty)};
 }
 
 }  // namespace fuseflow

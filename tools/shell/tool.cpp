@@ -54,6 +54,14 @@ void add_filter_options(CommandLine& app, FilterOptions& options) {
       .option_text("DIR");
 }
 
+void attempt(std::optional<Error>& error, const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& wrong) {
+    if (!error) error = wrong;
+  }
+}
+
 std::optional<int> read_arguments(int argc, char** argv, CommandLine& app) {
   const ParsedLine line = app.parse(argc, argv);
   if (!line.wrong.empty()) {

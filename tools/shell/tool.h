@@ -26,6 +26,9 @@ struct FilterOptions {
 
 void add_filter_options(CommandLine& app, FilterOptions& options);
 
+/// Does one of several things that do not depend on each other; keeps the first error in `error`.
+void attempt(std::optional<Error>& error, const std::function<void()>& act);
+
 /// Reads the command line, runs `body` and returns the exit status. `body` may return another
 /// status than ok when it has already said why (the simulator's failed checks). Whatever is wrong
 /// with the options is to be found out (Error(usage)) before `body` reads any input.
