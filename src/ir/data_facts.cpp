@@ -202,20 +202,20 @@ std::vector<bool> kept_on_chip(const Program& program) {
 /// The entries of a source, as `nnz=` counts them; nothing where they cannot be read.
 std::optional<int64_t> entries_of(const Tensor& tensor) {
   try {
-    return read_raw(tensor.source, known_shape(tensor)).present();
+    return read_raw(tensor.source, known_shape(tensor)).present(tensor.fill);
   } catch (const Error&) {
     return std::nullopt;
   }
 }
 
 /// What a tensor takes on chip follows from its entries, so those of what is kept there are
-/// counted. (Copies state what their original does. `nnz=` counts elements that are not 0.)
+/// counted. (Copies state what their original does.)
 void count_entries_on_chip(Program& program) {
   const std::vector<bool> kept = kept_on_chip(program);
   for (size_t t = 0; t < kept.size(); ++t) {
     const Tensor& tensor = program.tensors[t];
-    const bool counts = tensor.given() && tensor.source.kind != Source::Kind::none &&
-                        !tensor.format.all_dense() && tensor.fill == 0;
+    const bool counts =
+        tensor.given() && tensor.source.kind != Source::Kind::none && !tensor.format.all_dense();
     if (!kept[t] || !counts || tensor.source.nnz) continue;
     const std::optional<int64_t> entries = entries_of(tensor);
     if (!entries) continue;

@@ -131,25 +131,24 @@ void reshape_view(RawTensor& raw, const Source& source, const DeclaredShape& sha
 }
 
 void check_against(const RawTensor& raw, const Source& source, const DeclaredShape& shape) {
-  const auto reject = [&](const std::string& message) {
-    throw Error(ExitCode::rejected, Location{raw.origin}, message);
-  };
-  if (shape) {
-    bool same = shape->size() == raw.shape.size();
-    for (size_t d = 0; same && d < raw.shape.size(); ++d) {
-      same = (*shape)[d] == raw.shape[d] || (*shape)[d] == -1;
-    }
-    if (!same) {
-      reject(fmt::format("{} has shape [{}], expected [{}]", to_string(source),
-                         fmt::join(raw.shape, ","), fmt::join(*shape, ",")));
-    }
+  if (!shape) return;
+  bool same = shape->size() == raw.shape.size();
+  for (size_t d = 0; same && d < raw.shape.size(); ++d) {
+    same = (*shape)[d] == raw.shape[d] || (*shape)[d] == -1;
   }
-  if (source.nnz && raw.present() != *source.nnz) {
-    reject(
-        fmt::format("{} has {} entries, not the declared {}; the data changed since the program "
-                    "was written",
-                    to_string(source), raw.present(), *source.nnz));
-  }
+  if (same) return;
+  throw Error(ExitCode::rejected, Location{raw.origin},
+              fmt::format("{} has shape [{}], expected [{}]", to_string(source),
+                          fmt::join(raw.shape, ","), fmt::join(*shape, ",")));
+}
+
+/// Of data that list every element, the fill decides which are entries.
+void check_entries(const RawTensor& raw, const Source& source, float fill) {
+  if (!source.nnz || raw.present(fill) == *source.nnz) return;
+  throw Error(ExitCode::rejected, Location{raw.origin},
+              fmt::format("{} has {} entries, not the declared {}; the data changed since the "
+                          "program was written",
+                          to_string(source), raw.present(fill), *source.nnz));
 }
 
 }  // namespace
@@ -213,6 +212,7 @@ RawTensor read_raw(const Source& source, const DeclaredShape& shape, const LoadO
   }
   reshape_view(raw, source, shape);
   check_against(raw, source, shape);
+  if (raw.sparse()) check_entries(raw, source, 0);  // else load() does, which knows the fill
   return raw;
 }
 
@@ -242,7 +242,9 @@ Storage to_storage(RawTensor raw, const Format& format, float fill) {
 
 Storage load(const Source& source, const DeclaredShape& shape, const Format& format, float fill,
              const LoadOptions& options) {
-  Storage storage = to_storage(read_raw(source, shape, options), format, fill);
+  RawTensor raw = read_raw(source, shape, options);
+  check_entries(raw, source, fill);
+  Storage storage = to_storage(std::move(raw), format, fill);
   round_values(storage, options.element);
   return storage;
 }
