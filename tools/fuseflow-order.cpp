@@ -6,6 +6,7 @@
 #include "ir/names.h"
 #include "pass_tool.h"
 #include "passes/complete_schedule.h"
+#include "passes/kept_graphs.h"
 #include "passes/orders.h"
 #include "support/standard_streams.h"
 #include "support/text.h"
@@ -61,6 +62,12 @@ void print_orders(const Program& program, const Options& o) {
   for (const size_t r : find_regions(program, o.regions)) {
     int64_t left = o.limit > 0 ? o.limit : INT64_MAX;
     PassLog log;
+    if (const std::string why = why_graph_stays(program, r); !why.empty()) {
+      log.note(fmt::format("@{} takes no order: {} (--drop-graphs removes it)",
+                           quote_if_needed(program.regions[r].name), why));
+      print_log(find_pass("order"), log);
+      continue;
+    }
     list_orders(program, r, o.constraints(), log, [&](const std::string& line) {
       lines.add(printable(line) + "\n");
       return --left > 0 && standard_output_is_read();

@@ -14,6 +14,7 @@
 #include "lower/lower.h"
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
+#include "passes/kept_graphs.h"
 #include "passes/open_regions.h"
 #include "support/csv.h"
 #include "support/unless_refused.h"
@@ -36,7 +37,7 @@ const Parallel* copies_of(const Schedule& schedule, const std::string& index) {
 }
 
 /// The loops of a region as lowering nests them, the outermost first; none where it cannot be
-/// lowered by itself.
+/// lowered by itself. One that lowering opens several times, with a number, is one to a schedule.
 std::vector<CopyLoop> loops_of(Program program, size_t region) {
   program.regions[region].schedule.parallel.clear();
   program.regions[region].graph.reset();
@@ -44,9 +45,13 @@ std::vector<CopyLoop> loops_of(Program program, size_t region) {
   options.buffers = false;
   const Graph graph = unless_refused([&] { return lower_region(program, region, options); });
   std::vector<CopyLoop> loops;
+  if (graph.streams.empty()) return loops;
+  std::set<std::string> named;
+  for (const RegionIndex& index : region_indices(program, region).indices) named.insert(index.name);
   for (const Stream& stream : graph.streams) {
     for (size_t depth = 0; depth < stream.indices.size(); ++depth) {
       const GraphIndex& index = graph.indices[static_cast<size_t>(stream.indices[depth])];
+      if (!named.contains(index.name)) continue;
       const auto known = std::find_if(loops.begin(), loops.end(), [&](const CopyLoop& loop) {
         return loop.index == index.name;
       });
@@ -207,7 +212,7 @@ bool use_memory(Region& region, bool intermediates) {
   return region.schedule.placements != before;
 }
 
-/// Why lowering refuses copies of a loop; empty: it does not.
+/// Why copies of a loop are refused; empty: they are not.
 std::string why_no_copies(const Program& program, size_t region, const CopyLoop& loop) {
   if (loop.extent < 2) return "it has fewer than two elements";
   Program copied = program;
@@ -282,13 +287,15 @@ std::string copies_csv(const Program& given) {
     PassLog unused;
     complete_schedule(program, r, unused);
     const Region& region = program.regions[r];
+    const std::string kept = why_graph_stays(given, r);
     for (const CopyLoop& loop : loops_of(program, r)) {
       const Parallel* entry = copies_of(region.schedule, loop.index);
       const bool contiguous = entry != nullptr && entry->contiguous;
-      text += fmt::format(
-          "{},{},{},{},{},{}\n", csv_field(quote_if_needed(region.name)),
-          csv_field(quote_if_needed(loop.index)), loop.extent, entry == nullptr ? 1 : entry->factor,
-          contiguous ? "contiguous" : "cyclic", csv_field(why_no_copies(program, r, loop)));
+      text +=
+          fmt::format("{},{},{},{},{},{}\n", csv_field(quote_if_needed(region.name)),
+                      csv_field(quote_if_needed(loop.index)), loop.extent,
+                      entry == nullptr ? 1 : entry->factor, contiguous ? "contiguous" : "cyclic",
+                      csv_field(kept.empty() ? why_no_copies(program, r, loop) : kept));
     }
   }
   return text;

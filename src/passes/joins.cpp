@@ -13,6 +13,7 @@
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
 #include "passes/join_forms.h"
+#include "passes/kept_graphs.h"
 #include "passes/open_regions.h"
 #include "passes/orders.h"
 #include "passes/pass_list.h"
@@ -193,12 +194,15 @@ std::string joins_csv(const Program& given) {
     complete_schedule(program, r, unused);
     const Region& region = program.regions[r];
     const std::vector<JoinPlace> places = places_of(program, r);
+    const bool stays = !why_graph_stays(given, r).empty();
     for (const std::string& index : joined_indices(places)) {
       std::vector<JoinPlace> here = places;
       std::erase_if(here, [&](const JoinPlace& place) { return place.index != index; });
       const Join now = join_of(region.schedule, index);
       std::vector<std::string> others;
-      for (const Join& form : other_forms(places, now)) others.push_back(form_text(program, form));
+      for (const Join& form : other_forms(places, now)) {
+        if (!stays) others.push_back(form_text(program, form));
+      }
       text += fmt::format("{},{},{},{},{}\n", csv_field(quote_if_needed(region.name)),
                           csv_field(quote_if_needed(index)), csv_field(joined_text(program, here)),
                           csv_field(form_text(program, now)),

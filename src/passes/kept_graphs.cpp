@@ -37,6 +37,11 @@ std::set<TensorId> tensors_of(const Region& region) {
   return tensors;
 }
 
+std::optional<uint64_t> lowered_fingerprint(const Program& program, size_t r) {
+  return unless_refused(
+      [&] { return std::optional<uint64_t>(fingerprint(lower_region(program, r))); });
+}
+
 class GraphKeeper {
  public:
   GraphKeeper(const Program& before, Program after, const GraphRules& rules, PassLog& log)
@@ -57,7 +62,7 @@ class GraphKeeper {
       return;
     }
     const std::string name = "@" + quote_if_needed(old.name);
-    const std::string why = why_not_again(r);
+    const std::string why = why_graph_stays(before_, r);
     if (why.empty()) {
       if (same != nullptr && !same->graph && lowers_as(*same, old)) {
         same->graph = old.graph;
@@ -100,20 +105,6 @@ class GraphKeeper {
     return lowered_fingerprint(after_, r) == fingerprint(*old.graph);
   }
 
-  static std::optional<uint64_t> lowered_fingerprint(const Program& program, size_t r) {
-    return unless_refused(
-        [&] { return std::optional<uint64_t>(fingerprint(lower_region(program, r))); });
-  }
-
-  /// Why lowering would not give the graph that the region has; empty if it would.
-  std::string why_not_again(size_t r) const {
-    const Region& old = before_.regions[r];
-    if (old.graph->tiles) return "its graph is planned by fuseflow-cluster";
-    if (old.statements.empty()) return "it has only a graph";
-    if (lowered_fingerprint(before_, r) == fingerprint(*old.graph)) return "";
-    return "its graph is not the one that its statements and schedule give";
-  }
-
   bool tensors_unchanged(const Region& old) const {
     const std::set<TensorId> tensors = tensors_of(old);
     return std::all_of(tensors.begin(), tensors.end(), [&](TensorId t) {
@@ -147,6 +138,15 @@ class GraphKeeper {
 };
 
 }  // namespace
+
+std::string why_graph_stays(const Program& program, size_t region) {
+  const Region& given = program.regions[region];
+  if (!given.graph) return "";
+  if (given.graph->tiles) return "its graph is planned by fuseflow-cluster";
+  if (given.statements.empty()) return "it has only a graph";
+  if (lowered_fingerprint(program, region) == fingerprint(*given.graph)) return "";
+  return "its graph is not the one that its statements and schedule give";
+}
 
 Program without_graphs_given(Program program, PassLog& log) {
   for (Region& region : program.regions) {
