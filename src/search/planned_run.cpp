@@ -30,7 +30,7 @@ void take_formats(const Program& kernels, const Program& program, const Region& 
     const bool dense = known && tensor.format.all_dense();
     if (dense && kernels.tensors[t].source.kind != Source::Kind::none) {
       add_once(planned.copies, {node.tensor, tensor.format});
-    } else if (dense && tensor.role == Role::result && readers[t] < 0) {
+    } else if (dense && !tensor.given() && readers[t] < 0) {
       add_once(planned.dense, node.tensor);
     } else {
       throw Error(ExitCode::rejected, region.where,

@@ -21,8 +21,7 @@ struct PlannedRegion {
   /// What the graph reads dense and the kernels store otherwise, and how: inputs and constants,
   /// which have a source for a copy, too.
   std::vector<std::pair<TensorId, Format>> copies;
-  /// Results of the program that the graph writes dense and the kernels declare otherwise; no other
-  /// region reads them.
+  /// What the graph writes dense and the kernels declare otherwise; no other region reads it.
   std::vector<TensorId> dense;
 };
 
