@@ -37,6 +37,7 @@ TensorId name_reduction(Program& program, size_t region, size_t statement, int32
       unused_name(program.tensors[static_cast<size_t>(whole.result)].name, ".", 1,
                   [&](const std::string& name) { return find_tensor(program, name) >= 0; });
   named.format = dense_format(static_cast<int>(free.size()));
+  named.format.block = block_over(scope, free);
   for (const IndexId i : free) named.shape.push_back(scope.extents[static_cast<size_t>(i)]);
   Statement first = statement_of(scope, id, free, reduction);
   first.where = whole.where;

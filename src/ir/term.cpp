@@ -66,22 +66,41 @@ class Builder {
 }  // namespace
 
 std::vector<IndexId> add_indices(const Program& program, const Statement& statement, Scope& scope) {
-  std::vector<Extent> extents;
-  for (const Index& index : statement.indices) extents.push_back({index.extent, ""});
+  const size_t first = scope.indices.size();
+  std::vector<IndexId> places;
+  for (const Index& index : statement.indices) {
+    places.push_back(static_cast<IndexId>(scope.indices.size()));
+    scope.indices.push_back(index);
+    scope.extents.push_back({index.extent, ""});
+    scope.blocks.push_back(1);
+  }
+  const auto set_block = [&](IndexId index, const Tensor& tensor, size_t d) {
+    const std::vector<int64_t>& block = tensor.format.block;
+    if (!block.empty()) scope.blocks[first + static_cast<size_t>(index)] = block[d];
+  };
   for (const Expr& e : statement.nodes) {
     if (e.kind != Expr::Kind::access) continue;
-    const std::vector<Extent>& shape = program.tensors[static_cast<size_t>(e.tensor)].shape;
+    const Tensor& tensor = program.tensors[static_cast<size_t>(e.tensor)];
     for (size_t d = 0; d < e.subscripts.size(); ++d) {
       if (!e.subscripts[d].is_plain()) continue;
-      Extent& known = extents[static_cast<size_t>(e.subscripts[d].plain())];
-      if (known.symbol.empty() && shape[d].value == known.value) known = shape[d];
+      const IndexId index = e.subscripts[d].plain();
+      Extent& known = scope.extents[first + static_cast<size_t>(index)];
+      if (known.symbol.empty() && tensor.shape[d].value == known.value) known = tensor.shape[d];
+      set_block(index, tensor, d);
     }
   }
-  std::vector<IndexId> places;
-  for (size_t i = 0; i < extents.size(); ++i) {
-    places.push_back(scope.add(statement.indices[i], extents[i]));
+  const Tensor& result = program.tensors[static_cast<size_t>(statement.result)];
+  for (size_t d = 0; d < statement.result_indices.size(); ++d) {
+    set_block(statement.result_indices[d], result, d);
   }
   return places;
+}
+
+std::vector<int64_t> block_over(const Scope& scope, const std::vector<IndexId>& indices) {
+  std::vector<int64_t> block;
+  for (const IndexId index : indices) block.push_back(scope.blocks[static_cast<size_t>(index)]);
+  if (std::all_of(block.begin(), block.end(), [](int64_t b) { return b == 1; })) block.clear();
+  return block;
 }
 
 Term term_at(const Statement& statement, int32_t node, const std::vector<IndexId>& places) {

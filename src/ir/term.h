@@ -21,15 +21,14 @@ struct Scope {
   std::vector<Index> indices;
   std::vector<Extent>
       extents;  ///< the same sizes, with the names of dimensions where they have one
-  IndexId add(const Index& index, const Extent& extent) {
-    indices.push_back(index);
-    extents.push_back(extent);
-    return static_cast<IndexId>(indices.size()) - 1;
-  }
+  std::vector<int64_t> blocks;  ///< of the dimensions that they run through, 1: none
 };
 
 /// Adds the indices of a statement to the scope; gives their places, by IndexId of the statement.
 std::vector<IndexId> add_indices(const Program& program, const Statement& statement, Scope& scope);
+
+/// Format::block of a tensor with these indices.
+std::vector<int64_t> block_over(const Scope& scope, const std::vector<IndexId>& indices);
 
 /// The expression at a node of the statement; `places`: of its indices in the scope.
 Term term_at(const Statement& statement, int32_t node, const std::vector<IndexId>& places);

@@ -62,7 +62,8 @@ class Writer {
     const int64_t extent = scope_.indices[static_cast<size_t>(index)].extent;
     const auto [found, is_new] = number_.try_emplace(index, order_.size());
     if (is_new) order_.push_back(index);
-    return fmt::format("{}{}_{}", kind, found->second, extent);
+    const int64_t block = scope_.blocks[static_cast<size_t>(index)];
+    return fmt::format("{}{}_{}x{}", kind, found->second, extent, block);
   }
 
   std::string subscript(const Subscript& given) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "ir/names.h"
 #include "ir/print.h"
@@ -25,36 +24,17 @@ Facts lacking(const Facts& known, const Facts& wanted) {
 /// Compressed where entries may be absent, as import stores results.
 /// `wanted`: the type that the tensor gets, if it holds what absent entries mean.
 void set_storage(Tensor& tensor, const ResultSparsity& inferred, ElementType wanted) {
-  tensor.format = dense_format(static_cast<int>(tensor.shape.size()));
   tensor.facts = inferred.facts;
+  bool is_sparse = false;
   for (size_t d = 0; d < inferred.absent_along.size(); ++d) {
-    if (inferred.absent_along[d]) tensor.format.levels[d] = LevelKind::compressed;
+    if (!inferred.absent_along[d]) continue;
+    tensor.format.levels[d] = LevelKind::compressed;
+    is_sparse = true;
   }
-  if (!tensor.format.all_dense()) tensor.fill = *inferred.fill;
+  if (is_sparse) tensor.fill = *inferred.fill;
   if (!is_integer(wanted) && holds(wanted, tensor.fill)) tensor.type = wanted;
   tensor.facts = held_facts(tensor.facts, tensor.type);
-  if (tensor.format.all_dense()) return;
-  tensor.facts = both(tensor.facts, facts_of_constant(tensor.fill));
-}
-
-/// Blocks of the indices of `statement`, which the tensors that it reads have: its result has the
-/// same, since a region is blocked as a whole.
-void set_blocks(Tensor& tensor, const Statement& statement, const KnownTensors& known) {
-  std::map<IndexId, int64_t> blocks;
-  for (const Expr& node : statement.nodes) {
-    if (node.kind != Expr::Kind::access) continue;
-    const std::vector<int64_t>& block = known.of(node.tensor).format.block;
-    for (size_t d = 0; d < block.size(); ++d) {
-      if (node.subscripts[d].is_plain()) blocks[node.subscripts[d].plain()] = block[d];
-    }
-  }
-  std::vector<int64_t> found;
-  for (const IndexId index : statement.result_indices) {
-    const auto at = blocks.find(index);
-    found.push_back(at == blocks.end() ? 1 : at->second);
-  }
-  const bool any = std::any_of(found.begin(), found.end(), [](int64_t b) { return b > 1; });
-  if (any) tensor.format.block = std::move(found);
+  if (is_sparse) tensor.facts = both(tensor.facts, facts_of_constant(tensor.fill));
 }
 
 }  // namespace
@@ -113,11 +93,12 @@ std::optional<Term> add_intermediate(const Scope& scope, const std::vector<Index
   tensor.name = unused_name(known.of(origin.result).name, "_", 1,
                             [&](const std::string& name) { return known.has_name(name); });
   tensor.where = origin.where;
+  tensor.format = dense_format(static_cast<int>(indices.size()));
+  tensor.format.block = block_over(scope, indices);
   Statement statement = statement_of(scope, -1, indices, value);
   statement.from = origin.from;
   statement.where = origin.where;
   set_storage(tensor, known.infer(statement), known.of(origin.result).type);
-  set_blocks(tensor, statement, known);
   tensor.assumed = lacking(tensor.facts, needed);
   if (tensor.assumed != Facts{}) {
     rewrite.assumed.push_back(
