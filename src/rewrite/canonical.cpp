@@ -1,11 +1,11 @@
 #include "rewrite/canonical.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "ops/op_class.h"
@@ -19,13 +19,13 @@ using Terms = std::vector<std::pair<IndexId, int64_t>>;
 
 class Writer {
  public:
-  explicit Writer(const Scope& scope) : scope_(scope) {}
+  Writer(const Scope& scope, const std::map<const Term*, uint64_t>& shapes)
+      : scope_(scope), shapes_(shapes) {}
 
   Canonical run(const Term& term) {
     bind_all(term);
-    find_shapes(term);
-    Canonical result;
-    result.text = write(term);
+    write(term);
+    Canonical result{std::move(text_), {}};
     for (const IndexId index : order_) {
       if (!bound_.contains(index)) result.free.push_back(index);
     }
@@ -38,24 +38,6 @@ class Writer {
     for (const Term& child : term.children) bind_all(child);
   }
 
-  /// A number for what the term is but for its indices: what the operands of commutative operators
-  /// are ordered by. Found once a term, from the leaves up.
-  uint64_t find_shapes(const Term& term) {
-    const Expr& e = term.expr;
-    std::string own = fmt::format("{} {} {:x} {} {} {}", static_cast<int>(e.kind), e.tensor,
-                                  std::bit_cast<uint32_t>(e.constant), op_info(e.op).name,
-                                  reduction_name(e.reduction), e.over.size());
-    for (const Subscript& s : e.subscripts) {
-      own += fmt::format(",{} {}", s.offset, s.terms.size());
-      for (const auto& [index, factor] : s.terms) own += fmt::format(" {}", factor);
-    }
-    std::vector<uint64_t> parts;
-    for (const Term& child : term.children) parts.push_back(find_shapes(child));
-    if (e.kind == Expr::Kind::apply && is_commutative(e.op)) std::sort(parts.begin(), parts.end());
-    for (const uint64_t part : parts) own += fmt::format(" {:x}", part);
-    return shape_[&term] = fnv1a(own);
-  }
-
   /// The number of an index, by first use.
   std::string name(IndexId index) {
     const char* const kind = bound_.contains(index) ? "b" : "f";
@@ -66,69 +48,96 @@ class Writer {
     return fmt::format("{}{}_{}x{}", kind, found->second, extent, block);
   }
 
-  std::string subscript(const Subscript& given) {
+  void subscript(const Subscript& given) {
     Terms terms = given.terms;
     std::stable_sort(terms.begin(), terms.end(),
                      [](const auto& a, const auto& b) { return a.second < b.second; });
-    std::string text;
-    for (const auto& [index, factor] : terms) text += fmt::format("{}*{}+", factor, name(index));
-    return text + std::to_string(given.offset);
+    for (const auto& [index, factor] : terms) text_ += fmt::format("{}*{}+", factor, name(index));
+    text_ += std::to_string(given.offset);
   }
 
-  std::string write(const Term& term) {
+  void write(const Term& term) {
     const Expr& e = term.expr;
     switch (e.kind) {
-      case Expr::Kind::access: {
-        std::string text = fmt::format("%{}[", e.tensor);
-        for (const Subscript& s : e.subscripts) text += subscript(s) + ",";
-        return text + "]";
-      }
+      case Expr::Kind::access:
+        text_ += fmt::format("%{}[", e.tensor);
+        for (const Subscript& s : e.subscripts) {
+          subscript(s);
+          text_ += ",";
+        }
+        text_ += "]";
+        return;
       case Expr::Kind::constant:
-        return std::isnan(e.constant) ? "nan"
-                                      : fmt::format("#{:x}", std::bit_cast<uint32_t>(e.constant));
+        text_ += std::isnan(e.constant) ? "nan"
+                                        : fmt::format("#{:x}", std::bit_cast<uint32_t>(e.constant));
+        return;
       case Expr::Kind::coordinate:
-        return "coordinate " + name(e.index);
+        text_ += "coordinate " + name(e.index);
+        return;
       case Expr::Kind::apply:
-        return fmt::format("({} {})", op_info(e.op).name, operands(term));
+        text_ += fmt::format("({} ", op_info(e.op).name);
+        operands(term);
+        text_ += ")";
+        return;
       case Expr::Kind::reduce:
         return reduction(term);
     }
-    return "";
   }
 
-  std::string operands(const Term& term) {
+  void operands(const Term& term) {
     std::vector<const Term*> children;
     for (const Term& child : term.children) children.push_back(&child);
-    if (is_commutative(term.expr.op) && shape_.at(children[1]) < shape_.at(children[0])) {
+    if (is_commutative(term.expr.op) && shapes_.at(children[1]) < shapes_.at(children[0])) {
       std::swap(children[0], children[1]);
     }
-    std::string text;
-    for (const Term* child : children) text += write(*child) + " ";
-    return text;
+    for (const Term* child : children) {
+      write(*child);
+      text_ += " ";
+    }
   }
 
   /// The body first: it numbers the indices, whose order in `over` means nothing.
-  std::string reduction(const Term& term) {
-    const std::string body = write(term.children[0]);
+  void reduction(const Term& term) {
+    text_ += fmt::format("({} ", reduction_name(term.expr.reduction));
+    write(term.children[0]);
     std::vector<std::string> over;
     for (const IndexId index : term.expr.over) over.push_back(name(index));
     std::sort(over.begin(), over.end());
-    std::string text = fmt::format("({}", reduction_name(term.expr.reduction));
-    for (const std::string& index : over) text += " " + index;
-    return text + " : " + body + ")";
+    text_ += fmt::format(" : {})", fmt::join(over, " "));
   }
 
   const Scope& scope_;
+  const std::map<const Term*, uint64_t>& shapes_;
+  std::string text_;
   std::set<IndexId> bound_;
   std::map<IndexId, size_t> number_;
   std::vector<IndexId> order_;
-  std::map<const Term*, uint64_t> shape_;
 };
 
 }  // namespace
 
-Canonical canonical(const Scope& scope, const Term& term) {
-  return Writer(scope).run(term);
+CanonicalTexts::CanonicalTexts(const Scope& scope, const Term& root) : scope_(scope) {
+  find_shapes(root);
+}
+
+Canonical CanonicalTexts::of(const Term& term) const {
+  return Writer(scope_, shapes_).run(term);
+}
+
+uint64_t CanonicalTexts::find_shapes(const Term& term) {
+  const Expr& e = term.expr;
+  std::string own = fmt::format("{} {} {:x} {} {} {}", static_cast<int>(e.kind), e.tensor,
+                                std::bit_cast<uint32_t>(e.constant), op_info(e.op).name,
+                                reduction_name(e.reduction), e.over.size());
+  for (const Subscript& s : e.subscripts) {
+    own += fmt::format(",{} {}", s.offset, s.terms.size());
+    for (const auto& [index, factor] : s.terms) own += fmt::format(" {}", factor);
+  }
+  std::vector<uint64_t> parts;
+  for (const Term& child : term.children) parts.push_back(find_shapes(child));
+  if (e.kind == Expr::Kind::apply && is_commutative(e.op)) std::sort(parts.begin(), parts.end());
+  for (const uint64_t part : parts) own += fmt::format(" {:x}", part);
+  return shapes_[&term] = fnv1a(own);
 }
 
 }  // namespace fuseflow

@@ -3,6 +3,7 @@
 // payloads of NaN; of equal expressions some are not recognised (a + b + c, b + c + a).
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,20 @@ struct Canonical {
   std::vector<IndexId> free;  ///< free indices of the term in the order in which the text has them
 };
 
-Canonical canonical(const Scope& scope, const Term& term);
+/// The texts of a term and of its parts. Both have to outlive it.
+class CanonicalTexts {
+ public:
+  CanonicalTexts(const Scope& scope, const Term& root);
+
+  Canonical of(const Term& term) const;  ///< the root, or a part of it
+
+ private:
+  uint64_t find_shapes(const Term& term);
+
+  const Scope& scope_;
+  /// A number for what each term is but for its indices: what the operands of commutative
+  /// operators are ordered by.
+  std::map<const Term*, uint64_t> shapes_;
+};
 
 }  // namespace fuseflow

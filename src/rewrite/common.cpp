@@ -59,34 +59,36 @@ class CommonFinder {
     const std::vector<IndexId> indices = add_indices(site_.program, s, one.scope);
     one.root = term_at(s, static_cast<int32_t>(s.nodes.size()) - 1, indices);
     statements_.push_back(std::move(one));
+    const Parsed& kept = statements_.back();
     std::vector<size_t> path;
-    collect(statements_.back().root, path);
+    collect(CanonicalTexts(kept.scope, kept.root), kept.root, path);
   }
 
-  void collect(const Term& at, std::vector<size_t>& path) {
+  void collect(const CanonicalTexts& texts, const Term& at, std::vector<size_t>& path) {
     if (!computes(at)) return;
-    Canonical found = canonical(statements_.back().scope, at);
-    whole_[{statements_.size() - 1, path}] = found.text;
-    places_[std::move(found.text)].push_back({statements_.size() - 1, path, std::move(found.free)});
+    Canonical found = texts.of(at);
+    const auto group = places_.try_emplace(std::move(found.text)).first;
+    group->second.push_back({statements_.size() - 1, path, std::move(found.free)});
+    whole_[{statements_.size() - 1, path}] = &group->second;
     for (size_t c = 0; c < at.children.size(); ++c) {
       path.push_back(c);
-      collect(at.children[c], path);
+      collect(texts, at.children[c], path);
       path.pop_back();
     }
   }
 
   /// Whether the parts are in larger ones that are the same, too.
   bool is_part_of_larger(const Places& places) const {
-    std::string shared;
+    const Places* shared = nullptr;
     for (const Occurrence& one : places) {
       if (one.is_whole()) return false;
       std::vector<size_t> parent = one.path;
       parent.pop_back();
-      const std::string& text = whole_.at({one.statement, parent});
-      if (!shared.empty() && shared != text) return false;
-      shared = text;
+      const Places* larger = whole_.at({one.statement, parent});
+      if (shared != nullptr && shared != larger) return false;
+      shared = larger;
     }
-    return places_.at(shared).size() > 1;
+    return shared->size() > 1;
   }
 
   /// Whether the first place is a statement whose tensor may stand for the others: its indices are
@@ -219,7 +221,7 @@ class CommonFinder {
   std::vector<Rewrite>& found_;
   std::vector<Parsed> statements_;
   std::map<std::string, Places> places_;  ///< by canonical text
-  std::map<std::pair<size_t, std::vector<size_t>>, std::string> whole_;
+  std::map<std::pair<size_t, std::vector<size_t>>, const Places*> whole_;  ///< by statement, path
   std::vector<const Places*> groups_;
 };
 

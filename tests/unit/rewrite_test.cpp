@@ -320,7 +320,8 @@ std::string text_of(const Program& program, size_t i) {
   const Statement& s = program.regions[0].statements[i];
   Scope scope;
   const std::vector<IndexId> places = add_indices(program, s, scope);
-  return canonical(scope, term_at(s, static_cast<int32_t>(s.nodes.size()) - 1, places)).text;
+  const Term root = term_at(s, static_cast<int32_t>(s.nodes.size()) - 1, places);
+  return CanonicalTexts(scope, root).of(root).text;
 }
 
 TEST(Canonical, NamesOfIndicesAndOrderOfCommutativeOperandsDoNotCount) {
