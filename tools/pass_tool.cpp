@@ -32,23 +32,30 @@ void add_pass_options(CommandLine& app, const Pass& pass, PassArguments& argumen
   }
 }
 
+namespace {
+
+/// What the pass makes, also with the facts that it lacks and the given program did not.
+Program run_with_facts(const Pass& pass, Program program, const PassArguments& arguments,
+                       PassLog& log) {
+  const DataRead read = find_data_facts(program);  // held, so that costs are not read again
+  Program result = run_pass(pass, program, arguments, log);
+  static_cast<void>(find_data_facts(result));
+  verify(result);
+  return result;
+}
+
+}  // namespace
+
 std::string run_pass(const Pass& pass, const SourceText& source, const PassArguments& arguments,
                      PassLog& log) {
-  Program program = parse_program(source);
-  const DataRead read = find_data_facts(program);  // held, so that costs are not read again
-  const Program result = run_pass(pass, program, arguments, log);
-  verify(result);
-  return print_program(result);
+  return print_program(run_with_facts(pass, parse_program(source), arguments, log));
 }
 
 ExitCode run_filter(const Pass& pass, const ProgramOptions& filter, const PassArguments& arguments,
                     const std::function<void(const Program&)>& write) {
   PassLog log;
   check_outputs({{"-o", filter.output}});
-  Program program = read_program(filter);
-  const DataRead read = find_data_facts(program);  // held, so that costs are not read again
-  const Program result = run_pass(pass, program, arguments, log);
-  verify(result);
+  const Program result = run_with_facts(pass, read_program(filter), arguments, log);
   if (arguments.has("list")) {
     write_output(filter.output, log.listed());
   } else {

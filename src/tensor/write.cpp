@@ -35,9 +35,9 @@ std::string mtx_text(const Storage& storage, bool pattern) {
   if (storage.rank() != 2) {
     throw Error(
         ExitCode::rejected,
-        fmt::format("a tensor of {} dimensions cannot be written as .mtx, expected 2; write "
-                    ".tns or .npy",
-                    storage.rank()));
+        fmt::format("a tensor of {} dimensions cannot be written as .mtx, expected 2; write {}",
+                    storage.rank(),
+                    storage.rank() == 0 || storage.fill != 0 ? ".npy" : ".tns or .npy"));
   }
   require_zero_fill(storage, ".mtx");
   const Storage entries = row_major_entries(storage);
