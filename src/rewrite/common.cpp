@@ -220,7 +220,7 @@ class CommonFinder {
   const Site& site_;
   std::vector<Rewrite>& found_;
   std::vector<Parsed> statements_;
-  std::map<std::string, Places> places_;  ///< by canonical text
+  std::map<std::string, Places> places_;                                   ///< by canonical text
   std::map<std::pair<size_t, std::vector<size_t>>, const Places*> whole_;  ///< by statement, path
   std::vector<const Places*> groups_;
 };
