@@ -15,6 +15,7 @@
 #include "import/patterns/kernel_patterns.h"
 #include "import/values/constant_stats.h"
 #include "import/values/indices.h"
+#include "ir/inside.h"
 #include "support/defect.h"
 #include "support/diagnostics.h"
 #include "support/error.h"
@@ -38,14 +39,24 @@ ModelNode origin_of(const OnnxNode& node) {
   return {node.op, unnamed ? first : node.name};
 }
 
+/// Whether an access, over atoms of these extents, reads elements of the constant alone.
+bool reads_inside(const Expr& access, const ConstantTensor& data,
+                  const std::vector<int64_t>& atoms) {
+  if (access.subscripts.size() != data.shape.size()) return false;
+  const auto extent_of = [&](IndexId atom) { return atoms[static_cast<size_t>(atom)]; };
+  for (size_t d = 0; d < data.shape.size(); ++d) {
+    if (!stays_inside(access.subscripts[d], data.shape[d], extent_of)) return false;
+  }
+  return true;
+}
+
 /// The number that all elements of a constant equal: a mask's constant, spelt out as a matrix.
-std::optional<float> uniform_value(const Expr& node, const ConstantLookup& constants) {
+std::optional<float> uniform_value(const Expr& node, const ConstantLookup& constants,
+                                   const std::vector<int64_t>& atoms) {
   if (node.kind != Expr::Kind::access) return std::nullopt;
   const ConstantTensor* data = constants(node.tensor);
   if (data == nullptr || data->size() == 0 || data->sparse()) return std::nullopt;
-  for (const Subscript& s : node.subscripts) {
-    if (!s.is_plain() && !(s == Subscript{})) return std::nullopt;  // may read out of range
-  }
+  if (!reads_inside(node, *data, atoms)) return std::nullopt;
   const float first = data->as_float(0);
   for (int64_t i = 1; i < data->size(); ++i) {
     if (!same_value(data->as_float(i), first)) return std::nullopt;
@@ -54,13 +65,13 @@ std::optional<float> uniform_value(const Expr& node, const ConstantLookup& const
 }
 
 /// Copies the tree below `node` to `out` in postorder: shared children become copies, constants of
-/// one element become literals, and operators on literals are evaluated.
+/// one element become literals, and operators on literals are evaluated. `atoms`: their extents.
 int32_t linearise(const std::vector<Expr>& nodes, int32_t node, const ConstantLookup& constants,
-                  std::vector<Expr>& out) {
+                  const std::vector<int64_t>& atoms, std::vector<Expr>& out) {
   Expr copy = nodes[static_cast<size_t>(node)];
   if (copy.kind == Expr::Kind::access) {
     const ConstantTensor* data = constants(copy.tensor);
-    if (data != nullptr && data->size() == 1) {
+    if (data != nullptr && data->size() == 1 && reads_inside(copy, *data, atoms)) {
       Expr literal;
       literal.constant = data->as_float(0);
       copy = literal;
@@ -71,10 +82,10 @@ int32_t linearise(const std::vector<Expr>& nodes, int32_t node, const ConstantLo
   for (size_t c = 0; c < copy.children.size(); ++c) {
     int32_t& child = copy.children[c];
     const auto uniform = select && c > 0
-                             ? uniform_value(nodes[static_cast<size_t>(child)], constants)
+                             ? uniform_value(nodes[static_cast<size_t>(child)], constants, atoms)
                              : std::nullopt;
     if (!uniform) {
-      child = linearise(nodes, child, constants, out);
+      child = linearise(nodes, child, constants, atoms, out);
       continue;
     }
     Expr literal;
@@ -148,8 +159,9 @@ ConstantPtr Importer::constant_of(const View& value) const {
   if (access != nullptr) {  // the whole of a constant as it stands
     const Draft& draft = draft_.tensors[static_cast<size_t>(access->tensor)];
     const View whole = whole_tensor(access->tensor, value.type, draft.shape);
-    if (whole.nodes == value.nodes && whole.dims == value.dims && draft.data->type == value.type &&
-        !draft.data->sparse())
+    // (The front part of a constant differs in its shape alone.)
+    if (whole.nodes == value.nodes && whole.dims == value.dims && whole.shape() == value.shape() &&
+        draft.data->type == value.type && !draft.data->sparse())
       return draft.data;
   }
   return evaluate_value(value, [this](TensorId id) { return constant(id); });
@@ -268,7 +280,7 @@ View Importer::append(const std::string& name, View value, int group) {
   made.statement.from = current_;
   linearise(
       value.nodes, static_cast<int32_t>(value.nodes.size()) - 1,
-      [this](TensorId id) { return constant(id); }, made.statement.nodes);
+      [this](TensorId id) { return constant(id); }, value.atoms, made.statement.nodes);
   number_indices(made.statement, value);
   made.statement.result = static_cast<TensorId>(draft_.tensors.size());
   View result;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/inside.h"
 #include "ir/value_numbers.h"
 #include "ops/range.h"
 #include "ops/sign.h"
@@ -87,7 +88,7 @@ class Analysis {
     bool padded = false;
     bool sparse = false;
     for (size_t dim = 0; dim < node.subscripts.size(); ++dim) {
-      padded = padded || !node.subscripts[dim].is_plain();
+      padded = padded || !is_plain_inside(statement_, node.subscripts[dim], tensor.shape[dim]);
       sparse = sparse || absent_(node, static_cast<int>(dim));
     }
     if (padded || sparse) facts = both(facts, facts_of_constant(tensor.fill));

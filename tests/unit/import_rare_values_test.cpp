@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "import_values.h"
+#include "ir/names.h"
 
 namespace fuseflow {
 namespace {
@@ -40,6 +41,19 @@ TEST(ImportRareValues, WhatIsNotReadAddsNothing) {
   EXPECT_EQ(resized[0], 1);
   EXPECT_EQ(resized[1], 1.25F);
   EXPECT_EQ(resized[7], kInfinity);
+}
+
+/// A power that is infinite for 0 and replaced there is finite: absent entries of a product stay 0.
+TEST(ImportRareValues, WhatReplacesInfinitiesIsFinite) {
+  const Program program =
+      imported_with(model_at(18,
+                             "(float[4] d, float[4,4] a) => (float[4,4] y) "
+                             "<float[1] p = {-0.5}, float[1] z = {0}> "
+                             "{ r = Pow(d, p) t = IsInf(r) g = Where(t, z, r) y = Mul(a, g) }"),
+                    {{"d", "values(0, 1, 4, 9)"}, {"a", "uniform(density=0.3,seed=1)"}});
+  const TensorId y = find_tensor(program, "y");
+  ASSERT_GE(y, 0);
+  EXPECT_FALSE(program.tensors[static_cast<size_t>(y)].format.all_dense());
 }
 
 TEST(ImportRareValues, WordsWithoutSignWrap) {

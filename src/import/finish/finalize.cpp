@@ -22,6 +22,7 @@
 #include "import/finish/split_dimensions.h"
 #include "import/values/evaluate.h"
 #include "import/values/indices.h"
+#include "ir/inside.h"
 #include "support/error.h"
 #include "support/stop.h"
 #include "support/text.h"
@@ -227,14 +228,12 @@ void mark_read_outside(DraftProgram& draft) {
   for (const DraftStatement& made : draft.statements) {
     for (const Expr& node : made.statement.nodes) {
       for (size_t d = 0; d < node.subscripts.size(); ++d) {
-        int64_t low = node.subscripts[d].offset;
-        int64_t high = low;
-        for (const auto& [index, c] : node.subscripts[d].terms) {
-          (c > 0 ? high : low) +=
-              c * (made.statement.indices[static_cast<size_t>(index)].extent - 1);
-        }
         Draft& tensor = draft.tensors[static_cast<size_t>(node.tensor)];
-        if (low < 0 || high >= tensor.shape[d]) tensor.read_outside = true;
+        const auto extent_of = [&](IndexId index) {
+          return made.statement.indices[static_cast<size_t>(index)].extent;
+        };
+        if (!stays_inside(node.subscripts[d], tensor.shape[d], extent_of))
+          tensor.read_outside = true;
       }
     }
   }

@@ -11,6 +11,7 @@
 #include "import/finish/masks.h"
 #include "import/values/constant_stats.h"
 #include "ir/fiber_bounds.h"
+#include "ir/inside.h"
 #include "ir/sparsity.h"
 #include "ir/value_numbers.h"
 #include "ops/sign.h"
@@ -106,12 +107,47 @@ bool all_finite(const std::vector<Facts>& facts) {
 }
 
 /// Facts of an access, the fill included where it may be read.
-Facts access_facts(const Program& program, const Facts& expected, const Expr& access) {
+Facts access_facts(const Program& program, const Statement& statement, const Facts& expected,
+                   const Expr& access) {
   const Tensor& tensor = program.tensors[static_cast<size_t>(access.tensor)];
-  const bool plain = std::all_of(access.subscripts.begin(), access.subscripts.end(),
-                                 [](const Subscript& s) { return s.is_plain(); });
-  return plain && tensor.format.all_dense() ? expected
-                                            : both(expected, facts_of_constant(tensor.fill));
+  bool present = tensor.format.all_dense();
+  for (size_t d = 0; d < access.subscripts.size(); ++d) {
+    present = present && is_plain_inside(statement, access.subscripts[d], tensor.shape[d]);
+  }
+  return present ? expected : both(expected, facts_of_constant(tensor.fill));
+}
+
+/// What a test for infinity is of: x in `x == inf` or `isinf(x)`; null: it is none.
+const Expr* tested_for_infinity(const std::vector<Expr>& nodes, const Expr& test) {
+  if (test.kind != Expr::Kind::apply) return nullptr;
+  const auto child = [&](size_t c) { return &nodes[static_cast<size_t>(test.children[c])]; };
+  if (test.op == Op::isinf) return child(0);
+  if (test.op != Op::eq) return nullptr;
+  const Expr& bound = *child(1);
+  const bool infinite = bound.kind == Expr::Kind::constant &&
+                        bound.constant == std::numeric_limits<float>::infinity();
+  return infinite ? child(0) : nullptr;
+}
+
+/// Whether `where(test, other, x)` has `other` wherever x is inf: the test is of x, here or in a
+/// statement of its own. (So are degrees of nodes without edges left out: deg^-0.5 is inf there.)
+bool replaces_infinity(const DraftProgram& draft, const Statement& s, const Expr& where) {
+  const Expr& test = s.nodes[static_cast<size_t>(where.children[0])];
+  const Expr& x = s.nodes[static_cast<size_t>(where.children[2])];
+  if (x.kind != Expr::Kind::access) return false;
+  if (const Expr* tested = tested_for_infinity(s.nodes, test)) return *tested == x;
+  if (test.kind != Expr::Kind::access || test.subscripts != x.subscripts) return false;
+  for (const auto& [made, group] : draft.statements) {
+    if (made.result != test.tensor) continue;
+    const Expr* tested = tested_for_infinity(made.nodes, made.root());
+    if (tested == nullptr || tested->tensor != x.tensor) return false;
+    for (size_t d = 0; d < tested->subscripts.size(); ++d) {
+      const Subscript& at = tested->subscripts[d];
+      if (!at.is_plain() || at.plain() != made.result_indices[d]) return false;
+    }
+    return tested->kind == Expr::Kind::access;
+  }
+  return false;
 }
 
 /// Facts of a statement's value, taking for granted that finite numbers do not overflow.
@@ -130,7 +166,7 @@ Facts expected_facts(const Program& program, const DraftProgram& draft,
     const Expr& node = statement.nodes[n];
     Facts f = proved[n].facts;
     if (node.kind == Expr::Kind::access) {
-      f = access_facts(program, expected[static_cast<size_t>(node.tensor)], node);
+      f = access_facts(program, statement, expected[static_cast<size_t>(node.tensor)], node);
     }
     if (node.kind == Expr::Kind::apply) {
       std::vector<Operand> operands;
@@ -147,6 +183,9 @@ Facts expected_facts(const Program& program, const DraftProgram& draft,
       if (all_finite(x) && finite_up_to_overflow(node.op, x))
         f.finite = f.no_nan = f.below_inf = true;
       refine_facts(statement, node, x, f);
+      const bool positive = node.op == Op::where && x[1].finite && x[2].nonnegative;
+      if (positive && replaces_infinity(draft, statement, node))
+        f.finite = f.no_nan = f.below_inf = true;
     }
     if (node.kind == Expr::Kind::reduce) {
       const Facts& body = facts[static_cast<size_t>(node.children[0])];

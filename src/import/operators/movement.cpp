@@ -232,6 +232,9 @@ void tile_node(NodeImport& node) {
     shape[d] = element_count(std::vector<int64_t>{shape[d], times[d]});
   }
   checked_product(node, shape);
+  if (element_count(shape) == 0) {
+    return node.output_constant(0, constant_values({}, shape, view.type));
+  }
   for (size_t d = 0; d < times.size(); ++d) tile(view, static_cast<int>(d), times[d]);
   node.output(0, std::move(view));
 }
@@ -242,7 +245,8 @@ struct Range {
   int64_t count = 0;
 };
 
-/// Numpy's clamping of start:end:step on an extent.
+/// ONNX's clamping of start:end:step on an extent: numpy's, but that a negative step begins at the
+/// first element where the start is before it.
 Range clamped(int64_t start, int64_t end, int64_t step, int64_t extent) {
   const auto wrapped = [&](int64_t v) {
     return v < 0 ? (v < -extent ? -1 - extent : v) + extent : v;
@@ -254,7 +258,7 @@ Range clamped(int64_t start, int64_t end, int64_t step, int64_t extent) {
     const int64_t stop = std::clamp<int64_t>(wrapped(end), 0, extent);
     r.count = ceil_div(std::max<int64_t>(0, stop - r.start), r.step);
   } else {
-    r.start = std::clamp<int64_t>(wrapped(start), -1, extent - 1);
+    r.start = std::min(std::max<int64_t>(wrapped(start), 0), extent - 1);
     const int64_t stop = std::clamp<int64_t>(wrapped(end), -1, extent - 1);
     r.count = ceil_div(std::max<int64_t>(0, r.start - stop), -r.step);
   }
