@@ -211,6 +211,7 @@ class PlacementSearch {
     Tensor copy = tensor(id);
     copy.format = std::move(format);
     copy.role = Role::temporary;
+    copy.placement = Placement::memory;  // of this region alone, whatever stays of the original
     copy.model_shape.reset();
     const auto taken = [&](const std::string& name) {
       return find_tensor(choice_.program, name) >= 0;

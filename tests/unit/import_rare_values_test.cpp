@@ -43,6 +43,21 @@ TEST(ImportRareValues, WhatIsNotReadAddsNothing) {
   EXPECT_EQ(resized[7], kInfinity);
 }
 
+/// To an added constant comes the masked score itself, which may make up for it: -1000 is no mask,
+/// and neither are data among which there is one of -10000.
+TEST(ImportRareValues, AnAddedNumberIsAMaskOnlyFarBelow) {
+  const auto softmax_of = [](const std::string& mask, const std::string& x) {
+    return values_at(
+        17, "(float[1,4] x, float[1,4] m) => (float[1,4] y) { s = Add(x, m) y = Softmax(s) }",
+        {{"x", "values(" + x + ")"}, {"m", "values(" + mask + ")"}});
+  };
+  expect_values(softmax_of("0, 0, -1000, -1000", "-800, -850, -900, 300"), {0, 0, 0, 1});
+  expect_values(softmax_of("0, 0, 0, -10000", "-6000, -6000, -6000, 6000"), {0, 0, 0, 1});
+  expect_values(softmax_of("1, 1, 2, 2", "-20000, -20000, -20001, -20001"),
+                {0.25F, 0.25F, 0.25F, 0.25F});
+  expect_values(softmax_of("0, 0, -10000, -10000", "1, 1, 7, 9"), {0.5F, 0.5F, 0, 0});
+}
+
 /// A power that is infinite for 0 and replaced there is finite: absent entries of a product stay 0.
 TEST(ImportRareValues, WhatReplacesInfinitiesIsFinite) {
   const Program program =

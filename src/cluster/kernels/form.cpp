@@ -82,10 +82,12 @@ class Builder : private TermReader {
     return true;
   }
 
-  /// A load cannot stand before and after the reduction in tiles of other dimensions.
+  /// What is in tiles of other dimensions after the reduction than before it cannot be shared:
+  /// maps, and a load that is all of the body and lacks a loop of the sum (sum(p) x[i] - x[i]).
   void check_before_and_after() const {
     std::set<int32_t> before;
-    std::vector<int32_t> open{form_.terms[static_cast<size_t>(reduced_)].children[0]};
+    const int32_t body = form_.terms[static_cast<size_t>(reduced_)].children[0];
+    std::vector<int32_t> open{body};
     while (!open.empty()) {
       const int32_t at = open.back();
       open.pop_back();
@@ -96,7 +98,7 @@ class Builder : private TermReader {
     for (size_t t = static_cast<size_t>(reduced_) + 1; t < form_.terms.size(); ++t) {
       for (const int32_t child : form_.terms[t].children) {
         const KernelTerm& term = form_.terms[static_cast<size_t>(child)];
-        if (before.count(child) && term.kind == KernelTerm::Kind::map) {
+        if (before.count(child) && (term.kind == KernelTerm::Kind::map || child == body)) {
           refuse_kernel("a part of it is used inside and outside of its reduction");
         }
       }

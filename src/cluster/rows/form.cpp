@@ -103,6 +103,7 @@ class Builder : private TermReader {
   }
 
   int32_t reduction(const Statement& s, const Expr& node, Binding binding) override {
+    require_own_loops(s, node);
     const RowsProduct* product = loops_.product(s, static_cast<int32_t>(&node - s.nodes.data()));
     if (product != nullptr) return multiply(*product, node, binding);
     RowsTerm made;
@@ -115,6 +116,28 @@ class Builder : private TermReader {
     require_whole(node, body.width);
     ++form_.reductions;
     return put(std::move(made));
+  }
+
+  /// Inside of a reduction each index goes along a loop of its own: of x[i, p] and x[i, j] with p
+  /// and j one loop, a tile has the elements where p is j alone.
+  void require_own_loops(const Statement& s, const Expr& reduce) const {
+    std::set<int> seen;
+    for (const IndexId index : free_indices(s, reduce.children[0])) {
+      const int loop = loops_.loop(s, index);
+      if (loop >= 0 && !seen.insert(loop).second) {
+        refuse_kernel("a reduction reads one row at two of its places");
+      }
+    }
+  }
+
+  /// Indices that what is below a node takes from outside of it.
+  static std::set<IndexId> free_indices(const Statement& s, int32_t node) {
+    const Expr& expr = s.nodes[static_cast<size_t>(node)];
+    std::set<IndexId> free = indices_of(expr);
+    if (expr.kind == Expr::Kind::coordinate) free.insert(expr.index);
+    for (const int32_t child : expr.children) free.merge(free_indices(s, child));
+    for (const IndexId index : expr.over) free.erase(index);
+    return free;
   }
 
   /// What is reduced is all of a width.

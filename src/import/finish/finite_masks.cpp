@@ -12,8 +12,10 @@ namespace fuseflow {
 
 namespace {
 
-constexpr float kLarge = 1000;  ///< a mask's constant is at most -kLarge
-constexpr float kMargin = 104;  ///< exp(-104) is 0 in f32
+constexpr float kLarge = 1000;        ///< a mask's constant is at most -kLarge,
+constexpr float kLargeAdded = 10000;  ///< ... and -kLargeAdded where it is added to a score
+constexpr float kOpen = 0.25F;        ///< other values of what is added are above this part of it
+constexpr float kMargin = 104;        ///< exp(-104) is 0 in f32
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 const ConstantTensor* values_of(const DraftProgram& draft, const Expr& node) {
@@ -37,6 +39,22 @@ bool is_large(const Expr& node) {
          std::isfinite(node.constant);
 }
 
+/// The largest of the values that close entries, where what is added is a mask: each value closes
+/// its entry or is far above those that do. Nothing where it is none.
+std::optional<float> added_constant(const ConstantTensor& bias, float sign) {
+  std::optional<float> closed;
+  float open = kInf;
+  for (int64_t i = 0; i < bias.size(); ++i) {
+    const float value = sign * bias.as_float(i);
+    if (!std::isfinite(value)) return std::nullopt;
+    if (value <= -kLargeAdded)
+      closed = std::max(closed.value_or(value), value);
+    else
+      open = std::min(open, value);
+  }
+  return closed && open >= kOpen * *closed ? closed : std::nullopt;
+}
+
 std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement& s) {
   const Expr& root = s.root();
   if (root.kind != Expr::Kind::apply) return std::nullopt;
@@ -55,16 +73,13 @@ std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement
   for (const size_t c : {size_t{1}, size_t{0}}) {
     const ConstantTensor* bias = values_of(draft, child(c));
     if (bias == nullptr || bias->sparse() || (root.op == Op::sub && c == 0)) continue;
-    float extreme = 0;
-    for (int64_t i = 0; i < bias->size(); ++i) {
-      const float v = root.op == Op::add ? bias->as_float(i) : -bias->as_float(i);
-      extreme = std::min(extreme, v);
-    }
-    if (extreme > -kLarge || !std::isfinite(extreme)) continue;
+    const float sign = root.op == Op::add ? 1.0F : -1.0F;
+    const std::optional<float> closed = added_constant(*bias, sign);
+    if (!closed) continue;
     const bool add = root.op == Op::add;
     const auto kind = add ? MaskCondition::Kind::above : MaskCondition::Kind::below;
-    const auto open = condition(child(c), kind, add ? extreme : -extreme);
-    if (open) return FiniteMask{s.result, -1, extreme, *open, {}};
+    const auto open = condition(child(c), kind, sign * *closed);
+    if (open) return FiniteMask{s.result, -1, *closed, *open, {}, true};
   }
   return std::nullopt;
 }
@@ -102,17 +117,26 @@ std::optional<float> scale_of(const Statement& s, size_t c) {
   return std::nullopt;
 }
 
-/// Adds the masks at and before `value`, whose dimensions are the scores' `dims`.
+/// Adds the masks at and before `value`, whose dimensions are the scores' `dims`. What it is
+/// multiplied with after it is `scale`; `added`: something is added to it.
 void collect(const DraftProgram& draft, TensorId value, const std::vector<int>& dims, float scale,
-             std::vector<FiniteMask>& found, int depth = 0) {
+             bool added, FiniteMasks& found, int depth = 0) {
   constexpr size_t kMaxMasks = 4;
   constexpr int kMaxDepth = 64;  // a mask is a few statements before its softmax
   const Statement* s = maker(draft, value);
-  if (s == nullptr || found.size() == kMaxMasks || depth == kMaxDepth) return;
+  if (s == nullptr || found.masks.size() == kMaxMasks || depth == kMaxDepth) return;
+  for (const Expr& node : s->nodes) {
+    if (node.kind != Expr::Kind::access) continue;
+    if (values_of(draft, node) != nullptr ||
+        draft.tensors[static_cast<size_t>(node.tensor)].tensor.given())
+      found.data.push_back(node.tensor);
+  }
   if (auto mask = finite_mask(draft, *s)) {
     mask->masked *= scale;
+    mask->added = mask->added || added;
     mask->dims = dims;
-    if (mask->masked <= -kLarge) found.push_back(std::move(*mask));
+    if (mask->masked <= (mask->added ? -kLargeAdded : -kLarge))
+      found.masks.push_back(std::move(*mask));
   }
   const Expr& root = s->root();
   if (root.kind != Expr::Kind::apply) return;
@@ -131,7 +155,8 @@ void collect(const DraftProgram& draft, TensorId value, const std::vector<int>& 
           std::find(s->result_indices.begin(), s->result_indices.end(), e.subscripts[d].plain());
       inner[d] = dims[static_cast<size_t>(at - s->result_indices.begin())];
     }
-    if (plain) collect(draft, e.tensor, inner, scale * *factor, found, depth + 1);
+    const bool term = root.op == Op::add || root.op == Op::sub;
+    if (plain) collect(draft, e.tensor, inner, scale * *factor, added || term, found, depth + 1);
   }
 }
 
@@ -184,9 +209,21 @@ void widen(Statement& s, const FiniteMask& mask, const std::optional<Expr>& rows
   append(s, apply_node(Op::where, {open, value, otherwise}));
 }
 
-/// margin = maximum - C - 104, assumed not to be negative; 0 in fully masked rows.
-DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maximum, float masked,
-                                const FullyMaskedRows* rows) {
+/// What a row's maximum is at least where masked entries are 0: `constant` + `distance`. To an
+/// added constant C comes what else is added there. That is taken to be at most half of -C: so both
+/// it and the maximum have to keep away from C/2.
+struct LeastMaximum {
+  float constant, distance;
+  float sum() const { return constant + distance; }
+};
+LeastMaximum least_maximum(const FiniteMask& mask) {
+  return mask.added ? LeastMaximum{mask.masked / 2, kMargin / 2}
+                    : LeastMaximum{mask.masked, kMargin};
+}
+
+/// margin = maximum - the least maximum, assumed not to be negative; 0 in fully masked rows.
+DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maximum,
+                                const LeastMaximum& least, const FullyMaskedRows* rows) {
   const TensorId source = maximum.statement.result;
   const TensorId closed = rows == nullptr ? -1 : add_fully_masked_vector(draft, *rows);
   DraftStatement made;
@@ -203,7 +240,7 @@ DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maxim
     s.indices.push_back(maximum.statement.indices[static_cast<size_t>(i)]);
     s.indices.back().stated = false;
   }
-  s.nodes = {access, literal(masked), apply_node(Op::sub, {0, 1}), literal(kMargin),
+  s.nodes = {access, literal(least.constant), apply_node(Op::sub, {0, 1}), literal(least.distance),
              apply_node(Op::sub, {2, 3})};  // C + 104 would be C where C is the least float
   if (rows != nullptr) {
     Expr bits = access;
@@ -230,24 +267,28 @@ DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maxim
 
 }  // namespace
 
-std::vector<FiniteMask> finite_masks_before(const DraftProgram& draft, TensorId scores) {
+FiniteMasks finite_masks_before(const DraftProgram& draft, TensorId scores) {
   const Draft& d = draft.tensors[static_cast<size_t>(scores)];
   if (d.tensor.role != Role::temporary) return {};
   std::vector<int> dims(d.shape.size());
   std::iota(dims.begin(), dims.end(), 0);
-  std::vector<FiniteMask> found;
-  collect(draft, scores, dims, 1, found);
+  FiniteMasks found;
+  collect(draft, scores, dims, 1, false, found);
   return found;
 }
 
 namespace {
 
-/// Whether masked entries can be absent: a NaN or an infinite score reaches them, too.
-bool operands_finite(const DraftProgram& draft, const Statement& masking, const FiniteMask& mask) {
+/// Whether masked entries can be absent: a NaN or an infinite score reaches them, too, and data
+/// that make up for an added constant.
+bool operands_small(const DraftProgram& draft, const Statement& masking, const FiniteMask& mask) {
   for (const Expr& node : masking.nodes) {
     if (node.kind != Expr::Kind::access || node.tensor == mask.open.mask) continue;
     const auto t = static_cast<size_t>(node.tensor);
-    if (!draft.expected[t].finite && !draft.tensors[t].rows_finite) return false;
+    const Facts& known = draft.expected[t];
+    if (!known.finite && !draft.tensors[t].rows_finite) return false;
+    const bool data = draft.tensors[t].tensor.given();  // whose range is reached
+    if (mask.added && data && known.largest > -least_maximum(mask).sum()) return false;
   }
   return true;
 }
@@ -285,9 +326,10 @@ bool margin_is_proved(const DraftProgram& draft, const Statement& masking, const
 
 /// The statement after the maximum that checks the margin, unless it is there already.
 void add_margin(DraftProgram& draft, const FiniteMask& mask, const FullyMaskedRows* closed) {
-  float masked = mask.masked;
-  for (FiniteMask& other : draft.finite_masks) {
-    if (other.maximum == mask.maximum) masked = std::max(masked, other.masked);
+  LeastMaximum least = least_maximum(mask);
+  for (const FiniteMask& other : draft.finite_masks) {
+    if (other.maximum != mask.maximum) continue;
+    if (least_maximum(other).sum() > least.sum()) least = least_maximum(other);
   }
   for (size_t s = 0; s < draft.statements.size(); ++s) {
     if (draft.statements[s].statement.result != mask.maximum) continue;
@@ -297,7 +339,7 @@ void add_margin(DraftProgram& draft, const FiniteMask& mask, const FullyMaskedRo
                                    [&](const Draft& d) { return d.tensor.name == margin; });
     if (there) return;
     const DraftStatement maximum = draft.statements[s];
-    DraftStatement made = margin_statement(draft, maximum, masked, closed);
+    DraftStatement made = margin_statement(draft, maximum, least, closed);
     draft.statements.insert(draft.statements.begin() + static_cast<std::ptrdiff_t>(s) + 1,
                             std::move(made));
     return;
@@ -313,7 +355,7 @@ bool widen_finite_mask(DraftProgram& draft, size_t s) {
   if (found == draft.finite_masks.end()) return false;
   const FiniteMask mask = *found;
   const Statement& masking = draft.statements[s].statement;
-  if (!operands_finite(draft, masking, mask)) return false;
+  if (!operands_small(draft, masking, mask)) return false;
   const bool proved = margin_is_proved(draft, masking, mask);
   const FullyMaskedRows* closed = fully_masked_rows_of(draft, mask.maximum);
   std::optional<Expr> rows;

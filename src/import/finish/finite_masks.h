@@ -1,5 +1,5 @@
 // Masks with a large finite constant (-1e4, -1e9, the least float) in front of a softmax mean -inf:
-// masked entries underflow to 0 if the row's maximum exceeds the constant by 104 or more. Where the
+// masked entries underflow to 0 if the row's maximum exceeds them by 104 or more. Where the
 // mask's values show that every row has an open entry, the constant becomes -inf, so that the
 // softmax is sparse, and a statement with an assumed fact makes `--check` test the margin.
 #pragma once
@@ -10,10 +10,15 @@
 
 namespace fuseflow {
 
+struct FiniteMasks {
+  std::vector<FiniteMask> masks;
+  std::vector<TensorId> data;  ///< what was looked at: other data may have other masks
+};
+
 /// The masks between `scores` and what they are computed from, nearest first: where(mask, x, C),
 /// where(mask, C, x), x + bias or x - bias with a bias of large numbers, one after the other or
 /// with scaling and finite terms between. Each must be read by the next alone.
-std::vector<FiniteMask> finite_masks_before(const DraftProgram& draft, TensorId scores);
+FiniteMasks finite_masks_before(const DraftProgram& draft, TensorId scores);
 
 /// Tries to widen statement number `s`, whose operands are final, if it is in
 /// `draft.finite_masks`. If true, tensors were added at the end and a statement after the row's

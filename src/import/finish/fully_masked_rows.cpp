@@ -239,10 +239,10 @@ std::optional<FullyMaskedRows> closed_rows(const DraftProgram& draft, const Stat
 void find_masks(DraftProgram& draft, const Softmax& softmax) {
   const Statement& maximum = draft.statements[softmax.maximum].statement;
   auto conditions = draft.tensors[static_cast<size_t>(softmax.scores)].finite_where;
-  std::vector<FiniteMask> masks;
+  FiniteMasks finite;
   if (!conditions && softmax.exponential) {
-    masks = finite_masks_before(draft, softmax.scores);
-    conditions = all_open(draft, masks);
+    finite = finite_masks_before(draft, softmax.scores);
+    conditions = all_open(draft, finite.masks);
   }
   if (!conditions || conditions->empty() || !over_maximum(maximum, *conditions)) return;
   const auto scan = scan_rows(draft, maximum, maximum.root().over, *conditions);
@@ -255,8 +255,9 @@ void find_masks(DraftProgram& draft, const Softmax& softmax) {
     draft.closed_rows.push_back(std::move(*rows));
     std::set<TensorId> seen;
     for (const MaskCondition& c : *conditions) mark_inputs(draft, c.mask, seen);
+    for (const TensorId data : finite.data) mark_inputs(draft, data, seen);
   }
-  for (FiniteMask& mask : masks) {
+  for (FiniteMask& mask : finite.masks) {
     mask.maximum = maximum.result;
     draft.finite_masks.push_back(std::move(mask));
   }

@@ -78,6 +78,7 @@ struct FiniteMask {
   float masked = 0;       ///< the number as the softmax sees it
   MaskCondition open;     ///< over the statement's indices
   std::vector<int> dims;  ///< the scores' dimension of each dimension of `value`
+  bool added = false;     ///< a masked entry is the number and more: a score, a later term
 };
 
 struct DraftProgram {
