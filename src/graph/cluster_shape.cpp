@@ -44,11 +44,15 @@ int64_t received_sums(const ClusterShape& shape, int64_t c_block, int64_t e_bloc
 
 }  // namespace
 
+int64_t slice_slots(const ClusterShape& shape) {
+  return std::clamp<int64_t>(shape.shuffle() - 1, 0, kReceiveSlots);
+}
+
 int64_t receive_room(const ClusterShape& shape, int64_t c_block, int64_t e_block,
-                     int64_t element_bytes, bool slices_stay) {
+                     int64_t element_bytes, bool slices_stay, int64_t for_slices) {
   const int64_t sums = received_sums(shape, c_block, e_block), slice = c_block * element_bytes;
   if (slices_stay) return kReceiveSlots * sums + (shape.shuffle() - 1) * slice;
-  return kReceiveSlots * (shape.shuffle() > 1 ? std::max(sums, slice) : sums);
+  return std::max(kReceiveSlots * sums, shape.shuffle() > 1 ? for_slices * slice : 0);
 }
 
 }  // namespace fuseflow

@@ -70,9 +70,12 @@ Communication communicate(const ClusterShape& shape, GatedWay way, int64_t c_blo
                           int64_t e_block);
 
 inline constexpr int64_t kReceiveSlots = 2;  ///< one arrives while the last is passed on
+/// Slots for slices of C that go round a group. Of two cores none is passed on: one slot.
+int64_t slice_slots(const ClusterShape& shape);
 /// Bytes of scratchpad for what a block gets of others: partial sums of C and of E in f32, and
-/// slices of C, which take turns in the slots; slices that stay have room for themselves.
+/// slices of C, which take turns in the slots (`for_slices`: how many these have of them); slices
+/// that stay have room for themselves.
 int64_t receive_room(const ClusterShape& shape, int64_t c_block, int64_t e_block,
-                     int64_t element_bytes, bool slices_stay);
+                     int64_t element_bytes, bool slices_stay, int64_t for_slices);
 
 }  // namespace fuseflow

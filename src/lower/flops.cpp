@@ -190,4 +190,42 @@ std::vector<double> estimated_flops(const Program& program, const Graph& graph) 
   return flops;
 }
 
+namespace {
+
+/// Entries of a storage level, or of the values for the level after the last: no more than its
+/// coordinates, nor than the tensor's entries.
+double entries_at(const Tensor& tensor, size_t level) {
+  double all = 1;
+  for (size_t l = 0; l <= level && l < tensor.format.levels.size(); ++l) {
+    all *= static_cast<double>(std::max<int64_t>(tensor.level_extent(l), 1));
+  }
+  return std::min(all, estimated_entries(tensor));
+}
+
+}  // namespace
+
+std::vector<double> estimated_reads(const Program& program, const Graph& graph) {
+  const std::vector<double> elements = estimated_elements(program, graph);
+  std::vector<std::vector<double>> by_level(program.tensors.size());
+  for (const Node& node : graph.nodes) {
+    if (node.tensor < 0 || node.outputs.empty()) continue;
+    const Format& format = program.tensors[node.tensor].format;
+    const bool values = !node_rule(node.kind).fields->level;
+    if (!values && format.levels[static_cast<size_t>(node.level)] == LevelKind::dense) continue;
+    std::vector<double>& levels = by_level[static_cast<size_t>(node.tensor)];
+    levels.resize(format.levels.size() + 1);
+    levels[values ? format.levels.size() : static_cast<size_t>(node.level)] +=
+        elements[static_cast<size_t>(node.outputs[0])];
+  }
+  std::vector<double> reads(program.tensors.size(), 0);
+  for (size_t t = 0; t < reads.size(); ++t) {
+    const Tensor& tensor = program.tensors[t];
+    for (size_t level = 0; level < by_level[t].size(); ++level) {
+      const double times = by_level[t][level] / std::max(1.0, entries_at(tensor, level));
+      reads[t] = std::max(reads[t], times * std::max(1.0, estimated_entries(tensor)));
+    }
+  }
+  return reads;
+}
+
 }  // namespace fuseflow

@@ -24,6 +24,10 @@ struct GraphCost {
 };
 GraphCost estimated_cost(const Program& program, const Graph& graph);
 
+/// How many entries of each tensor a graph reads from it: as often as the level that it reads most
+/// often. A scan reads coordinates also where the values are not read later.
+std::vector<double> estimated_reads(const Program& program, const Graph& graph);
+
 /// Expected number of present entries of a tensor; all elements if nothing is known.
 double estimated_entries(const Tensor& tensor);
 

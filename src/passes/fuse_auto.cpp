@@ -12,6 +12,8 @@
 #include "ir/residency.h"
 #include "lower/lower.h"
 #include "passes/choose.h"
+#include "passes/copies.h"
+#include "passes/effort.h"
 #include "passes/fit.h"
 #include "passes/joins.h"
 #include "passes/layers.h"
@@ -169,15 +171,36 @@ std::optional<Machine> smaller_machine(const Program& program, const Machine& ma
 
 constexpr size_t kFew = 1;  ///< the candidate of as few regions as fit: comes closest to fitting
 
+/// Copies of loops of regions that keep something on chip which they did not `before`: what waits
+/// for memory no longer, copies can make faster.
+Program copied_again(Program program, const Program& before, int64_t max_copies, CostModel& costs,
+                     PassLog& log) {
+  if (max_copies == 1) return program;
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const Region& region = program.regions[r];
+    const bool same = region.schedule.placements == before.regions[r].schedule.placements;
+    if (region.graph || region.statements.empty() || same) continue;
+    const double effort = kCopiesShare * store_effort(region.statements.size());
+    choose_copies_of(program, r, {max_copies, effort}, costs, log);
+  }
+  return program;
+}
+
 /// The best of candidates, with what it reads again or passes on kept on chip where that pays.
-Candidate best_of(std::vector<Candidate> candidates, const Machine& machine, CostModel& costs) {
+Candidate best_of(std::vector<Candidate> candidates, const FuseRequest& request, CostModel& costs) {
+  const Machine& machine = request.machine;
   PassLog log;
   const size_t otherwise = std::min(kFew, candidates.size() - 1);
   const Program best = choose(std::move(candidates), otherwise, "regions", costs, log);
   PassLog kept;
   Program on_chip = keep_reused_inputs(best, machine, costs, kept);
   on_chip = pass_on_and_reuse(std::move(on_chip), machine, costs, kept);
+  PassLog copied = kept;
+  Program again = copied_again(on_chip, best, request.max_copies, costs, copied);
   PassLog unused;
+  const std::string as_copied = print_program(again);
+  on_chip = not_slower(std::move(again), on_chip, costs, unused);
+  if (print_program(on_chip) == as_copied) kept = std::move(copied);
   const std::string wanted = print_program(on_chip);
   on_chip = not_slower(std::move(on_chip), best, costs, unused);
   if (print_program(on_chip) == wanted) log.note_all(kept);
@@ -245,8 +268,8 @@ std::optional<Program> best_regions(const Program& given, const FuseRequest& req
   candidates.insert(candidates.end(), tiles.wholes.begin(), tiles.wholes.end());
   if (candidates.empty()) candidates.push_back({given, {}});
   std::vector<Candidate> streams = streams_in_reach(candidates, costs);
-  if (!streams.empty()) candidates.push_back(best_of(std::move(streams), request.machine, costs));
-  Candidate best = best_of(std::move(candidates), request.machine, costs);
+  if (!streams.empty()) candidates.push_back(best_of(std::move(streams), request, costs));
+  Candidate best = best_of(std::move(candidates), request, costs);
   log.note_all(best.log);
   return std::optional(std::move(best.program));
 }

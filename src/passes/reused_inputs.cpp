@@ -20,16 +20,6 @@ namespace {
 /// How often its entries an input must be read to be worth a place on chip.
 constexpr double kReuse = 1.5;
 
-std::vector<double> reads_of(const Program& program, const Graph& graph) {
-  const std::vector<double> elements = estimated_elements(program, graph);
-  std::vector<double> reads(program.tensors.size(), 0);
-  for (const Node& node : graph.nodes) {
-    if (node.kind != NodeKind::array) continue;
-    reads[static_cast<size_t>(node.tensor)] += elements[static_cast<size_t>(node.outputs[0])];
-  }
-  return reads;
-}
-
 /// What a schedule can place and the region does not compute. Where lowering reads another copy
 /// than a statement names, that one has no place.
 bool comes_from_outside(const Region& region, TensorId tensor) {
@@ -41,6 +31,25 @@ bool comes_from_outside(const Region& region, TensorId tensor) {
             });
   }
   return named;
+}
+
+/// Inputs that are read more than `times` times, the most saving ones first.
+std::vector<ReusedInput> read_inputs(const Program& program, const Graph& graph,
+                                     const Region& region, double times) {
+  const std::vector<double> reads = estimated_reads(program, graph);
+  std::vector<ReusedInput> wanted;
+  for (size_t t = 0; t < reads.size(); ++t) {
+    const auto id = static_cast<TensorId>(t);
+    const double entries = estimated_entries(program.tensors[t]);
+    if (graph.on_chip(id) || reads[t] <= times * entries || !comes_from_outside(region, id)) {
+      continue;
+    }
+    wanted.push_back({id, reads[t], entries});
+  }
+  std::stable_sort(wanted.begin(), wanted.end(), [](const ReusedInput& a, const ReusedInput& b) {
+    return a.reads - a.entries > b.reads - b.entries;
+  });
+  return wanted;
 }
 
 void place_on_chip(Region& region, TensorId tensor) {
@@ -62,17 +71,21 @@ class ReusedInputs {
     for (const TensorId tensor : lowered.graph().scratchpad) {
       taken_ += estimated_bytes(lowered.program().tensors[static_cast<size_t>(tensor)]);
     }
-    inputs_ = reused_inputs(lowered.program(), lowered.graph(), program.regions[region]);
+    again_ = reused_inputs(lowered.program(), lowered.graph(), program.regions[region]);
+    all_ = read_inputs(lowered.program(), lowered.graph(), program.regions[region], 0);
   }
 
-  bool empty() const { return inputs_.empty(); }
+  /// Those that are read again, and all that are read at all.
+  const std::vector<ReusedInput>& again() const { return again_; }
+  const std::vector<ReusedInput>& all() const { return all_; }
 
   /// All that fit; with `costs` only those that pay, each beside those before it. Updates `cost`.
   /// Gives whether any is kept.
-  bool keep(CostModel* costs, std::optional<Cost>& cost, PassLog& log) {
+  bool keep(const std::vector<ReusedInput>& inputs, CostModel* costs, std::optional<Cost>& cost,
+            PassLog& log) {
     double taken = taken_;
     bool any = false;
-    for (const ReusedInput& input : inputs_) {
+    for (const ReusedInput& input : inputs) {
       const double bytes = estimated_bytes(program_.tensors[static_cast<size_t>(input.tensor)]);
       const bool fits = machine_.scratchpad.bytes == 0 ||
                         taken + bytes <= static_cast<double>(machine_.scratchpad.bytes);
@@ -102,8 +115,7 @@ class ReusedInputs {
 
   std::string text_of(const ReusedInput& input, double bytes) const {
     return fmt::format(
-        "@{}: %{} is read about {:.1f} times and kept in the scratchpad ({:.0f} "
-        "bytes)",
+        "@{}: %{} is read about {:.1f} times and kept in the scratchpad ({:.0f} bytes)",
         quote_if_needed(program_.regions[region_].name),
         quote_if_needed(program_.tensors[static_cast<size_t>(input.tensor)].name),
         input.reads / std::max(1.0, input.entries), bytes);
@@ -113,55 +125,48 @@ class ReusedInputs {
   const size_t region_;
   const Machine& machine_;
   double taken_ = 0;  ///< bytes of the scratchpad
-  std::vector<ReusedInput> inputs_;
+  std::vector<ReusedInput> again_, all_;
 };
 
 }  // namespace
 
 std::vector<ReusedInput> reused_inputs(const Program& program, const Graph& graph,
                                        const Region& region) {
-  const std::vector<double> reads = reads_of(program, graph);
-  std::vector<ReusedInput> wanted;
-  for (size_t t = 0; t < reads.size(); ++t) {
-    const Tensor& tensor = program.tensors[t];
-    const auto id = static_cast<TensorId>(t);
-    const double entries = estimated_entries(tensor);
-    if (graph.on_chip(id) || reads[t] <= kReuse * entries || !comes_from_outside(region, id)) {
-      continue;
-    }
-    wanted.push_back({id, reads[t], entries});
-  }
-  std::stable_sort(wanted.begin(), wanted.end(), [](const ReusedInput& a, const ReusedInput& b) {
-    return a.reads - a.entries > b.reads - b.entries;
-  });
-  return wanted;
+  return read_inputs(program, graph, region, kReuse);
 }
 
 bool keep_all_reused(Program& program, size_t region, const Machine& machine, KnownPhases& known,
                      PassLog& log) {
   std::optional<Cost> unused;
-  return ReusedInputs(program, region, machine, &known).keep(nullptr, unused, log);
+  ReusedInputs keeper(program, region, machine, &known);
+  return keeper.keep(keeper.again(), nullptr, unused, log);
 }
 
 void keep_reused_inputs(Program& program, size_t region, const Machine& machine, CostModel* costs,
                         std::optional<Cost>& cost, PassLog& log) {
   ReusedInputs keeper(program, region, machine, costs != nullptr ? &costs->phases() : nullptr);
-  if (keeper.empty()) return;
   const Region given = program.regions[region];
   PassLog notes;
-  keeper.keep(costs, cost, notes);
-  if (costs != nullptr) {  // two ports may only pay together, where each waits for the other
+  keeper.keep(keeper.again(), costs, cost, notes);
+  // Two ports may only pay together, where each waits for the other; of few data all, whose
+  // latencies come one after the other in a region, and at once before it.
+  const auto offer_together = [&](const std::vector<ReusedInput>& inputs) {
     Region best = std::exchange(program.regions[region], given);
     PassLog notes_of_all;
     std::optional<Cost> unused;
-    keeper.keep(nullptr, unused, notes_of_all);
-    std::optional<Cost> cost_of_all = costs->of_region(program, region);
-    if (better(cost_of_all, cost)) {
-      cost = std::move(cost_of_all);
+    std::optional<Cost> together;
+    if (keeper.keep(inputs, nullptr, unused, notes_of_all))
+      together = costs->of_region(program, region);
+    if (better(together, cost)) {
+      cost = std::move(together);
       notes = std::move(notes_of_all);
     } else {
       program.regions[region] = std::move(best);
     }
+  };
+  if (costs != nullptr) {
+    if (keeper.again().size() > 1) offer_together(keeper.again());
+    if (keeper.all().size() > keeper.again().size()) offer_together(keeper.all());
   }
   for (const std::string& line : notes.lines()) log.note(line);
 }

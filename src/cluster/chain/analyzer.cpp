@@ -106,7 +106,8 @@ Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const ChainS
   need.stages = stages;
   need.accumulator_bytes = kAccumulatorBytes * m * (n * branches_per_core(plan) + l);
   const auto received = [&](bool slices_stay) {
-    return receive_room(plan.shape, m * n, m * l, element, slices_stay);
+    // FlashFuser's rule; of two cores, what is built and simulated needs one slot.
+    return receive_room(plan.shape, m * n, m * l, element, slices_stay, kReceiveSlots);
   };
   need.buffer_bytes =
       stages * (m * k * chain.bytes.a + k * n * chain.bytes.b + n * l * chain.bytes.d) +

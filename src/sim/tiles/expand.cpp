@@ -50,8 +50,8 @@ class Builder {
     for (CoreState& core : cores_) {
       core.c_held.assign(static_cast<size_t>(geometry_.c_tiles_held), kNone);
       core.c_uses.resize(core.c_held.size());
-      core.ring.resize(
-          static_cast<size_t>(slices_stay_ ? source(roles_.shuffle).capacity : kReceiveSlots));
+      core.ring.resize(static_cast<size_t>(slices_stay_ ? source(roles_.shuffle).capacity
+                                                        : slice_slots(shape_)));
       core.slices.assign(static_cast<size_t>(shape_.shuffle()), kNone);
       core.a = core.b = core.d = LoadBuffer(source(roles_.a).capacity);
       core.e_held.assign(static_cast<size_t>(geometry_.e_tiles_held), kNone);

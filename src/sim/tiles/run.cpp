@@ -43,10 +43,10 @@ KernelNeed chain_need(const Graph& graph) {
   }
   const int64_t copy = m * k * moved_bytes(graph, node(roles.a)) + k * n * b_bytes +
                        n * l * moved_bytes(graph, node(roles.d));
-  need.scratchpad =
-      node(roles.a).capacity * copy +
-      receive_room(g.shape, m * n, m * l, graph.tiles->element_bytes, slices_stay(graph, roles)) +
-      c.scratchpad + e.scratchpad + ceil_div(c.links, peers);
+  need.scratchpad = node(roles.a).capacity * copy +
+                    receive_room(g.shape, m * n, m * l, graph.tiles->element_bytes,
+                                 slices_stay(graph, roles), slice_slots(g.shape)) +
+                    c.scratchpad + e.scratchpad + ceil_div(c.links, peers);
   return need;
 }
 

@@ -100,8 +100,9 @@ class ChainCounts {
     }
   }
 
-  static int64_t room(const Node& node) {
-    if (node.kind == NodeKind::shuffle) return node.capacity > 0 ? node.capacity : kReceiveSlots;
+  int64_t room(const Node& node) const {
+    if (node.kind == NodeKind::shuffle)
+      return node.capacity > 0 ? node.capacity : slice_slots(geometry_.shape);
     return node.kind == NodeKind::tile_load ? slots_of(node) : 1;
   }
 
@@ -120,7 +121,8 @@ class ChainCounts {
 FormCounts of_chain(const Graph& graph) {
   const ChainCounts counts(graph);
   return {[counts](NodeId n, StreamId, int64_t operations) { return counts.tiles(n, operations); },
-          ChainCounts::room, [counts](NodeId n) { return counts.flops_within(n); }};
+          [counts](const Node& node) { return counts.room(node); },
+          [counts](NodeId n) { return counts.flops_within(n); }};
 }
 
 FormCounts counts_of(const Graph& graph) {
