@@ -66,6 +66,25 @@ PLANS = [
     product("few_rows", (4, 32, 128), (4, 32, 16), depth=4, adders=2),
     product("absent", (80, 32, 96), (16, 32, 16), cluster_m=2, steps=[[(0, 2), (5, 6)], [(1, 3)], [], [(4, 5)], [(0, 6)]]),
     product("absent_parts", (48, 64, 96), (16, 32, 16), depth=2, adders=2, steps=[[(0, 2), (4, 6)], [(2, 3)], []]),
+    # Elements of one byte: turned are those whose operands the copy engine brings.
+    chain("byte", (32, 64, 96, 64), (16, 32, 32, 16), (1, 1, 1, 1), "l, k", element="f8e4m3", turned=True),
+    chain("byte_gathered", (32, 64, 96, 64), (16, 32, 32, 16), (1, 1, 1, 1), "l, k", element="f8e4m3", weights="f8e5m2", result="f32"),
+    chain("byte_round", (20, 128, 96, 80), (16, 32, 32, 16), (1, 4, 1, 4), "l, k", residual=True, element="f8e5m2", turned=True),
+    chain("byte_shared", (32, 128, 256, 64), (16, 32, 32, 16), (2, 2, 2, 2), "l, k", element="f8e4m3", turned=True),
+    chain("byte_few", (16, 64, 128, 64), (16, 32, 32, 16), (1, 1, 4, 4), "l", element="f8e4m3", turned=True),
+    chain("byte_again", (48, 128, 96, 64), (16, 32, 32, 16), (1, 2, 2, 4), "m, l, k", result="f16", element="f8e4m3", turned=True),
+    chain("byte_gate", (16, 64, 96, 32), (16, 32, 32, 16), (1, 1, 1, 1), "l, k", gated="sequential", element="f8e4m3", turned=True),
+    chain("byte_split", (16, 64, 96, 32), (16, 32, 32, 16), (1, 1, 2, 2), "l, k", gated="split", element="f8e5m2", turned=True),
+    chain("byte_large", (64, 128, 128, 64), (64, 64, 32, 32), (1, 2, 1, 2), "l, k", element="f8e5m2", weights="f8e4m3", turned=True),
+    product("byte_row", (1, 40, 96), (16, 32, 32), by_columns=True, element="f8e4m3", weights="f8e5m2", result="f32"),
+    product("byte_wide", (128, 64, 256), (128, 64, 128), by_columns=True, element="f8e4m3"),
+    product("byte_parts", (16, 64, 256), (16, 32, 32), depth=4, bias=True, by_columns=True, element="f8e4m3"),
+    product("byte_batch", (24, 32, 40), (16, 16, 48), batches=3, element="f8e4m3"),
+    product("byte_padded", (16, 32, 48), (16, 32, 48), by_columns=True, element="f8e5m2"),
+    rows("byte_layers", "layers", (20, 64, 96, 48), (16, 32), element="f8e4m3", turned=True),
+    rows("byte_layers_wide", "layers", (40, 128, 256, 64), (16, 32), cluster=(2, 2), element="f8e4m3", weights_kind="f8e5m2"),
+    online("byte_attention", 2, 20, 64, 32, 32, 16, element="f8e4m3", turned=True, step=32),
+    online("byte_attention_parts", 1, 16, 128, 32, 32, 16, parts=4, element="f8e4m3", mask=True, step=32),
 ]
 
 # What is wrong, the kernel, a piece of its text (the first one), and what is there instead: an expression; None: nothing.
@@ -112,12 +131,15 @@ FAULTS = [
     ("steps of another tile of rows", "hidden", r"(?<=const int list = ).*(?=;)", "core_k"),
     ("no rows of a part without steps", "hidden", r"if \(steps == 0\) ff::put_own\(core, state_at \+ \(0 .*", None),
     ("products of a step of others", "absent", r"(?<=if \()\(takers >> \(core_m\) & 1U\) != 0(?=.*\n +a\.wait)", "true"),
+    ("dropped fence of bytes", "byte", r"ff::fence_async\(core\);", None),
+    ("bytes of C rounded to another type", "byte_large", r"ff::put_matrix<CHeld>\(core, c, c_held_at, ff::Columns\{0, 64\}\)",
+     "ff::put_matrix<ff::Matrix<64, 64, ff::Along::rows, 16, ff::Type::f8e4m3>>(core, c, c_held_at, ff::Columns{0, 64})"),
     ("adds to another tile", "adds", r"(?<=c_sum\.mine\(\), params, )[^,]+", "0"),
 ]
 
 
 # Kernels that move more than their plan: clusters that are not full, tiles of 24 columns, padded to 32.
-PADDED = ("k_columns", "k_attention", "k_brain_attention", "k_masked_attention")
+PADDED = ("k_columns", "k_attention", "k_brain_attention", "k_masked_attention", "k_byte_batch", "k_byte_padded")
 # Kernels whose results are stored by rows, without the padding that plans count, or whose last cluster is not full.
 STORE_OTHERS = ("k_absent", "k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_apart", "k_norm",
            "k_norm_wide", "k_softmax_wide")

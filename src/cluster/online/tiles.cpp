@@ -147,11 +147,14 @@ void add_candidates(const OnlineForm& form, const OnlineTiles& cluster, const Ma
   if (!found.pass(Test::clusters, machine.concurrent_clusters(cluster.all_cores()) >= 1)) return;
   const KernelSizes size = sizes_of(form.digits);
   const int64_t most_steps = form.product >= 0 ? kMostStepsTried : 1;
-  const int64_t unit = chip::chip_of(machine) ? chip::kUnit : 1;
+  const bool built = chip::chip_of(machine).has_value();
+  const int64_t unit = built ? chip::kUnit : 1;
+  const int64_t keys_unit =
+      built ? chip::depth_unit(form.tensors.at(form.values.tensor).element_bytes) : 1;
   for (const int64_t m : even_blocks(size[kKernelM], kMostBlock, unit)) {
     if (!found.pass(Test::tiles, ceil_div(size[kKernelM], m) >= cluster.cores)) continue;
     for (const int64_t n : even_blocks(size[kKernelN], 2 * kMostBlock, unit)) {
-      for (const int64_t k : even_blocks(size[kKernelK], kMostBlock, unit)) {
+      for (const int64_t k : even_blocks(size[kKernelK], kMostBlock, keys_unit)) {
         const int64_t along_k = ceil_div(size[kKernelK], k);
         if (!found.pass(Test::tiles, along_k >= cluster.parts)) continue;
         for (int64_t steps = 1; steps <= most_steps; ++steps) {

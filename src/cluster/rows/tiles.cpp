@@ -261,12 +261,25 @@ std::optional<Candidate<RowsTiles>> fitting(const RowsForm& form, RowsTiles tile
   return std::nullopt;
 }
 
+/// Bytes of the largest element of what rows are multiplied with.
+int64_t weight_bytes(const RowsForm& form) {
+  int64_t bytes = 0;
+  for (const RowsTerm& term : form.terms) {
+    if (!term.is_product()) continue;
+    const TensorId weights = form.terms[static_cast<size_t>(term.children[1])].tensor;
+    if (weights >= 0) bytes = std::max(bytes, form.tensors.at(weights).element_bytes);
+  }
+  return bytes > 0 ? bytes : 4;
+}
+
 std::vector<RowsTiles> shapes_of(const RowsForm& form, const Machine& machine) {
   int64_t widest = 1;
   for (size_t w = 0; w < form.widths.size(); ++w) {
     widest = std::max(widest, form.width(static_cast<int>(w)));
   }
-  const int64_t unit = chip::chip_of(machine) ? chip::kUnit : 1;
+  const bool built = chip::chip_of(machine).has_value();
+  const int64_t unit = built ? chip::kUnit : 1;
+  const int64_t columns_unit = built ? chip::depth_unit(weight_bytes(form)) : 1;
   std::vector<RowsTiles> all;
   for (const int64_t rows : even_blocks(form.rows(), kMostRows, unit)) {
     for (const int64_t column : power_blocks(widest, kMostColumns)) {
@@ -276,7 +289,7 @@ std::vector<RowsTiles> shapes_of(const RowsForm& form, const Machine& machine) {
               tall == 1 || (machine.links.multicast && tall <= ceil_div(form.rows(), rows));
           if (!useful || machine.concurrent_clusters(tall * wide) < 1) continue;
           for (const bool keep : {false, true}) {
-            all.push_back({rows, column, tall, wide, 1, keep, 1, unit});
+            all.push_back({rows, column, tall, wide, 1, keep, 1, columns_unit});
           }
         }
       }
