@@ -89,4 +89,20 @@ inline float rounded_to(Type type, float x) {
   return is_rounded(type) ? from_bits(type, to_bits(type, x)) : x;
 }
 
+/// Whether what threads put into the scratchpad is rounded the other way: up for down. What that
+/// changes bounds what rounding does.
+inline bool& rounds_other_way() {
+  static bool other = false;
+  return other;
+}
+inline uint16_t bits_to_put(Type type, float x) {
+  const uint16_t bits = to_bits(type, x);
+  const float nearest = from_bits(type, bits);
+  if (!rounds_other_way() || std::isnan(x) || nearest == x) return bits;
+  // Bits count magnitudes.
+  const bool down = std::fabs(nearest) > std::fabs(x);
+  const auto other = static_cast<uint16_t>(down ? bits - 1 : bits + 1);
+  return std::isfinite(from_bits(type, other)) ? other : bits;
+}
+
 }  // namespace ff

@@ -241,8 +241,7 @@ inline void has_arrived(CoreState& core, int at, int bytes, const Event& event) 
   });
 }
 
-inline void put_bits(CoreState& core, int at, Type type, float x) {
-  const uint16_t bits = to_bits(type, x);
+inline void put_bits(CoreState& core, int at, Type type, uint16_t bits) {
   std::memcpy(&core.scratchpad[static_cast<size_t>(at)], &bits,
               static_cast<size_t>(bytes_of(type)));
 }
@@ -282,7 +281,8 @@ void copy_box(const Core& core, int to, const Params& params, int view, int inne
                                  : 0;
           const int moved = swizzle(to / pitch + o, pitch);  // swizzles follow the address
           const int chunk = 16 / size;
-          put_bits(state, to + o * pitch + ((c / chunk) ^ moved) * 16 + c % chunk * size, type, x);
+          put_bits(state, to + o * pitch + ((c / chunk) ^ moved) * 16 + c % chunk * size, type,
+                   to_bits(type, x));
         }
       }
       has_arrived(state, to, bytes, bytes_arrive(*cluster, peers.at(i), barrier, bytes, clock));
@@ -367,8 +367,8 @@ template <Type kElement, class Core>
 void put_elements(const Core& core, int at, float x, float y) {
   constexpr int kSize = bytes_of(kElement);
   write_begins(core, at, 2 * kSize);
-  put_bits(core.state(), at, kElement, x);
-  put_bits(core.state(), at + kSize, kElement, y);
+  put_bits(core.state(), at, kElement, bits_to_put(kElement, x));
+  put_bits(core.state(), at + kSize, kElement, bits_to_put(kElement, y));
 }
 
 /// One f32, and one element, that threads share; `own`: which a warp has for itself.
@@ -408,7 +408,7 @@ float get_element(const Core& core, int at) {
 template <Type kElement, class Core>
 void put_element(const Core& core, int at, float x) {
   write_begins(core, at, bytes_of(kElement));
-  put_bits(core.state(), at, kElement, x);
+  put_bits(core.state(), at, kElement, bits_to_put(kElement, x));
 }
 
 // Products.

@@ -14,9 +14,13 @@ def write_npy(path, shape, seed, kind, there=None):
     values = [float(draw.randint(least, most)) for _ in range(count)]
     if there:
         values = [x if there(*divmod(i, shape[-1])) else 0.0 for i, x in enumerate(values)]
+    write_values(path, shape, values)
+
+
+def write_values(path, shape, values):
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s,), }" % ", ".join(map(str, shape))
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{count}f", *values))
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values))
 
 
 SIZES = {"f8e4m3": 1, "f8e5m2": 1, "f16": 2, "bf16": 2, "f32": 4}
