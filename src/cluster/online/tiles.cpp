@@ -35,14 +35,17 @@ double steps_of(const Graph& graph, int64_t all) {
   return static_cast<double>(steps) / static_cast<double>(graph.tiles->open.size());
 }
 
-/// What a step loads; what does not differ along rows the cores of a cluster share.
-StepBytes step_bytes(const Graph& graph, const std::vector<NodeId>& loads) {
+/// What a step loads; what does not differ along rows the cores of a cluster share, but for what
+/// multicast does not deliver.
+StepBytes step_bytes(const Graph& graph, const std::vector<NodeId>& loads, bool multicast) {
+  const std::vector<bool> by_threads = loads_by_threads(graph);
   StepBytes bytes;
   for (const NodeId n : loads) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
     const auto varies = varies_along(graph, load);
     if (!varies[kKernelK]) continue;
-    (varies[kKernelM] ? bytes.own : bytes.shared) +=
+    const bool alone = varies[kKernelM] || (multicast && by_threads[static_cast<size_t>(n)]);
+    (alone ? bytes.own : bytes.shared) +=
         static_cast<double>(tile_elements(graph, load.outputs[0]) * moved_bytes(graph, load));
   }
   return bytes;
@@ -97,7 +100,8 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
   double first = 0, a_tile = join_cycles(graph, machine);
   for (size_t walk = 0; walk < walks.size(); ++walk) {
     const StepWork work = step_work(graph, walks[walk], machine);
-    const StepBytes bytes = step_bytes(graph, loads_of_walk(graph, roles, walks, walk));
+    const StepBytes bytes =
+        step_bytes(graph, loads_of_walk(graph, roles, walks, walk), machine.links.multicast);
     const double path = load_path(bytes, tiles.cores, machine);
     const double loads = std::max(load_cycles(bytes, tiles.cores, at_work, machine),
                                   path / static_cast<double>(tiles.copies));
