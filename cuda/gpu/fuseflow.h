@@ -5,6 +5,7 @@
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <cstdint>
 
@@ -19,10 +20,12 @@
 /// Data of a kernel that it looks up by numbers.
 #define FF_TABLE static __device__ const
 
-#include "layout.h"
-#include "operators.h"
 #include "tensors.h"
 
+#include "layout.h"
+#include "operators.h"
+
+#include "elements.h"
 #include "multiply.h"
 #include "primitives.h"
 

@@ -1,12 +1,12 @@
 // Products of matrices in the scratchpad. Of 64 rows and more: wgmma, each group of 128 threads a
-// part of the rows, or of the columns where there are too few rows. Of other rows: mma m16n8k16,
-// each warp a part of the columns. ff::wgmma<columns, left by columns, right by rows, type> is in
-// instructions.h, which is generated.
+// part of the rows, or of the columns where there are too few rows. Of other rows: mma m16n8k16
+// (m16n8k32 of elements of a byte), each warp a part of the columns. ff::wgmma<columns, left by
+// columns, right by rows, types of left and right> is in instructions.h, which is generated.
 #pragma once
 
 namespace ff {
 
-template <int kColumns, int kLeftByColumns, int kRightByRows, Type kElement>
+template <int kColumns, int kLeftByColumns, int kRightByRows, Type kLeft, Type kRight>
 __device__ void wgmma(float (&sums)[kColumns / 2], uint64_t left, uint64_t right);
 
 __device__ inline constexpr int common(int a, int b) {
@@ -16,7 +16,6 @@ __device__ inline constexpr int common(int a, int b) {
 /// f32 sums of kRows x kColumns, over the threads that multiply.
 template <class Core, int kRows_, int kColumns_>
 struct Sums {
-  static constexpr Type kElement = Core::kElement;
   static constexpr int kRows = kRows_, kColumns = kColumns_;
   static constexpr bool kWide = kRows % 64 == 0;
   // wgmma: groups along rows, then along columns.
@@ -77,21 +76,22 @@ struct Sums {
 /// product sums is the inner one, or the outer one.
 template <class M, bool kSumsInner>
 __device__ inline uint64_t describe(unsigned address) {
-  constexpr uint64_t kLayout = M::kPanel == 64 ? 1 : M::kPanel == 32 ? 2 : M::kPanel == 16 ? 3 : 0;
+  constexpr bool kSwizzled = M::kPitch > 16;
+  constexpr uint64_t kLayout = M::kPitch == 128 ? 1 : M::kPitch == 64 ? 2 : M::kPitch == 32 ? 3 : 0;
   // Bytes between 8 outer coordinates, and between panels.
   constexpr uint64_t kEight = 8 * M::kPitch, kPanels = M::kPanelBytes;
-  constexpr uint64_t kLeading = M::kPanel == 8 ? (kSumsInner ? kPanels : kEight)
-                                : kSumsInner   ? 16
-                                               : kPanels;
-  constexpr uint64_t kStride = M::kPanel == 8 && !kSumsInner ? kPanels : kEight;
+  constexpr uint64_t kLeading = !kSwizzled   ? (kSumsInner ? kPanels : kEight)
+                                : kSumsInner ? 16
+                                             : kPanels;
+  constexpr uint64_t kStride = !kSwizzled && !kSumsInner ? kPanels : kEight;
   return static_cast<uint64_t>((address & 0x3ffff) >> 4) | (kLeading >> 4 & 0x3fff) << 16 |
          (kStride >> 4 & 0x3fff) << 32 | kLayout << 62;
 }
-/// The byte of M at which a part begins, at coordinates that are multiples of 16 in the dimension
-/// that is summed and of 8 (outer) or a panel (inner) in the other.
+/// The byte of M at which a part begins, at coordinates that are multiples of 32 bytes in the
+/// dimension that is summed and of 8 (outer) or a panel (inner) in the other.
 template <class M>
 __device__ inline constexpr int part_at(int outer, int inner) {
-  return inner / M::kPanel * M::kPanelBytes + outer * M::kPitch + inner % M::kPanel * 2;
+  return inner / M::kPanel * M::kPanelBytes + outer * M::kPitch + inner % M::kPanel * M::kSize;
 }
 
 /// The widest of the products of `columns` columns that begin at multiples of it: a power of two,
@@ -109,19 +109,19 @@ __device__ inline void wgmma_columns(float (&sums)[kColumns / 2], unsigned left,
     const unsigned a = left + (A::kByRows ? part_at<A>(row, depth) : part_at<A>(depth, row));
     const unsigned b = right + (B::kByRows ? part_at<B>(depth, column + kFrom)
                                            : part_at<B>(column + kFrom, depth));
-    wgmma<kWide, !A::kByRows, B::kByRows, S::kElement>(part, describe<A, A::kByRows>(a),
-                                                       describe<B, !B::kByRows>(b));
+    wgmma<kWide, !A::kByRows, B::kByRows, A::kElement, B::kElement>(
+        part, describe<A, A::kByRows>(a), describe<B, !B::kByRows>(b));
     wgmma_columns<A, B, kColumns, kFrom + kWide, S>(sums, left, right, row, column, depth);
   }
 }
 
-/// The address that a lane gives ldmatrix for 16 x 16 elements from (outer, inner) on. kTurned:
+/// The address that a lane gives ldmatrix for 16 x 32 bytes from (outer, inner) on. kTurned:
 /// matrices 1 and 2 of the four are in the other order.
 template <class M, bool kTurned>
 __device__ inline unsigned block_address(unsigned at, int outer, int inner) {
   const int lane = threadIdx.x % 32, matrix = lane / 8;
   const int down = kTurned ? matrix / 2 : matrix % 2, right = kTurned ? matrix % 2 : matrix / 2;
-  return at + M::chunk_at(outer + down * 8 + lane % 8, inner / 8 + right);
+  return at + M::chunk_at(outer + down * 8 + lane % 8, inner / M::kChunk + right);
 }
 template <bool kTransposed>
 __device__ inline void load_block(unsigned (&block)[4], unsigned address) {
@@ -137,17 +137,25 @@ __device__ inline void load_block(unsigned (&block)[4], unsigned address) {
                  : "memory");
   }
 }
-#define FF_MMA(type)                                                                  \
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type                 \
+#define FF_MMA(shape, left, right)                                                    \
+  asm volatile("mma.sync.aligned." shape ".row.col.f32." left "." right               \
                ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
                : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])           \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
-template <Type kElement>
+template <Type kLeft, Type kRight>
 __device__ inline void mma(float* sums, const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  if constexpr (kElement == Type::bf16) {
-    FF_MMA("bf16");
+  if constexpr (kLeft == Type::bf16) {
+    FF_MMA("m16n8k16", "bf16", "bf16");
+  } else if constexpr (kLeft == Type::f16) {
+    FF_MMA("m16n8k16", "f16", "f16");
+  } else if constexpr (kLeft == Type::f8e4m3 && kRight == Type::f8e4m3) {
+    FF_MMA("m16n8k32", "e4m3", "e4m3");
+  } else if constexpr (kLeft == Type::f8e4m3) {
+    FF_MMA("m16n8k32", "e4m3", "e5m2");
+  } else if constexpr (kRight == Type::f8e4m3) {
+    FF_MMA("m16n8k32", "e5m2", "e4m3");
   } else {
-    FF_MMA("f16");
+    FF_MMA("m16n8k32", "e5m2", "e5m2");
   }
 }
 #undef FF_MMA
@@ -156,13 +164,15 @@ __device__ inline void mma(float* sums, const unsigned (&a)[4], unsigned b0, uns
 template <class A, class B, class Core, class S>
 __device__ inline void multiply(const Core& core, S& sums, int left, int right) {
   static_assert(A::kColumns == B::kRows && A::kRows == S::kRows && B::kColumns == S::kColumns);
+  static_assert(has_instruction<A, B>());
+  constexpr int kDepth = depth_of<A>();
   const unsigned a_at = core.scratchpad + left, b_at = core.scratchpad + right;
   if constexpr (S::kWide) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
     for (int i = 0; i < S::kRowBlocks; ++i) {
 #pragma unroll
-      for (int k = 0; k < A::kColumns; k += 16) {
+      for (int k = 0; k < A::kColumns; k += kDepth) {
         wgmma_columns<A, B, S::kWidth, 0, S>(sums.at[i], a_at, b_at, S::first_row() + i * 64,
                                              S::first_column(), k);
       }
@@ -170,7 +180,7 @@ __device__ inline void multiply(const Core& core, S& sums, int left, int right) 
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   } else {
 #pragma unroll 2
-    for (int k = 0; k < A::kColumns; k += 16) {
+    for (int k = 0; k < A::kColumns; k += kDepth) {
 #pragma unroll
       for (int j = 0; j < S::kWarpBlocks; ++j) {
         const int column = S::first_column() + j * 16;
@@ -183,8 +193,8 @@ __device__ inline void multiply(const Core& core, S& sums, int left, int right) 
           unsigned a[4];
           load_block<!A::kByRows>(a, A::kByRows ? block_address<A, false>(a_at, i * 16, k)
                                                 : block_address<A, true>(a_at, k, i * 16));
-          mma<S::kElement>(&sums.at[i][j * 8], a, b[0], b[1]);
-          mma<S::kElement>(&sums.at[i][j * 8 + 4], a, b[2], b[3]);
+          mma<A::kElement, B::kElement>(&sums.at[i][j * 8], a, b[0], b[1]);
+          mma<A::kElement, B::kElement>(&sums.at[i][j * 8 + 4], a, b[2], b[3]);
         }
       }
     }

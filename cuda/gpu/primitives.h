@@ -10,16 +10,13 @@ constexpr int kMostViews = 16, kMostTensors = 64;
 struct Params {
   CUtensorMap views[kMostViews];
   void* tensors[kMostTensors];
-  Type types[kMostTensors];
   float* sums;
   unsigned* counters;
   int rows;  ///< of kernels of a table of plans
 };
 
-/// kElement: of products, and of matrices in the scratchpad.
-template <int kGroups_, Type kElement_>
+template <int kGroups_>
 struct CoreOf {
-  static constexpr Type kElement = kElement_;
   static constexpr int kGroups = kGroups_;
   static constexpr int kThreads = kGroups * 128;  ///< that multiply
   static constexpr int kBlock = kThreads + 32;
@@ -161,43 +158,28 @@ __device__ inline void send(const Core& core, int rank, int from, int to, int by
       : "memory");
 }
 
-/// A number as an element of two bytes, rounded to the nearest one (of two to the even one).
-__device__ inline unsigned short to_bits(Type type, float x) {
-  return type == Type::bf16 ? __bfloat16_as_ushort(__float2bfloat16_rn(x))
-                            : __half_as_ushort(__float2half_rn(x));
-}
-__device__ inline float from_bits(Type type, unsigned short bits) {
-  return type == Type::bf16 ? __bfloat162float(__ushort_as_bfloat16(bits))
-                            : __half2float(__ushort_as_half(bits));
-}
-__device__ inline float rounded_to(Type type, float x) {
-  return is_half(type) ? from_bits(type, to_bits(type, x)) : x;
-}
-/// Two elements that follow each other.
-__device__ inline unsigned pair_bits(Type type, float x, float y) {
-  if (type == Type::bf16) {
-    const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
-    return *reinterpret_cast<const unsigned*>(&both);
-  }
-  const half2 both = __floats2half2_rn(x, y);
-  return *reinterpret_cast<const unsigned*>(&both);
-}
+/// Bits of elements.
+template <Type kElement>
+using BitsOf = std::conditional_t<bytes_of(kElement) == 1, uint8_t, uint16_t>;
 
+/// 16 bytes of elements.
+template <Type kElement>
 struct Chunk {
   union {
-    uint16_t bits[8];
+    BitsOf<kElement> bits[16 / bytes_of(kElement)];
     uint4 words;
   };
-  __device__ void set(int i, uint16_t value) { bits[i] = value; }
+  __device__ void set(int i, BitsOf<kElement> value) { bits[i] = value; }
 };
-template <class Core>
-__device__ inline void put_chunk(const Core& core, int at, const Chunk& chunk) {
+template <class Core, Type kElement>
+__device__ inline void put_chunk(const Core& core, int at, const Chunk<kElement>& chunk) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(core.scratchpad + at),
                "r"(chunk.words.x), "r"(chunk.words.y), "r"(chunk.words.z), "r"(chunk.words.w)
                : "memory");
 }
-__device__ inline uint16_t read_bits(const Params& params, int tensor, long at) {
-  return __ldg(static_cast<const unsigned short*>(params.tensors[tensor]) + at);
+template <Type kElement>
+__device__ inline BitsOf<kElement> read_bits(const Params& params, int tensor, long at) {
+  return __ldg(static_cast<const BitsOf<kElement>*>(params.tensors[tensor]) + at);
 }
 template <class Core>
 __device__ inline void gathered(const Core& core, int barrier) {
@@ -220,11 +202,16 @@ __device__ inline void get_pair(const Core& core, int at, float& x, float& y) {
                : "r"(core.scratchpad + at)
                : "memory");
 }
-template <class Core>
+template <Type kElement, class Core>
 __device__ inline void put_elements(const Core& core, int at, float x, float y) {
-  asm volatile("st.shared.b32 [%0], %1;" ::"r"(core.scratchpad + at),
-               "r"(pair_bits(Core::kElement, x, y))
-               : "memory");
+  const unsigned both = pair_bits(kElement, x, y);
+  if constexpr (bytes_of(kElement) == 1) {
+    asm volatile("st.shared.b16 [%0], %1;" ::"r"(core.scratchpad + at),
+                 "h"(static_cast<unsigned short>(both))
+                 : "memory");
+  } else {
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(core.scratchpad + at), "r"(both) : "memory");
+  }
 }
 
 /// What a warp's lanes have, combined: in all of them.
@@ -254,16 +241,24 @@ template <class Core>
 __device__ inline float get_own(const Core& core, int at) {
   return get_one(core, at);
 }
-template <class Core>
+template <Type kElement, class Core>
 __device__ inline float get_element(const Core& core, int at) {
   unsigned short bits;
-  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(bits) : "r"(core.scratchpad + at) : "memory");
-  return from_bits(Core::kElement, bits);
+  if constexpr (bytes_of(kElement) == 1) {
+    asm volatile("ld.shared.u8 %0, [%1];" : "=h"(bits) : "r"(core.scratchpad + at) : "memory");
+  } else {
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(bits) : "r"(core.scratchpad + at) : "memory");
+  }
+  return from_bits(kElement, bits);
 }
-template <class Core>
+template <Type kElement, class Core>
 __device__ inline void put_element(const Core& core, int at, float x) {
-  const unsigned short bits = to_bits(Core::kElement, x);
-  asm volatile("st.shared.u16 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");
+  const unsigned short bits = to_bits(kElement, x);
+  if constexpr (bytes_of(kElement) == 1) {
+    asm volatile("st.shared.u8 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");
+  } else {
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");
+  }
 }
 
 __device__ inline float element_at(Type type, const void* data, long at) {
@@ -272,6 +267,9 @@ __device__ inline float element_at(Type type, const void* data, long at) {
       return static_cast<const float*>(data)[at];
     case Type::u8:
       return static_cast<const unsigned char*>(data)[at];
+    case Type::f8e4m3:
+    case Type::f8e5m2:
+      return from_bits(type, static_cast<const unsigned char*>(data)[at]);
     case Type::i8:
       return static_cast<const signed char*>(data)[at];
     case Type::i32:
@@ -288,30 +286,34 @@ __device__ inline float read_element(const Params& params, int tensor, long at,
                                      float otherwise = 0) {
   return at < 0 ? otherwise : element_at(kType, params.tensors[tensor], at);
 }
-__device__ inline void store_element(const Params& params, int tensor, long at, float x) {
-  if (at < 0) return;
-  const Type type = params.types[tensor];
+__device__ inline void store_at(Type type, void* data, long at, float x) {
   if (type == Type::f32) {
-    static_cast<float*>(params.tensors[tensor])[at] = x;
+    static_cast<float*>(data)[at] = x;
+  } else if (is_quarter(type)) {
+    static_cast<unsigned char*>(data)[at] = static_cast<unsigned char>(to_bits(type, x));
   } else {
-    static_cast<unsigned short*>(params.tensors[tensor])[at] = to_bits(type, x);
+    static_cast<unsigned short*>(data)[at] = to_bits(type, x);
   }
 }
+template <Type kType>
+__device__ inline void store_element(const Params& params, int tensor, long at, float x) {
+  if (at >= 0) store_at(kType, params.tensors[tensor], at, x);
+}
+template <Type kType>
 __device__ inline void store_pair(const Params& params, int tensor, long first, long second,
                                   float x, float y) {
-  if (first >= 0 && second == first + 1 && first % 2 == 0) {
-    const Type type = params.types[tensor];
-    if (type == Type::f32) {
-      *reinterpret_cast<float2*>(static_cast<float*>(params.tensors[tensor]) + first) =
-          make_float2(x, y);
-    } else {
-      *reinterpret_cast<unsigned*>(static_cast<unsigned short*>(params.tensors[tensor]) + first) =
-          pair_bits(type, x, y);
-    }
+  if (first < 0 || second != first + 1 || first % 2 != 0) {
+    store_element<kType>(params, tensor, first, x);
+    store_element<kType>(params, tensor, second, y);
     return;
   }
-  store_element(params, tensor, first, x);
-  store_element(params, tensor, second, y);
+  using Pair = std::conditional_t<bytes_of(kType) == 1, unsigned short, unsigned>;
+  if constexpr (kType == Type::f32) {
+    static_cast<float2*>(params.tensors[tensor])[first / 2] = make_float2(x, y);
+  } else {
+    static_cast<Pair*>(params.tensors[tensor])[first / 2] =
+        static_cast<Pair>(pair_bits(kType, x, y));
+  }
 }
 template <class Core>
 __device__ inline void add_to_memory(const Core& core, const Params& params, long to, int from,

@@ -30,11 +30,7 @@ struct StatementTensors {
     return element_at(types[number], at[number], i);
   }
   __device__ void store(int number, long i, float x) const {
-    if (types[number] == Type::f32) {
-      static_cast<float*>(at[number])[i] = x;
-    } else {
-      static_cast<unsigned short*>(at[number])[i] = to_bits(types[number], x);
-    }
+    store_at(types[number], at[number], i, x);
   }
 };
 

@@ -9,9 +9,12 @@
 #define FF_BEGIN(scratchpad, barriers, Core) (void)params
 #define FF_TABLE constexpr
 
+#include "tensors.h"
+
 #include "layout.h"
 #include "operators.h"
-#include "tensors.h"
+
+#include "elements.h"
 
 #include "cluster.h"
 #include "primitives.h"

@@ -16,10 +16,8 @@ struct Params {
   int rows;  ///< of kernels of a table of plans
 };
 
-/// kElement: of products, and of matrices in the scratchpad.
-template <int kGroups, Type kElement_>
+template <int kGroups>
 struct CoreOf {
-  static constexpr Type kElement = kElement_;
   ClusterState* cluster;
   int rank;
   bool produces;
@@ -243,50 +241,30 @@ inline void has_arrived(CoreState& core, int at, int bytes, const Event& event) 
   });
 }
 
-inline void put_bits(CoreState& core, int at, uint16_t bits) {
-  std::memcpy(&core.scratchpad[static_cast<size_t>(at)], &bits, 2);
+inline void put_bits(CoreState& core, int at, Type type, uint16_t bits) {
+  std::memcpy(&core.scratchpad[static_cast<size_t>(at)], &bits,
+              static_cast<size_t>(bytes_of(type)));
 }
-/// A number as an element of two bytes, rounded to the nearest one (of two to the even one).
-inline uint16_t to_bits(Type type, float x) {
-  if (type == Type::bf16) {
-    uint32_t all;
-    std::memcpy(&all, &x, 4);
-    const uint32_t rounded = x == x ? all + 0x7fff + (all >> 16 & 1) : all | 0x400000;
-    return static_cast<uint16_t>(rounded >> 16);
-  }
-  const auto half = static_cast<_Float16>(x);
-  uint16_t bits;
-  std::memcpy(&bits, &half, 2);
-  return bits;
+inline float get_bits(const CoreState& core, int at, Type type) {
+  uint16_t bits = 0;
+  std::memcpy(&bits, &core.scratchpad[static_cast<size_t>(at)],
+              static_cast<size_t>(bytes_of(type)));
+  return from_bits(type, bits);
 }
-inline float from_bits(Type type, uint16_t bits) {
-  if (type == Type::bf16) {
-    const uint32_t all = static_cast<uint32_t>(bits) << 16;
-    float x;
-    std::memcpy(&x, &all, 4);
-    return x;
-  }
-  _Float16 half;
-  std::memcpy(&half, &bits, 2);
-  return static_cast<float>(half);
-}
-inline float rounded_to(Type type, float x) {
-  return is_half(type) ? from_bits(type, to_bits(type, x)) : x;
-}
-
 template <class Core>
 void copy_box(const Core& core, int to, const Params& params, int view, int inner, int outer,
               int batch, int box, int panel, int barrier, const Peers& peers, unsigned takers) {
   ClusterState* cluster = core.cluster;
   const View& v = params.views[view];
   if (v.box_inner != panel || v.box_outer != box) fail("a copy of another box than its view has");
-  const int bytes = box * panel * 2;
+  const Type type = params.described[v.tensor].type;
+  const int size = bytes_of(type), pitch = panel * size, bytes = box * pitch;
   for (int i = 0; i < peers.count; ++i) {
     if ((takers >> i & 1U) != 0) arrives(*cluster, peers.at(i), to, bytes);
   }
   // What fills a product is read where the tensor has it.
   for (int o = 0; o < box; ++o) {
-    if (o < v.tile_outer || outer + o < v.outer) cluster->counts.loaded += panel * 2;
+    if (o < v.tile_outer || outer + o < v.outer) cluster->counts.loaded += pitch;
   }
   const Clock clock = cluster->clock();
   const std::vector<float>* data = &(*params.tensors)[static_cast<size_t>(v.tensor)];
@@ -301,13 +279,10 @@ void copy_box(const Core& core, int to, const Params& params, int view, int inne
           const float x = inside ? (*data)[static_cast<size_t>(batch * v.batch_pitch +
                                                                (outer + o) * v.pitch + inner + c)]
                                  : 0;
-          const int row = to / (panel * 2) + o;  // swizzles follow the address
-          const int moved = panel == 64   ? row & 7
-                            : panel == 32 ? row >> 1 & 3
-                            : panel == 16 ? row >> 2 & 1
-                                          : 0;
-          put_bits(state, to + o * panel * 2 + ((c / 8) ^ moved) * 16 + c % 8 * 2,
-                   to_bits(Core::kElement, x));
+          const int moved = swizzle(to / pitch + o, pitch);  // swizzles follow the address
+          const int chunk = 16 / size;
+          put_bits(state, to + o * pitch + ((c / chunk) ^ moved) * 16 + c % chunk * size, type,
+                   to_bits(type, x));
         }
       }
       has_arrived(state, to, bytes, bytes_arrive(*cluster, peers.at(i), barrier, bytes, clock));
@@ -339,18 +314,23 @@ void send(const Core& core, int rank, int from, int to, int bytes, int barrier) 
 
 // Threads and the scratchpad.
 
+/// 16 bytes of elements.
+template <Type kElement>
 struct Chunk {
-  uint16_t bits[8];
-  void set(int i, uint16_t value) { bits[i] = value; }
+  static constexpr int kSize = bytes_of(kElement);
+  unsigned char bytes[16];
+  void set(int i, uint16_t bits) { std::memcpy(bytes + i * kSize, &bits, kSize); }
 };
-template <class Core>
-void put_chunk(const Core& core, int at, const Chunk& chunk) {
+template <class Core, Type kElement>
+void put_chunk(const Core& core, int at, const Chunk<kElement>& chunk) {
   core.cluster->counts.gathered += 16;
   write_begins(core, at, 16);
-  std::memcpy(&core.state().scratchpad[static_cast<size_t>(at)], chunk.bits, 16);
+  std::memcpy(&core.state().scratchpad[static_cast<size_t>(at)], chunk.bytes, 16);
 }
-inline uint16_t read_bits(const Params& params, int tensor, long at) {
-  return to_bits(params.described[tensor].type,
+template <Type kElement>
+uint16_t read_bits(const Params& params, int tensor, long at) {
+  if (params.described[tensor].type != kElement) fail("gathers elements of another type");
+  return to_bits(kElement,
                  (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)));
 }
 /// A tile that the producer's threads wrote is there, fenced.
@@ -383,11 +363,12 @@ void get_pair(const Core& core, int at, float& x, float& y) {
   std::memcpy(&x, &core.state().scratchpad[static_cast<size_t>(at)], 4);
   std::memcpy(&y, &core.state().scratchpad[static_cast<size_t>(at) + 4], 4);
 }
-template <class Core>
+template <Type kElement, class Core>
 void put_elements(const Core& core, int at, float x, float y) {
-  write_begins(core, at, 4);
-  put_bits(core.state(), at, to_bits(Core::kElement, x));
-  put_bits(core.state(), at + 2, to_bits(Core::kElement, y));
+  constexpr int kSize = bytes_of(kElement);
+  write_begins(core, at, 2 * kSize);
+  put_bits(core.state(), at, kElement, bits_to_put(kElement, x));
+  put_bits(core.state(), at + kSize, kElement, bits_to_put(kElement, y));
 }
 
 /// One f32, and one element, that threads share; `own`: which a warp has for itself.
@@ -419,17 +400,15 @@ float get_own(const Core& core, int at) {
   std::memcpy(&x, &core.state().scratchpad[static_cast<size_t>(at)], 4);
   return x;
 }
-template <class Core>
+template <Type kElement, class Core>
 float get_element(const Core& core, int at) {
-  uint16_t bits;
-  read_begins(core, at, 2);
-  std::memcpy(&bits, &core.state().scratchpad[static_cast<size_t>(at)], 2);
-  return from_bits(Core::kElement, bits);
+  read_begins(core, at, bytes_of(kElement));
+  return get_bits(core.state(), at, kElement);
 }
-template <class Core>
+template <Type kElement, class Core>
 void put_element(const Core& core, int at, float x) {
-  write_begins(core, at, 2);
-  put_bits(core.state(), at, to_bits(Core::kElement, x));
+  write_begins(core, at, bytes_of(kElement));
+  put_bits(core.state(), at, kElement, bits_to_put(kElement, x));
 }
 
 // Products.
@@ -461,14 +440,11 @@ struct Sums {
 };
 
 template <class M>
-std::vector<float> elements_of(const CoreState& core, Type type, int at) {
+std::vector<float> elements_of(const CoreState& core, int at) {
   std::vector<float> all(static_cast<size_t>(M::kRows) * M::kColumns);
   for (int r = 0; r < M::kRows; ++r) {
-    for (int c = 0; c < M::kColumns; ++c) {
-      uint16_t bits;
-      std::memcpy(&bits, &core.scratchpad[static_cast<size_t>(at + M::at(r, c))], 2);
-      all[static_cast<size_t>(r * M::kColumns + c)] = from_bits(type, bits);
-    }
+    for (int c = 0; c < M::kColumns; ++c)
+      all[static_cast<size_t>(r * M::kColumns + c)] = get_bits(core, at + M::at(r, c), M::kElement);
   }
   return all;
 }
@@ -477,6 +453,7 @@ std::vector<float> elements_of(const CoreState& core, Type type, int at) {
 template <class A, class B, class Core, class S>
 void multiply(const Core& core, S& sums, int left, int right) {
   static_assert(A::kColumns == B::kRows && A::kRows == S::kRows && B::kColumns == S::kColumns);
+  static_assert(has_instruction<A, B>());
   engine_reads(core, left, A::kBytes);
   engine_reads(core, right, B::kBytes);
   CoreState* state = &core.state();
@@ -485,8 +462,7 @@ void multiply(const Core& core, S& sums, int left, int right) {
   const auto product = [=] {
     if (*done) return;
     *done = true;
-    const std::vector<float> a = elements_of<A>(*state, Core::kElement, left),
-                             b = elements_of<B>(*state, Core::kElement, right);
+    const std::vector<float> a = elements_of<A>(*state, left), b = elements_of<B>(*state, right);
     for (int i = 0; i < A::kRows; ++i) {
       float* out = &to->at[static_cast<size_t>(i) * S::kColumns];
       for (int k = 0; k < A::kColumns; ++k) {
@@ -537,16 +513,17 @@ inline Counts& memory_counts() {
   static Counts counts;
   return counts;
 }
-inline void store_element(const Params& params, int tensor, long at, float x) {
-  const Type type = params.described[tensor].type;
-  memory_counts().stored += bytes_of(type);  // with what lies outside, as in plans
+template <Type kType>
+void store_element(const Params& params, int tensor, long at, float x) {
+  if (params.described[tensor].type != kType) fail("stores elements of another type");
+  memory_counts().stored += bytes_of(kType);  // with what lies outside, as in plans
   if (at < 0) return;
-  (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)) = rounded_to(type, x);
+  (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)) = rounded_to(kType, x);
 }
-inline void store_pair(const Params& params, int tensor, long first, long second, float x,
-                       float y) {
-  store_element(params, tensor, first, x);
-  store_element(params, tensor, second, y);
+template <Type kType>
+void store_pair(const Params& params, int tensor, long first, long second, float x, float y) {
+  store_element<kType>(params, tensor, first, x);
+  store_element<kType>(params, tensor, second, y);
 }
 /// Adds bytes of the scratchpad to the sums in memory, from byte `to` of them on.
 template <class Core>

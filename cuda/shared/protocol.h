@@ -72,15 +72,15 @@ template <class M, class Core, class RingOf, class Offset>
 FF_FN void gather(const Core& core, const RingOf& ring, int step, const Params& params, int tensor,
                   Offset offset, bool takes = true) {
   ring.room(core, step);
-  constexpr int kChunks = M::kInner / 8;
+  constexpr int kChunks = M::kInner / M::kChunk;
   for (int c = core.lane(); takes && c < M::kOuter * kChunks; c += Core::kLanes) {
-    const int outer = c / kChunks, inner = c % kChunks * 8;
-    Chunk chunk;
-    for (int i = 0; i < 8; ++i) {
+    const int outer = c / kChunks, inner = c % kChunks * M::kChunk;
+    Chunk<M::kElement> chunk;
+    for (int i = 0; i < M::kChunk; ++i) {
       const long at = M::kByRows ? offset(outer, inner + i) : offset(inner + i, outer);
-      chunk.set(i, at < 0 ? 0 : read_bits(params, tensor, at));
+      chunk.set(i, at < 0 ? 0 : read_bits<M::kElement>(params, tensor, at));
     }
-    put_chunk(core, ring.place(step) + M::chunk_at(outer, inner / 8), chunk);
+    put_chunk(core, ring.place(step) + M::chunk_at(outer, inner / M::kChunk), chunk);
   }
   gathered(core, ring.full(step));
 }
@@ -121,7 +121,7 @@ template <class M, class Core, class Sums>
 FF_FN void put_matrix(const Core& core, Sums& sums, int at, Columns columns) {
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
     if (column >= columns.begin && column < columns.end)
-      put_elements(core, at + M::at(row, column), x, y);
+      put_elements<M::kElement>(core, at + M::at(row, column), x, y);
   });
 }
 /// value(row, column, x) for the columns of an accumulator.
@@ -143,27 +143,27 @@ FF_FN void map(const Core& core, Sums& first, Sums& second, Columns columns, Fun
   });
 }
 /// Stores columns to a tensor in its type, at offset(row, column); where that is negative, not.
-template <int kThere = 0, class Core, class Sums, class Offset>
+template <Type kType, int kThere = 0, class Core, class Sums, class Offset>
 FF_FN void store(const Core& core, Sums& sums, Columns columns, const Params& params, int tensor,
                  Offset offset) {
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
     if (row >= kRowsOf<kThere, Sums> || column < columns.begin || column >= columns.end) return;
-    store_pair(params, tensor, offset(row, column), offset(row, column + 1), x, y);
+    store_pair<kType>(params, tensor, offset(row, column), offset(row, column + 1), x, y);
   });
 }
 
 /// Partial sums of kRows x kColumns that each of kCores cores has: every core gets the sum of its
-/// share of the columns. `got`: what comes from the others; `room`: they have read what was sent
-/// before.
-template <int kCores, int kRows, int kColumns>
+/// share of the columns, a multiple of kUnit. `got`: what comes from the others; `room`: they have
+/// read what was sent before.
+template <int kCores, int kRows, int kColumns, int kUnit>
 struct ReduceScatter {
-  static constexpr int kSlot = kRows * widest_share(kColumns, kCores) * 4;
+  static constexpr int kSlot = kRows * widest_share(kColumns, kCores, kUnit) * 4;
   int staged;  ///< the core's own sums: kRows * kColumns * 4 bytes
   int slots;   ///< (kCores - 1) * kSlot bytes
   int got, room;
   Peers peers;
 
-  FF_FN Columns mine() const { return share(kColumns, peers.mine, kCores); }
+  FF_FN Columns mine() const { return share(kColumns, peers.mine, kCores, kUnit); }
   FF_FN int expected() const { return (kCores - 1) * kRows * (mine().end - mine().begin) * 4; }
   template <class Core>
   FF_FN void begin(const Core& core) const {
@@ -182,7 +182,7 @@ struct ReduceScatter {
     barrier_expect(core, got, expected());
     for (int q = 1; q < kCores; ++q) {
       const int other = (peers.mine + q) % kCores;
-      const Columns part = share(kColumns, other, kCores);
+      const Columns part = share(kColumns, other, kCores, kUnit);
       send(core, peers.at(other), staged + part.begin * kRows * 4, slots + (kCores - 1 - q) * kSlot,
            (part.end - part.begin) * kRows * 4, got);
     }
@@ -205,17 +205,17 @@ struct Gather {
   int got;
   Peers peers;
 
-  FF_FN static int bytes_of(Columns part) { return (part.end - part.begin) * M::kRows * 2; }
+  FF_FN static int bytes_of(Columns part) { return (part.end - part.begin) * M::kRows * M::kSize; }
   template <class Core>
   FF_FN void begin(const Core& core) const {
     barrier_begin(core, got, 1);
   }
   template <class Core>
   FF_FN void exchange(const Core& core, int at, int turn) const {
-    const Columns part = share(M::kColumns, peers.mine, kCores);
+    const Columns part = share(M::kColumns, peers.mine, kCores, M::kChunk);
     barrier_expect(core, got, M::kBytes - bytes_of(part));
     for (int q = 1; q < kCores; ++q) {
-      const int from = at + part.begin * M::kRows * 2;
+      const int from = at + part.begin * M::kRows * M::kSize;
       send(core, peers.at(peers.mine + q), from, from, bytes_of(part), got);
     }
     barrier_wait(core, got, turn & 1);
@@ -309,7 +309,7 @@ struct Shuffle {
 /// The last of `adders` gives the whole sums, in the tensor's type, and leaves zeros for the next
 /// launch. Tile number `tile` of sums has kRows * kColumns elements, as in the scratchpad;
 /// `counter` counts who added to these columns of it.
-template <int kThere = 0, class Core, class Sums, class Offset>
+template <Type kType, int kThere = 0, class Core, class Sums, class Offset>
 FF_FN void add_and_finish(const Core& core, Sums& sums, int staged, Columns columns,
                           const Params& params, int tile, int counter, int adders, int tensor,
                           Offset offset) {
@@ -327,7 +327,7 @@ FF_FN void add_and_finish(const Core& core, Sums& sums, int staged, Columns colu
               column = columns.begin + panel * 8 + i % 4 * 2;
     float x, y;
     take_sums(params, base + sums_at<kRows>(row, column - columns.begin), x, y);
-    store_pair(params, tensor, offset(row, column), offset(row, column + 1), x, y);
+    store_pair<kType>(params, tensor, offset(row, column), offset(row, column + 1), x, y);
   }
 }
 

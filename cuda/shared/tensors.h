@@ -10,16 +10,23 @@
 namespace ff {
 
 /// Elements in memory. Whole numbers are read alone, as f32; u8 is also what booleans are.
-enum class Type : int { f16, bf16, f32, u8, i8, i32, i64 };
+enum class Type : int { f16, bf16, f32, u8, i8, i32, i64, f8e4m3, f8e5m2 };
 
 FF_FN constexpr bool is_half(Type type) {
   return type == Type::f16 || type == Type::bf16;
 }
+FF_FN constexpr bool is_quarter(Type type) {
+  return type == Type::f8e4m3 || type == Type::f8e5m2;
+}
+/// Is what is stored rounded, and not a whole number?
+FF_FN constexpr bool is_rounded(Type type) {
+  return is_half(type) || is_quarter(type);
+}
 FF_FN constexpr int bytes_of(Type type) {
-  return is_half(type)                            ? 2
-         : type == Type::u8 || type == Type::i8   ? 1
-         : type == Type::f32 || type == Type::i32 ? 4
-                                                  : 8;
+  return is_half(type)                                              ? 2
+         : is_quarter(type) || type == Type::u8 || type == Type::i8 ? 1
+         : type == Type::f32 || type == Type::i32                   ? 4
+                                                                    : 8;
 }
 
 /// A tensor in row-major order.
@@ -44,10 +51,16 @@ struct View {
 /// By how much rounding to the coarsest type of a kernel's tensors changes a number at most,
 /// relative to it; at least what f16 does. Bounds on errors are multiples of it.
 inline double roundoff(const Tensor* tensors, size_t count) {
+  double most = 1.0 / 2048;
   for (size_t t = 0; t < count; ++t) {
-    if (tensors[t].type == Type::bf16) return 1.0 / 256;
+    const Type type = tensors[t].type;
+    const double here = type == Type::f8e5m2   ? 1.0 / 8
+                        : type == Type::f8e4m3 ? 1.0 / 16
+                        : type == Type::bf16   ? 1.0 / 256
+                                               : most;
+    most = here > most ? here : most;
   }
-  return 1.0 / 2048;
+  return most;
 }
 
 /// Are both NaN, or the same infinity? No difference says that these are right.

@@ -1,5 +1,7 @@
 #include "chip/copies.h"
 
+#include <array>
+
 #include "graph/tile_kernel.h"
 #include "graph/tiles.h"
 #include "support/ceil_div.h"
@@ -78,10 +80,11 @@ std::optional<TensorView> view_of(const Operand& of, bool by_rows, int64_t rows,
 
 }  // namespace
 
-Operand operand_of(const Graph& graph, const Node& load, std::vector<int64_t> shape, int row_dim,
-                   int column_dim, int batch_dim) {
+Operand operand_of(const Graph& graph, const Node& load, std::vector<int64_t> shape,
+                   const TileDims& dims, Side side) {
   Operand of;
   of.shape = std::move(shape);
+  of.side = side;
   of.element_bytes = moved_bytes(graph, load);
   of.subscripts = load.tile.subscripts;
   for (const GraphIndex& index : graph.indices) {
@@ -92,14 +95,16 @@ Operand operand_of(const Graph& graph, const Node& load, std::vector<int64_t> sh
     for (int i = first_digit(graph, dim); i < first_digit(graph, dim + 1); ++i) all.push_back(i);
     return all;
   };
-  of.rows = digits(row_dim);
-  of.columns = digits(column_dim);
-  if (batch_dim >= 0) of.batch = digits(batch_dim);
+  of.rows = digits(dims.row);
+  of.columns = digits(dims.column);
+  if (dims.batch >= 0) of.batch = digits(dims.batch);
   return of;
 }
 
 Copies copies_of(const Operand& operand) {
   Copies copies;
+  const bool sums_columns = operand.side == Side::left, either_way = operand.element_bytes > 1;
+  copies.by_rows = either_way || sums_columns;
   const auto gathered = [&](const char* why) {
     copies.why_gathered = why;
     return copies;
@@ -115,21 +120,28 @@ Copies copies_of(const Operand& operand) {
   const auto batch = stride_along(operand, operand.batch);
   if (!rows || !columns || !batch) return gathered("several of its loops are not one in memory");
   for (const bool by_rows : {true, false}) {
+    if (!either_way && by_rows != sums_columns) continue;
     copies.view = view_of(operand, by_rows, *rows, *columns, *batch);
+    if (!copies.view) continue;
     copies.by_rows = by_rows;
-    if (copies.view) return copies;
+    return copies;
   }
-  copies.by_rows = true;
+  const bool summed = (sums_columns ? *columns : *rows) == 1;
   const bool consecutive = *rows == 1 || *columns == 1;
+  if (!either_way && consecutive && !summed)
+    return gathered("of elements of one byte what is summed has to be consecutive");
   return gathered(consecutive ? "the copy engine needs rows of a multiple of 16 bytes"
                               : "neither rows nor columns are consecutive");
 }
 
-bool by_threads(const Operand& operand) {
-  return operand.element_bytes == 2 && !copies_of(operand).view;
+bool by_threads(const Operand& operand, int64_t product_bytes) {
+  const bool generated =
+      operand.element_bytes == 2 || (operand.element_bytes == 1 && product_bytes == 1);
+  return generated && !copies_of(operand).view;
 }
 
 void mark_by_threads(Graph& graph, const std::function<std::vector<int64_t>(TensorId)>& shape_of) {
+  constexpr std::array sides{Side::left, Side::right};
   const bool packs = is_tile_kernel(graph) && gathered_step(graph) > 0;
   for (const Node& product : graph.nodes) {
     if (product.kind != NodeKind::tile_multiply || packs) continue;
@@ -139,9 +151,10 @@ void mark_by_threads(Graph& graph, const std::function<std::vector<int64_t>(Tens
       if (load.kind != NodeKind::tile_load || taken.block.size() != 2) continue;
       const int batch = batch_dim(graph);
       const bool batched = batch >= 0 && reads_along(graph, load, batch);
-      load.tile.by_threads =
-          by_threads(operand_of(graph, load, shape_of(load.tensor), taken.block[0], taken.block[1],
-                                batched ? batch : -1));
+      const Operand operand =
+          operand_of(graph, load, shape_of(load.tensor),
+                     {taken.block[0], taken.block[1], batched ? batch : -1}, sides[side]);
+      load.tile.by_threads = by_threads(operand, graph.tiles->element_bytes);
     }
   }
 }

@@ -73,13 +73,13 @@ int64_t columns_of_group(const SumsSize& sums, int groups) {
   return wide(sums) ? sums.columns / column_groups(sums, groups) : sums.columns;
 }
 
-int64_t scatter_slot(const SumsSize& sums, int64_t cores) {
-  return sums.rows * ceil_div(sums.columns / 8, cores) * 8 * kSumBytes;
+int64_t scatter_slot(const SumsSize& sums, int64_t cores, int64_t unit) {
+  return sums.rows * ceil_div(sums.columns / unit, cores) * unit * kSumBytes;
 }
 
-void add_scatter(Needs& needs, const SumsSize& sums, int64_t cores) {
+void add_scatter(Needs& needs, const SumsSize& sums, int64_t cores, int64_t unit) {
   needs.rooms.push_back(sums.rows * sums.columns * kSumBytes);
-  needs.rooms.push_back((cores - 1) * scatter_slot(sums, cores));
+  needs.rooms.push_back((cores - 1) * scatter_slot(sums, cores, unit));
   needs.barriers += 2;
 }
 
@@ -110,7 +110,16 @@ int64_t scratchpad_of(const Needs& needs) {
   return bytes + kFlag + barriers_of(needs) * kBarrier;
 }
 
+std::string why_uneven(const Needs& needs) {
+  if (needs.uneven_depth == 0) return "";
+  return fmt::format(
+      "steps of {} along what a product sums, which are no multiple of what its "
+      "instructions sum",
+      needs.uneven_depth);
+}
+
 std::string why_not(const Needs& needs, const Chip& chip) {
+  if (needs.uneven_depth != 0) return why_uneven(needs);
   if (!groups_for(needs.sums, chip)) {
     size_t tiles = 0;
     for (const auto& alive : needs.sums) tiles += alive.size();

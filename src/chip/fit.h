@@ -5,6 +5,7 @@
 // "What is fitted".
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,9 +30,21 @@ struct Chip {
 std::optional<Chip> chip_of(const Machine& machine);
 
 inline constexpr int64_t kUnit = 16;         ///< rows and columns of matrices are multiples
+inline constexpr int64_t kDepthBytes = 32;   ///< that an instruction for products sums at a time
 inline constexpr int64_t kAlignment = 1024;  ///< of all that is in the scratchpad, for swizzles
 inline constexpr int64_t kSumBytes = 4;
 inline constexpr int64_t kMostReceived = 2;  ///< matrices of others that a core has room for
+
+/// Elements of so many bytes along what products sum are multiples of it.
+constexpr int64_t depth_unit(int64_t element_bytes) {
+  return std::max(kUnit, kDepthBytes / element_bytes);
+}
+/// Cores that share columns of f32 have multiples of it; where these become elements that threads
+/// put into the scratchpad, the share is whole chunks of 16 bytes.
+inline constexpr int64_t kShareUnit = 8;
+constexpr int64_t share_unit(int64_t element_bytes) {
+  return std::max(kShareUnit, 16 / element_bytes);
+}
 
 /// Accumulators in f32.
 struct SumsSize {
@@ -61,12 +74,14 @@ struct Needs {
   std::vector<Ring> rings;
   std::vector<int64_t> rooms;  ///< bytes of everything else in the scratchpad
   int64_t barriers = 0;        ///< beside two for each copy of a ring
+  /// A step along what is summed that no instruction takes (depth_unit); 0: there is none.
+  int64_t uneven_depth = 0;
 };
 
 /// Partial sums that cores of a group exchange: what a core stages, and gets of the others. They
-/// share columns in eights.
-void add_scatter(Needs& needs, const SumsSize& sums, int64_t cores);
-int64_t scatter_slot(const SumsSize& sums, int64_t cores);
+/// share columns in multiples of `unit`.
+void add_scatter(Needs& needs, const SumsSize& sums, int64_t cores, int64_t unit = kShareUnit);
+int64_t scatter_slot(const SumsSize& sums, int64_t cores, int64_t unit = kShareUnit);
 /// Matrices of so many bytes that go round a group of cores, and stay there or make room.
 void add_round(Needs& needs, int64_t bytes, int64_t cores, bool stay);
 int64_t round_slots(int64_t cores, bool stay);
@@ -78,6 +93,8 @@ inline constexpr int64_t kFlag = 16;  ///< bytes before the barriers
 /// With alignment, and with the barriers and a flag after everything.
 int64_t scratchpad_of(const Needs& needs);
 
+/// Why no instructions take the steps of its products; empty where there are such.
+std::string why_uneven(const Needs& needs);
 /// Why it does not fit; empty where it does.
 std::string why_not(const Needs& needs, const Chip& chip);
 

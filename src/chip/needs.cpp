@@ -57,9 +57,7 @@ class KernelNeeds {
   }
 
  private:
-  int64_t whole(int dim) const {
-    return ceil_div(graph_.indices[static_cast<size_t>(dim)].block, kUnit) * kUnit;
-  }
+  int64_t whole(int dim) const { return padded_block(graph_, dim); }
   const Node& node(NodeId n) const { return node_of(graph_, n); }
   int64_t rows_there() const { return graph_.indices[kKernelM].block; }
   /// What goes to other cores and to memory: not the rows that products pad.
@@ -129,7 +127,32 @@ class KernelNeeds {
   Needs needs_;
 };
 
+/// Is the dimension what some product sums?
+bool is_summed(const Graph& graph, int dim) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    if (node.kind != NodeKind::tile_multiply) return false;
+    const Stream& left = graph.streams[static_cast<size_t>(node.inputs[0].stream)];
+    return left.block.size() == 2 && left.block[1] == dim;
+  });
+}
+
+/// Of several steps; a single one is filled.
+int64_t uneven_depth(const Graph& graph) {
+  for (size_t d = 0; d < graph.indices.size(); ++d) {
+    const GraphIndex& index = graph.indices[d];
+    const bool even = index.block % depth_unit(graph.tiles->element_bytes) == 0;
+    if (index.extent > 1 && !even && is_summed(graph, static_cast<int>(d))) return index.block;
+  }
+  return 0;
+}
+
 }  // namespace
+
+int64_t padded_block(const Graph& graph, int dim) {
+  const int64_t depth = depth_unit(graph.tiles->element_bytes);
+  const int64_t unit = depth > kUnit && is_summed(graph, dim) ? depth : kUnit;
+  return ceil_div(graph.indices[static_cast<size_t>(dim)].block, unit) * unit;
+}
 
 Needs chain_needs(const ChainNumbers& chain) {
   const auto [m, n, k, l] = chain.tile.value;
@@ -149,24 +172,25 @@ Needs chain_needs(const ChainNumbers& chain) {
     needs.sums.push_back({e});
   }
   needs.rooms.push_back(chain.c_tiles * c_bytes);
-  for (int b = 0; b < branches && shape.k > 1; ++b) add_scatter(needs, c, shape.k);
+  for (int b = 0; b < branches && shape.k > 1; ++b)
+    add_scatter(needs, c, shape.k, share_unit(chain.c_bytes));
   if (shape.k > 1) ++needs.barriers;  // finished shares that go to all
   if (shape.reduce() > 1) add_scatter(needs, e, shape.reduce());
   if (shape.shuffle() > 1) add_round(needs, c_bytes, shape.shuffle(), chain.slices_stay);
   if (chain.adders > 1) needs.rooms.push_back(m * l * kSumBytes);
+  for (const int64_t depth : {k, n}) {
+    if (depth % depth_unit(chain.c_bytes) != 0) needs.uneven_depth = depth;
+  }
   return needs;
 }
 
 std::optional<Needs> needs_of(const Graph& graph) {
-  switch (tile_form(graph)) {
-    case TileForm::chain:
-      return of_chain(graph);
-    case TileForm::kernel:
-      return KernelNeeds(graph).needs();
-    case TileForm::rows:
-      return rows_needs(graph, rows_on_core(graph));
-  }
-  return std::nullopt;
+  const TileForm form = tile_form(graph);
+  if (form == TileForm::chain) return of_chain(graph);
+  std::optional<Needs> needs = form == TileForm::kernel ? KernelNeeds(graph).needs()
+                                                        : rows_needs(graph, rows_on_core(graph));
+  if (needs) needs->uneven_depth = uneven_depth(graph);
+  return needs;
 }
 
 bool fits_chip(const Graph& graph, const Machine& machine) {

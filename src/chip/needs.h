@@ -29,6 +29,10 @@ struct ChainNumbers {
 /// Rings: A, B of each branch, D. Then: C, exchanges of C, of E, what goes round, what is added.
 Needs chain_needs(const ChainNumbers& chain);
 
+/// Rows or columns of a matrix that has a tile's elements along a dimension: with those that fill
+/// the product that takes it.
+int64_t padded_block(const Graph& graph, int dim);
+
 /// What the kernel of a graph of tiles needs; nothing where no kernels of its form are generated.
 /// Rings, and room beside them, are in the order of the kernel's objects (cuda/kernel.h).
 std::optional<Needs> needs_of(const Graph& graph);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "chip/needs.h"
 #include "graph/tile_kernel.h"
 #include "graph/tiles.h"
 #include "support/ceil_div.h"
@@ -10,10 +11,6 @@ namespace fuseflow::chip {
 namespace {
 
 constexpr int64_t kRowsOfACopy = 4;  ///< of f32, in the 16 bytes that copies have at least
-
-int64_t whole_units(const Graph& graph, int dim) {
-  return ceil_div(graph.indices[static_cast<size_t>(dim)].block, kUnit) * kUnit;
-}
 
 class CoreOfRows {
  public:
@@ -29,7 +26,7 @@ class CoreOfRows {
     find_products();
     const bool multiplies = std::any_of(core_.products.begin(), core_.products.end(),
                                         [](const auto& of) { return !of.empty(); });
-    core_.tile_rows = multiplies ? whole_units(g_, kRowsM)
+    core_.tile_rows = multiplies ? padded_block(g_, kRowsM)
                                  : ceil_div(g_.indices[kRowsM].block, kRowsOfACopy) * kRowsOfACopy;
     core_.on_core = wide_ > 1 || multiplies;
     if (!core_.on_core) return std::move(core_);
@@ -102,7 +99,7 @@ class CoreOfRows {
   RowsRoom room_for(StreamId s, bool everywhere) const {
     const int width = rows_width(g_, s);
     const GraphIndex& index = g_.indices[static_cast<size_t>(width)];
-    return {whole_units(g_, kRowsM), whole_units(g_, width),
+    return {padded_block(g_, kRowsM), padded_block(g_, width),
             everywhere ? index.extent : index.extent / index.tiling.cluster, everywhere};
   }
   /// Rows that a product takes stay; weights share rings where the plan's share buffers.
@@ -116,7 +113,7 @@ class CoreOfRows {
           const std::vector<int>& dims =
               g_.streams[static_cast<size_t>(node(load).outputs[0])].block;
           int64_t bytes = moved_bytes(g_, node(load));
-          for (const int dim : dims) bytes *= whole_units(g_, dim);
+          for (const int dim : dims) bytes *= padded_block(g_, dim);
           const int buffer = shape_.buffer_of[static_cast<size_t>(load)];
           RowsRing ring{shape_.buffers[static_cast<size_t>(buffer)].copies, bytes, side == 0};
           if (side == 0) ring.copies = g_.indices[static_cast<size_t>(dims[1])].extent;
@@ -194,7 +191,7 @@ RowsOnCore rows_on_core(const Graph& graph) {
 }
 
 SumsSize product_sums(const Graph& graph, const Node& product) {
-  return {whole_units(graph, kRowsM), whole_units(graph, rows_width(graph, product.outputs[0]))};
+  return {padded_block(graph, kRowsM), padded_block(graph, rows_width(graph, product.outputs[0]))};
 }
 
 Needs rows_needs(const Graph& graph, const RowsOnCore& core) {

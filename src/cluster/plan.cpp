@@ -13,6 +13,7 @@
 #include "ir/verify.h"
 #include "support/defect.h"
 #include "support/error.h"
+#include "support/unless_refused.h"
 
 namespace fuseflow::cluster {
 namespace {
@@ -150,28 +151,32 @@ class Planner {
     return choice.fused().measure.measured.cycles;
   }
 
-  ChainOutcome searched(const FoundChain& found) const {
-    const Chain chain = padded(found.chain);
+  static ChainOutcome refused(const FoundChain& found, std::string why) {
     ChainOutcome outcome;
-    search(outcome.choice, chain, found.form, true);
-    const MeasuredPlan& best = outcome.choice.fused();
-    outcome.chain = chain_of(chain, best);
+    outcome.chain = padded(found.chain);
     outcome.result = found.statements.back();
     outcome.members = found.statements;
-    outcome.kind = KernelOutcome::Kind::found;
+    outcome.why = std::move(why);
+    return outcome;
+  }
+
+  ChainOutcome searched(const FoundChain& found) const {
+    ChainOutcome outcome = refused(found, "no plan fits the machine");
+    search(outcome.choice, padded(found.chain), found.form, true);
+    const MeasuredPlan& best = outcome.choice.fused();
+    outcome.chain = chain_of(outcome.chain, best);
+    if (best.rank > 0) outcome.kind = KernelOutcome::Kind::found;
     outcome.fused = best.measure.measured;
     return outcome;
   }
 
   /// The best plan of a chain is put into the program, unless its kernels apart are as fast.
   ChainOutcome planned(const FoundChain& found) {
-    ChainOutcome outcome = searched(found);
+    std::string why;  // where no tile of one of its products fits a core by itself
+    const auto tried = unless_refused([&] { return std::optional(searched(found)); }, &why);
+    ChainOutcome outcome = tried ? *tried : refused(found, why);
+    if (outcome.kind == KernelOutcome::Kind::refused) return outcome;
     const MeasuredPlan& best = outcome.choice.fused();
-    if (best.rank == 0) {
-      outcome.kind = KernelOutcome::Kind::refused;
-      outcome.why = "no plan fits the machine";
-      return outcome;
-    }
     outcome.rivals = rivals_of(found, outcome.choice);
     outcome.kind = KernelOutcome::Kind::slower;
     if (outcome.rivals.win(outcome.fused.cycles) && !options_.accept_slower) return outcome;

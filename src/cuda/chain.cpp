@@ -56,7 +56,7 @@ class ChainBuilder {
  private:
   // Which parts of the space of chains are generated.
   void check() const {
-    if (graph_.tiles->element_bytes != 2) {
+    if (graph_.tiles->element_bytes > 2) {
       throw Refused{fmt::format("products of elements of {} bytes are not generated",
                                 graph_.tiles->element_bytes)};
     }
@@ -144,12 +144,14 @@ class ChainBuilder {
              along(columns, column_core, DimensionAt::TileAxis::column)}};
   }
 
-  int add_load(const std::string& name, NodeId node, Dim rows, const Coordinate& row_core,
-               Dim columns, const Coordinate& column_core, CoreGroup peers) {
+  int add_load(const std::string& name, NodeId node, chip::Side side, Dim rows,
+               const Coordinate& row_core, Dim columns, const Coordinate& column_core,
+               CoreGroup peers) {
     Load load;
     load.name = name;
     load.node = node;
-    load.matrix = {g_.tile[rows], g_.tile[columns], true, 8};
+    load.matrix = {g_.tile[rows], g_.tile[columns]};
+    load.side = side;
     load.ring = static_cast<int>(kernel_.loads.size());
     load.peers = std::move(peers);
     load.row = begin(rows, row_core);
@@ -169,11 +171,12 @@ class ChainBuilder {
     const Coordinate in_row = sum(times(core_n_, s.k), core_k_);
     const CoreGroup over_m{in_row, rank_m, s.m, core_m_};
     const Coordinate k_core = split_ ? Coordinate{} : core_k_;
-    a_ = add_load("a", roles_.a, Dim::m, core_m_, Dim::k, k_core, over_n);
+    using chip::Side;
+    a_ = add_load("a", roles_.a, Side::left, Dim::m, core_m_, Dim::k, k_core, over_n);
     for (int b = 0; b < (split_ ? 1 : roles_.branches); ++b) {
       const std::string name = gated_ && !split_ ? fmt::format("b{}", b) : "b";
-      b_[b] =
-          add_load(name, roles_.b[static_cast<size_t>(b)], Dim::k, k_core, Dim::n, core_n_, over_m);
+      b_[b] = add_load(name, roles_.b[static_cast<size_t>(b)], Side::right, Dim::k, k_core, Dim::n,
+                       core_n_, over_m);
     }
     if (split_) {
       Load& load = kernel_.loads[static_cast<size_t>(b_[0])];
@@ -195,12 +198,11 @@ class ChainBuilder {
       kernel_.named.push_back({"whose", {}});  // (place + distance) % shuffle, in the printer
       d_n = sum(times(part_, s.shuffle()), coordinate("whose"));
     }
-    d_ = add_load("d", roles_.d, Dim::n, d_n, Dim::l, core_l_, d_peers);
+    d_ = add_load("d", roles_.d, Side::right, Dim::n, d_n, Dim::l, core_l_, d_peers);
     c_[0] = add_sums(gated_ && !split_ ? "gate" : "c", g_.tile[Dim::m], g_.tile[Dim::n]);
     if (gated_) c_[1] = add_sums("up", g_.tile[Dim::m], g_.tile[Dim::n]);
     e_ = add_sums("e", g_.tile[Dim::m], g_.tile[Dim::l]);
-    kernel_.held.push_back(
-        {"c_held", {g_.tile[Dim::m], g_.tile[Dim::n], true, 8}, g_.c_tiles_held});
+    kernel_.held.push_back({"c_held", {g_.tile[Dim::m], g_.tile[Dim::n]}, g_.c_tiles_held});
     make_exchanges();
     make_finish();
   }
@@ -216,8 +218,8 @@ class ChainBuilder {
     if (s.k > 1) {
       const CoreGroup over_k{sum(row, times(core_n_, s.k)), 1, s.k, core_k_};
       for (int b = 0; b < (gated_ && !split_ ? 2 : 1); ++b) {
-        kernel_.scatters.push_back(
-            {b == 0 ? "c_sum" : "up_sum", g_.tile[Dim::m], g_.tile[Dim::n], over_k});
+        kernel_.scatters.push_back({b == 0 ? "c_sum" : "up_sum", g_.tile[Dim::m], g_.tile[Dim::n],
+                                    over_k, chip::share_unit(graph_.tiles->element_bytes)});
       }
       kernel_.spreads.push_back({"c_all", 0, over_k});
     }

@@ -15,8 +15,9 @@ ElementAt result_element(const Program& program, const Graph& graph, NodeId stor
   require_row_major(program, node.tensor);
   const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
   if (!is_written(tensor.type)) {
-    throw Refused{fmt::format("%{} has elements of {}; results are generated as f16, bf16 and f32",
-                              tensor.name, element_name(tensor.type))};
+    throw Refused{fmt::format(
+        "%{} has elements of {}; results are generated as f32, f16, bf16, f8e4m3 and f8e5m2",
+        tensor.name, element_name(tensor.type))};
   }
   return {node.tensor, node.tile.subscripts, std::move(dims)};
 }

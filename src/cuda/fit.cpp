@@ -16,6 +16,7 @@ namespace fuseflow::cuda {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 30;
+constexpr int64_t kWidestPanel = 128;  ///< bytes, of a swizzle
 
 chip::SumsSize size_of(const SumsForm& sums) {
   return {sums.rows, sums.columns};
@@ -49,7 +50,6 @@ void choose_panels(Kernel& kernel) {
   for (size_t i = 0; i < kernel.loads.size(); ++i) {
     Load& load = kernel.loads[i];
     if (!load.view) {
-      load.matrix.panel = 8;
       for (Load& other : kernel.loads) {
         if (other.ring == load.ring) other.peers = {};  // each core gathers for itself
       }
@@ -64,11 +64,12 @@ void choose_panels(Kernel& kernel) {
       whole =
           std::gcd(whole, chip::columns_of_group(
                               size_of(kernel.sums[static_cast<size_t>(use.sums)]), kernel.groups));
-    load.matrix.panel = whole % 64 == 0 ? 64 : whole % 32 == 0 ? 32 : 16;
-    if (load.matrix.panel < 64) {
+    const int64_t bytes = whole * load.matrix.size();
+    load.matrix.panel_bytes = std::gcd(bytes, kWidestPanel);
+    if (load.matrix.panel_bytes < kWidestPanel) {
       kernel.choices.push_back(
-          fmt::format("{}: panels of {} elements, since {} are no multiple of 64", load.name,
-                      load.matrix.panel, whole));
+          fmt::format("{}: panels of {} elements, since {} are no multiple of {}", load.name,
+                      load.matrix.panel(), whole, kWidestPanel / load.matrix.size()));
     }
   }
 }
@@ -123,8 +124,8 @@ void lay_out(Kernel& kernel) {
   for (const SharedBuffer& room : kernel.rooms) kernel.room_at.push_back(layout.room(room.bytes));
   for (const Scatter& s : kernel.scatters) {
     kernel.staged_at.push_back(layout.room(s.rows * s.columns * chip::kSumBytes));
-    kernel.slots_at.push_back(
-        layout.room((s.peers.count - 1) * chip::scatter_slot({s.rows, s.columns}, s.peers.count)));
+    const int64_t slot = chip::scatter_slot({s.rows, s.columns}, s.peers.count, s.unit);
+    kernel.slots_at.push_back(layout.room((s.peers.count - 1) * slot));
     kernel.scatter_barrier.push_back(layout.barriers(2));
   }
   for (size_t i = 0; i < kernel.spreads.size(); ++i)
@@ -181,6 +182,11 @@ void fit(Kernel& kernel, const chip::Chip& chip) {
   const auto needs = chip::needs_of(*kernel.graph);
   if (!needs) throw Defect("nobody said what a kernel needs of the chip");
   kernel.needs = *needs;
+  if (const std::string why = chip::why_uneven(*needs); !why.empty()) throw Refused{why};
+  for (TileBroadcast& broadcast : kernel.broadcasts) {
+    if (broadcast.held >= 0)
+      broadcast.bytes = kernel.held[static_cast<size_t>(broadcast.held)].matrix.bytes();
+  }
   if (!kernel.sums.empty()) choose_groups(kernel, chip);
   choose_panels(kernel);
   fit_scratchpad(kernel, chip);

@@ -11,6 +11,7 @@
 #include "cuda/product.h"
 #include "cuda/refuse.h"
 #include "cuda/rows.h"
+#include "cuda/text.h"
 #include "graph/tiles.h"
 
 namespace fuseflow::cuda {
@@ -40,21 +41,72 @@ Kernel kernel_of(const Program& program, const Graph& graph, const TableRows* ta
   throw Refused{"no such form of tiles"};
 }
 
-/// The type of what a kernel multiplies: of every tile that is loaded for it, and of what it rounds
-/// to two bytes in between.
-ElementType product_element(const Program& program, const Region& region, const Kernel& kernel) {
-  if (kernel.loads.empty()) return kernel.element;
-  const auto type_of = [&](TensorId id) { return program.tensors[static_cast<size_t>(id)].type; };
-  const ElementType first = type_of(kernel.loads.front().element.tensor);
-  const auto require = [&](TensorId id) {
-    if (element_bytes(type_of(id)) != 2 || type_of(id) == first) return;
-    throw Refused{fmt::format("elements of {} (%{}) beside those of {} in one kernel",
-                              element_name(type_of(id)),
-                              program.tensors[static_cast<size_t>(id)].name, element_name(first))};
-  };
-  for (const Load& load : kernel.loads) require(load.element.tensor);
-  for (const Statement& s : region.statements) require(s.result);
-  return first;
+/// The types of what a kernel multiplies. Of two bytes that of every tile that is loaded for it,
+/// and of what it rounds in between, is one. Of one byte each tile has its own: instructions take
+/// two types; what is rounded in between is as its tensor is declared, of one type in a kernel.
+class ProductTypes {
+ public:
+  ProductTypes(const Program& program, const Region& region, const Kernel& kernel)
+      : program_(program),
+        region_(region),
+        kernel_(kernel),
+        first_(type_of(kernel.loads.front().element.tensor)) {}
+
+  /// Of the matrices that threads write. Throws Refused where there are no instructions.
+  ElementType of_held() const {
+    for (const Load& load : kernel_.loads) {
+      require(load.element.tensor, first_);
+      if (load.second_branch && type_of(load.second_branch->tensor) != load.matrix.element)
+        refuse(load.second_branch->tensor, load.matrix.element);
+    }
+    const int64_t bytes = kernel_.graph->tiles->element_bytes;
+    if (bytes != element_bytes(first_)) {
+      throw Refused{fmt::format("elements of {} bytes between products of {} are not generated",
+                                bytes, element_name(first_))};
+    }
+    std::optional<ElementType> held;
+    for (const Statement& s : region_.statements) {
+      if (element_bytes(type_of(s.result)) != bytes) continue;
+      require(s.result, first_);
+      if (is_result(s.result)) continue;
+      if (held && *held != type_of(s.result)) refuse(s.result, *held);
+      held = type_of(s.result);
+    }
+    if (held || kernel_.held.empty()) return held.value_or(first_);
+    for (const Load& load : kernel_.loads) {
+      if (load.matrix.element != first_) refuse(load.element.tensor, first_);
+    }
+    return first_;
+  }
+
+ private:
+  ElementType type_of(TensorId id) const { return program_.tensors[static_cast<size_t>(id)].type; }
+  bool is_result(TensorId id) const {
+    return std::any_of(kernel_.results.begin(), kernel_.results.end(),
+                       [&](const ElementAt& result) { return result.tensor == id; });
+  }
+  void require(TensorId id, ElementType beside) const {
+    const ElementType type = type_of(id);
+    const bool both_quarter =
+        is_multiplied(type) && element_bytes(type) == 1 && element_bytes(beside) == 1;
+    if (type != beside && !both_quarter) refuse(id, beside);
+  }
+  [[noreturn]] void refuse(TensorId id, ElementType beside) const {
+    throw Refused{fmt::format(
+        "elements of {} (%{}) beside those of {} in one kernel", element_name(type_of(id)),
+        program_.tensors[static_cast<size_t>(id)].name, element_name(beside))};
+  }
+
+  const Program& program_;
+  const Region& region_;
+  const Kernel& kernel_;
+  const ElementType first_;
+};
+
+void set_types(const Program& program, const Region& region, Kernel& kernel) {
+  if (kernel.loads.empty()) return;
+  kernel.element = ProductTypes(program, region, kernel).of_held();
+  for (ScratchpadMatrix& held : kernel.held) held.matrix.element = kernel.element;
 }
 
 }  // namespace
@@ -70,7 +122,7 @@ std::vector<Generated> generate(const Program& program, const TableRows* table) 
     try {
       made.kernel = kernel_of(program, *region.graph, table);
       made.kernel.name = made.name;
-      made.kernel.element = product_element(program, region, made.kernel);
+      set_types(program, region, made.kernel);
       fit(made.kernel);
       made.schedule = kernel_text(program, made.kernel);
     } catch (const Refused& refused) {

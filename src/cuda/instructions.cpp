@@ -6,12 +6,32 @@
 #include "cuda/text.h"
 
 namespace fuseflow::cuda {
+namespace {
+
+/// `m64n128k16.f32.f16.f16`, and what it is told beside its operands: to add, no signs turned and,
+/// of elements of two bytes, which operands lie along the other dimension.
+struct Instruction {
+  std::string name, flags;
+};
+Instruction instruction_of(const ProductForm& form) {
+  const bool quarter = element_bytes(form.left) == 1;
+  const auto name = [&](ElementType type) {
+    return element_name(type).substr(quarter ? 2 : 0);  // e4m3 of f8e4m3
+  };
+  return {fmt::format("m64n{}k{}.f32.{}.{}", form.columns, quarter ? 32 : 16, name(form.left),
+                      name(form.right)),
+          quarter ? "1, 1, 1"
+                  : fmt::format("1, 1, 1, {:d}, {:d}", form.left_by_columns, form.right_by_rows)};
+}
+
+}  // namespace
 
 std::string instructions_text(const std::vector<ProductForm>& forms) {
   std::string text =
-      "// wgmma m64nNk16, to f32, in the forms that these kernels use: made by "
-      "fuseflow-cuda.\n#pragma once\n\nnamespace ff {\n\n";
+      "// wgmma m64nNk16 (k32 of elements of one byte), to f32, in the forms that these kernels "
+      "use: made by\n// fuseflow-cuda.\n#pragma once\n\nnamespace ff {\n\n";
   for (const ProductForm& form : forms) {
+    const Instruction instruction = instruction_of(form);
     const int64_t registers = form.columns / 2;
     std::vector<std::string> places, operands;
     for (int64_t i = 0; i < registers; ++i) {
@@ -19,14 +39,13 @@ std::string instructions_text(const std::vector<ProductForm>& forms) {
       operands.push_back(fmt::format("\"+f\"(d[{}])", i));
     }
     text += fmt::format(
-        "template <>\n__device__ inline void wgmma<{0}, {1}, {2}, {7}>(float (&d)[{3}], uint64_t "
-        "left, uint64_t right) {{\n"
-        "  asm volatile(\"wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{8}.{8} {{{4}}}, %{3}, %{5}, "
-        "1, 1, 1, {1}, {2};\"\n"
+        "template <>\n__device__ inline void wgmma<{0}, {1:d}, {2:d}, {7}, {8}>(float (&d)[{3}], "
+        "uint64_t left, uint64_t right) {{\n"
+        "  asm volatile(\"wgmma.mma_async.sync.aligned.{9} {{{4}}}, %{3}, %{5}, {10};\"\n"
         "               : {6}\n               : \"l\"(left), \"l\"(right));\n}}\n\n",
-        form.columns, form.left_by_columns ? 1 : 0, form.right_by_rows ? 1 : 0, registers,
-        fmt::join(places, ", "), registers + 1, fmt::join(operands, ", "), type_text(form.element),
-        element_name(form.element));
+        form.columns, form.left_by_columns, form.right_by_rows, registers, fmt::join(places, ", "),
+        registers + 1, fmt::join(operands, ", "), type_text(form.left), type_text(form.right),
+        instruction.name, instruction.flags);
   }
   return text + "}  // namespace ff\n";
 }

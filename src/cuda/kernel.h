@@ -27,14 +27,19 @@ struct Coordinate {
   int64_t offset = 0;
 };
 
-/// A matrix of elements of two bytes in the scratchpad: consecutive along its rows or its columns,
-/// in panels of so many elements (8: written by threads; 16, 32, 64: by the copy engine, with a
-/// swizzle).
+inline constexpr int64_t kChunkBytes = 16;
+
+/// A matrix of elements of one or two bytes in the scratchpad: consecutive along its rows or its
+/// columns, in panels of so many bytes (16: written by threads; 32, 64, 128: by the copy engine,
+/// with a swizzle).
 struct MatrixForm {
   int64_t rows = 0, columns = 0;
   bool by_rows = true;
-  int panel = 8;
-  int64_t bytes() const { return rows * columns * 2; }
+  ElementType element = ElementType::f16;
+  int64_t panel_bytes = kChunkBytes;
+  int64_t size() const { return element_bytes(element); }
+  int64_t panel() const { return panel_bytes / size(); }  ///< elements
+  int64_t bytes() const { return rows * columns * size(); }
   int64_t inner() const { return by_rows ? columns : rows; }
   int64_t outer() const { return by_rows ? rows : columns; }
 };
@@ -70,7 +75,8 @@ struct Load {
   std::string name;
   NodeId node = -1;
   MatrixForm matrix;
-  int ring = 0;  ///< number of its ring, which loads that take turns share
+  chip::Side side = chip::Side::left;  ///< of its products
+  int ring = 0;                        ///< number of its ring, which loads that take turns share
   CoreGroup peers;
   std::optional<chip::TensorView> view;  ///< none: the producer's threads gather element by element
   std::string why_gathered;
@@ -110,6 +116,7 @@ struct Scatter {
   std::string name;
   int64_t rows = 0, columns = 0;
   CoreGroup peers;
+  int64_t unit = chip::kShareUnit;  ///< columns of a share are multiples
 };
 
 /// Finished shares of a matrix, which go to every core of the group.
@@ -124,7 +131,7 @@ struct ShareBroadcast {
 struct TileBroadcast {
   std::string name;
   int held = -1, room = -1;  ///< number of one of them
-  int64_t bytes = 0;         ///< of what a core sends at a time
+  int64_t bytes = 0;         ///< of what a core sends at a time; of a matrix set when it is fitted
   int64_t times = 1;         ///< that it sends
   CoreGroup peers;
 };
@@ -269,7 +276,7 @@ struct Kernel {
   const Graph* graph = nullptr;
   const TableRows* table = nullptr;  ///< null: rows are those of the program
   LaunchRows rows;
-  /// Of what is multiplied, and of matrices in the scratchpad: f16 or bf16.
+  /// Of matrices that threads write, which products take.
   ElementType element = ElementType::f16;
   int64_t clusters = 1, cores = 1;
   std::vector<Variable> variables;

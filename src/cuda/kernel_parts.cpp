@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "chip/needs.h"
 #include "cuda/coordinates.h"
 #include "cuda/operand.h"
 #include "cuda/refuse.h"
@@ -53,14 +54,14 @@ std::map<std::string, Coordinate> spread_over_clusters(
 
 void add_load(const Program& program, Kernel& kernel, const std::string& name, NodeId from,
               const DimensionAt& row, const DimensionAt& column, const DimensionAt& batch,
-              CoreGroup peers) {
+              CoreGroup peers, chip::Side side) {
   const Graph& graph = *kernel.graph;
   const Node& node = graph.nodes[static_cast<size_t>(from)];
   Load load;
   load.name = name;
   load.node = from;
-  load.matrix = {rounded_up(row.block, kProductUnit), rounded_up(column.block, kProductUnit), true,
-                 8};
+  load.matrix = {chip::padded_block(graph, row.dim), chip::padded_block(graph, column.dim)};
+  load.side = side;
   load.ring = static_cast<int>(kernel.loads.size());
   load.peers = std::move(peers);
   load.row = row.begin;

@@ -30,7 +30,7 @@ std::map<std::string, Coordinate> spread_over_clusters(
 /// same one.
 void add_load(const Program& program, Kernel& kernel, const std::string& name, NodeId from,
               const DimensionAt& row, const DimensionAt& column, const DimensionAt& batch,
-              CoreGroup peers);
+              CoreGroup peers, chip::Side side);
 
 /// The steps of k, where some are left out: of a cluster that has group number `group` of `cores`
 /// tiles of rows each, element `batch` of the batch, and part number `part` of k. `core`: which of

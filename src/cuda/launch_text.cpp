@@ -91,11 +91,11 @@ class LaunchPrinter {
     const std::string batch_pitch = load.outer_rows && view.batches == 1
                                         ? fmt::format("{} * {}", elements, view.pitch)
                                         : std::to_string(view.batch_pitch);
-    return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}}},  // {}\n",
-                       numbers_.at(element.tensor),
-                       load.outer_rows ? elements : std::to_string(view.outer), view.inner,
-                       load.batch_rows ? elements : std::to_string(view.batches), view.pitch,
-                       batch_pitch, box, load.matrix.panel, box == outer ? there : box, load.name);
+    return fmt::format(
+        "    {{{}, {}, {}, {}, {}, {}, {}, {}, {}}},  // {}\n", numbers_.at(element.tensor),
+        load.outer_rows ? elements : std::to_string(view.outer), view.inner,
+        load.batch_rows ? elements : std::to_string(view.batches), view.pitch, batch_pitch, box,
+        load.matrix.panel(), box == outer ? there : box, load.name);
   }
 
   std::vector<std::string> view_lines() {

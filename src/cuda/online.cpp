@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "chip/needs.h"
 #include "cuda/coordinates.h"
 #include "cuda/finish.h"
 #include "cuda/kernel_parts.h"
@@ -98,11 +99,6 @@ class OnlineBuilder {
   DimensionAt batch() const { return at(kKernelG, at_.at("g"), DimensionAt::TileAxis::nothing); }
 
   void make_objects() {
-    const int64_t k_block = block_[kKernelK];
-    if (tiles_[kKernelK] > 1 && k_block % kProductUnit != 0) {
-      throw Refused{
-          fmt::format("steps of {} along k, which are no multiple of {}", k_block, kProductUnit)};
-    }
     const auto depth = [&](DimensionAt::TileAxis within) { return at(kKernelL, {}, within); };
     const auto keys = [&](DimensionAt::TileAxis within) {
       return at(kKernelK, coordinate(tiles_[kKernelK] > 1 ? "k" : ""), within);
@@ -110,19 +106,22 @@ class OnlineBuilder {
     using TileAxis = DimensionAt::TileAxis;
     CoreGroup all;
     if (kernel_.cores > depth_) all = {{}, 1, kernel_.cores, core_};
-    const auto load = [&](const std::string& name, NodeId from, const DimensionAt& row,
-                          const DimensionAt& column, const CoreGroup& peers) {
-      add_load(program_, kernel_, name, from, row, column, batch(), peers);
+    const auto load = [&](const std::string& name, NodeId from, chip::Side side,
+                          const DimensionAt& row, const DimensionAt& column,
+                          const CoreGroup& peers) {
+      add_load(program_, kernel_, name, from, row, column, batch(), peers, side);
     };
     const CoreGroup parts =
         depth_ > 1 ? CoreGroup{{}, 1, depth_, part_} : CoreGroup{};  // of the same rows
-    load("q", producer(node(scores_), 0), rows(), depth(TileAxis::column), parts);
-    load("keys", producer(node(scores_), 1), depth(TileAxis::row), keys(TileAxis::column), all);
-    load("v", producer(node(product_), 1), keys(TileAxis::row), columns(), all);
+    using chip::Side;
+    load("q", producer(node(scores_), 0), Side::left, rows(), depth(TileAxis::column), parts);
+    load("keys", producer(node(scores_), 1), Side::right, depth(TileAxis::row),
+         keys(TileAxis::column), all);
+    load("v", producer(node(product_), 1), Side::right, keys(TileAxis::row), columns(), all);
     const int64_t m = rounded_up(block_[kKernelM], kProductUnit),
-                  k = rounded_up(k_block, kProductUnit);
+                  k = chip::padded_block(graph_, kKernelK);
     kernel_.sums = {{"s", m, k}, {"o", m, rounded_up(block_[kKernelN], kProductUnit)}};
-    kernel_.held.push_back({"p", {m, k, true, 8}, 1});
+    kernel_.held.push_back({"p", {m, k}, 1});
     StepRows& step = kernel_.step_rows.emplace();
     step.rows = m;
     step.scores = node(scores_).outputs[0];
@@ -278,7 +277,8 @@ class StepText {
                        dim_text(kernel_, kKernelM, "params.rows"));
     all += fmt::format(
         "{0}for (int column = core.lane(); column < P::kColumns; column += Core::kLanes) {{\n"
-        "{0}  if (!there || column >= valid) ff::put_element(core, p_at + P::at(row, column), "
+        "{0}  if (!there || column >= valid) ff::put_element<P::kElement>(core, p_at + P::at(row, "
+        "column), "
         "0);\n{0}}}\n"
         "{0}if (!there) {{\n{0}  if (core.lane() > 0) return;\n{0}  ff::put_one(core, rescale_at + "
         "row * 4, 1);\n"
@@ -355,8 +355,8 @@ class StepText {
     return columns([&] {
       const std::string value = work_.value(step_.factor);
       return work_.take() +
-             fmt::format("{}  ff::put_element(core, p_at + P::at(row, column), {});\n", space(),
-                         value);
+             fmt::format("{}  ff::put_element<P::kElement>(core, p_at + P::at(row, column), {});\n",
+                         space(), value);
     });
   }
 

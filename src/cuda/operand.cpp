@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "cuda/refuse.h"
+#include "cuda/text.h"
 
 namespace fuseflow::cuda {
 void require_row_major(const Program& program, TensorId tensor) {
@@ -18,17 +19,19 @@ void require_row_major(const Program& program, TensorId tensor) {
   }
 }
 
-void choose_copy(const Program& program, const Graph& graph, Load& load, const TileDims& dims,
+void choose_copy(const Program& program, const Graph& graph, Load& load, const chip::TileDims& dims,
                  const LaunchRows& rows) {
   const Node& node = graph.nodes[static_cast<size_t>(load.node)];
   const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
   require_row_major(program, node.tensor);
-  if (tensor.type != ElementType::f16 && tensor.type != ElementType::bf16) {
-    throw Refused{fmt::format("%{} has elements of {}; products are generated for f16 and bf16",
-                              tensor.name, element_name(tensor.type))};
+  if (!is_multiplied(tensor.type)) {
+    throw Refused{fmt::format(
+        "%{} has elements of {}; products are generated for f16, bf16, f8e4m3 and f8e5m2",
+        tensor.name, element_name(tensor.type))};
   }
-  chip::Copies copies = chip::copies_of(
-      chip::operand_of(graph, node, known_shape(tensor), dims.row, dims.column, dims.batch));
+  load.matrix.element = tensor.type;
+  chip::Copies copies =
+      chip::copies_of(chip::operand_of(graph, node, known_shape(tensor), dims, load.side));
   if (copies.outside && tensor.fill != 0) {
     throw Refused{
         fmt::format("%{} is read outside of its extents, where it is {:g}; products are "

@@ -7,14 +7,10 @@
 
 namespace fuseflow::cuda {
 
-/// The graph's dimensions of a tile. `batch`: -1, or the one of which a tile has one element.
-struct TileDims {
-  int row = -1, column = -1, batch = -1;
-};
-
-/// Sets `view` and `matrix.by_rows` of a load, or why it is gathered. Throws Refused for tensors
-/// whose elements are not in row-major order, or not of two bytes.
-void choose_copy(const Program& program, const Graph& graph, Load& load, const TileDims& dims,
+/// Sets `view` and `matrix` of a load but for its size and panels, or why it is gathered. Throws
+/// Refused for tensors whose elements are not in row-major order, or of a type that no product
+/// takes.
+void choose_copy(const Program& program, const Graph& graph, Load& load, const chip::TileDims& dims,
                  const LaunchRows& rows);
 
 /// Throws Refused unless the tensor's elements are all stored, in row-major order.

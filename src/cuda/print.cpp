@@ -81,8 +81,8 @@ class Printer {
   }
 
   void matrix(const std::string& name, const MatrixForm& m) {
-    line(fmt::format("using {} = ff::Matrix<{}, {}, ff::Along::{}, {}>;", type_of(name), m.rows,
-                     m.columns, m.by_rows ? "rows" : "columns", m.panel));
+    line(fmt::format("using {} = ff::Matrix<{}, {}, ff::Along::{}, {}, {}>;", type_of(name), m.rows,
+                     m.columns, m.by_rows ? "rows" : "columns", m.panel(), type_text(m.element)));
   }
 
   void constants() {
@@ -96,7 +96,7 @@ class Printer {
     if (kernel_.steps) step_lists(*kernel_.steps);
     for (const Load& l : kernel_.loads) matrix(l.name, l.matrix);
     for (const ScratchpadMatrix& h : kernel_.held) matrix(h.name, h.matrix);
-    line(fmt::format("using Core = ff::CoreOf<kGroups, {}>;", type_text(kernel_.element)));
+    line("using Core = ff::CoreOf<kGroups>;");
     for (const SumsForm& s : kernel_.sums) {
       line(fmt::format("using {}Sums = ff::Sums<Core, {}, {}>;", type_of(s.name), s.rows,
                        s.columns));
@@ -199,8 +199,8 @@ class Printer {
     for (size_t i = 0; i < kernel_.scatters.size(); ++i) {
       const Scatter& s = kernel_.scatters[i];
       const int barrier = kernel_.scatter_barrier[i];
-      line(fmt::format("const ff::ReduceScatter<{}, {}, {}> {}{{{}, {}, {}, {}, {}}};",
-                       s.peers.count, s.rows, s.columns, s.name, kernel_.staged_at[i],
+      line(fmt::format("const ff::ReduceScatter<{}, {}, {}, {}> {}{{{}, {}, {}, {}, {}}};",
+                       s.peers.count, s.rows, s.columns, s.unit, s.name, kernel_.staged_at[i],
                        kernel_.slots_at[i], barrier, barrier + 1, text_of(s.peers)));
       line(fmt::format("{}.begin(core);", s.name));
     }
@@ -347,13 +347,17 @@ class Printer {
     const ElementAt& element = kernel_.results[static_cast<size_t>(s.b)];
     const std::string place = place_lambda(program_, kernel_, element, depth_ * 2);
     const int tensor = numbers_.at(element.tensor);
+    const std::string type = type_text(program_.tensors[static_cast<size_t>(element.tensor)].type);
+    const std::string there = rows(s.a);  // <4>, or nothing
+    const std::string how =
+        there.empty() ? fmt::format("<{}>", type) : fmt::format("<{}, {}", type, there.substr(1));
     if (s.what == StepKind::store) {
-      line(fmt::format("ff::store{}(core, {}, {}, params, {}, {});", rows(s.a), sums_name(s.a),
+      line(fmt::format("ff::store{}(core, {}, {}, params, {}, {});", how, sums_name(s.a),
                        columns(s, s.a), tensor, place));
       return;
     }
-    line(fmt::format("ff::add_and_finish{}(core, {}, {}, {}, params, {}, {}, {}, {}, {});",
-                     rows(s.a), sums_name(s.a), kernel_.add_at, columns(s, s.a), text_of(f.tile),
+    line(fmt::format("ff::add_and_finish{}(core, {}, {}, {}, params, {}, {}, {}, {}, {});", how,
+                     sums_name(s.a), kernel_.add_at, columns(s, s.a), text_of(f.tile),
                      text_of(f.counter), f.adders, tensor, place));
   }
 
@@ -527,6 +531,16 @@ class Printer {
   std::string text_;
 };
 
+/// What a product multiplies, as it lies in the scratchpad.
+const MatrixForm& matrix_of(const Kernel& kernel, const FactorOf& factor) {
+  const auto number = static_cast<size_t>(factor.number);
+  if (factor.kind == FactorOf::Kind::load) return kernel.loads[number].matrix;
+  const size_t held = factor.kind == FactorOf::Kind::held
+                          ? number
+                          : static_cast<size_t>(kernel.rounds[number].held);
+  return kernel.held[held].matrix;
+}
+
 void find_products(const std::vector<Step>& steps, std::vector<const Step*>& all) {
   for (const Step& s : steps) {
     if (s.what == StepKind::multiply) all.push_back(&s);
@@ -557,16 +571,13 @@ std::vector<ProductForm> product_forms(const Kernel& kernel) {
   for (const Step* s : products) {
     const SumsForm& sums = kernel.sums[static_cast<size_t>(s->a)];
     if (sums.rows % 64 != 0) continue;
-    const auto by_rows = [&](const FactorOf& f) {
-      return f.kind != FactorOf::Kind::load ||
-             kernel.loads[static_cast<size_t>(f.number)].matrix.by_rows;
-    };
+    const MatrixForm &a = matrix_of(kernel, s->left), &b = matrix_of(kernel, s->right);
     int64_t left =
         sums.columns / (kernel.groups / std::gcd(sums.rows / 64, int64_t{kernel.groups}));
     while (left > 0) {
       int64_t columns = 256;
       while (columns > left) columns /= 2;
-      forms.insert({columns, !by_rows(s->left), by_rows(s->right), kernel.element});
+      forms.insert({columns, !a.by_rows, b.by_rows, a.element, b.element});
       left -= columns;
     }
   }

@@ -19,7 +19,7 @@ std::vector<TensorId> tensors_of(const Kernel& kernel);
 struct ProductForm {
   int64_t columns = 0;
   bool left_by_columns = false, right_by_rows = false;
-  ElementType element = ElementType::f16;
+  ElementType left = ElementType::f16, right = ElementType::f16;
   auto operator<=>(const ProductForm&) const = default;
 };
 std::vector<ProductForm> product_forms(const Kernel& kernel);

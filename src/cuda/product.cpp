@@ -51,13 +51,9 @@ class ProductBuilder {
     if (!is_product()) return check_without_product();
     if (roles_.steps.size() != 1)
       throw Refused{"elementwise work before a product is not generated yet"};
-    if (graph_.tiles->element_bytes != 2) {
+    if (graph_.tiles->element_bytes > 2) {
       throw Refused{fmt::format("products of elements of {} bytes are not generated",
                                 graph_.tiles->element_bytes)};
-    }
-    if (tiles_[kKernelK] > 1 && block_[kKernelK] % kProductUnit != 0) {
-      throw Refused{fmt::format("steps of {} along k, which are no multiple of {}",
-                                block_[kKernelK], kProductUnit)};
     }
   }
 
@@ -121,10 +117,10 @@ class ProductBuilder {
     }
     const CoreGroup alone;
     add_load(program_, kernel_, "a", producer(0), rows(), depth(DimensionAt::TileAxis::column),
-             batch(), alone);
+             batch(), alone, chip::Side::left);
     CoreGroup all{{}, 1, rows_, core_m_};
     add_load(program_, kernel_, "b", producer(1), depth(DimensionAt::TileAxis::row), columns(),
-             batch(), rows_ > 1 ? all : alone);
+             batch(), rows_ > 1 ? all : alone, chip::Side::right);
     kernel_.sums.push_back({"c", rounded_up(block_[kKernelM], kProductUnit),
                             rounded_up(block_[kKernelN], kProductUnit)});
     kernel_.rows_there = block_[kKernelM];

@@ -210,7 +210,8 @@ std::string statements_text(const Program& program, const Region& region, const 
 
 std::string rivals_text(const Program&, const Generated& g) {
   const Graph& graph = *g.kernel.graph;
-  if (g.kernel.sums.empty()) return "{}, 0";
+  // The library is not asked for products of elements of one byte.
+  if (g.kernel.sums.empty() || graph.tiles->element_bytes == 1) return "{}, 0";
   const auto size = [&](int dim) { return dim_text(g.kernel, dim, "rows"); };
   const auto columns = [&](int dim) { return graph.indices[static_cast<size_t>(dim)].elements(); };
   if (tile_form(graph) == TileForm::chain) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "chip/needs.h"
 #include "cuda/launch_text.h"
 #include "cuda/rows.h"
 #include "cuda/rows_place.h"
@@ -76,8 +77,8 @@ class RowText {
       } else if (n.kind != NodeKind::gather && places_.core().on_core &&
                  places_.core().room_of[static_cast<size_t>(n.outputs[0])] >= 0) {
         const std::string value = work_.value(n.outputs[0]);
-        body += work_.take() + fmt::format("{}  ff::put_element(core, {}, {});\n", space(),
-                                           places_.element(n.outputs[0]), value);
+        body += work_.take() +
+                fmt::format("{}  {}\n", space(), places_.put_element(n.outputs[0], value));
       }
     }
     return body;
@@ -136,14 +137,13 @@ class RowText {
       if (n.kind == NodeKind::gather || n.outputs.empty() ||
           places_.core().room_of[static_cast<size_t>(n.outputs[0])] < 0)
         continue;
-      zeros += fmt::format("{}    ff::put_element(core, {}, 0);\n", space(),
-                           places_.element(n.outputs[0]));
+      zeros += fmt::format("{}    {}\n", space(), places_.put_element(n.outputs[0], "0"));
     }
     all += fmt::format(
         "{0}for (int column = core.lane(); column < {1}; column += Core::kLanes) {{\n"
         "{0}  [[maybe_unused]] const int at_{2} = ({3}) * {4} + column;\n"
         "{0}  if (!there || column >= {4} || at_{2} >= {5}) {{\n{6}{0}    continue;\n{0}  }}\n",
-        space(), (width.block + chip::kUnit - 1) / chip::kUnit * chip::kUnit, width.name,
+        space(), chip::padded_block(graph_, loop.index), width.name,
         text_of(places_.tile_of(loop.index)), width.block, width.elements(), zeros);
     return all + body + space() + "}\n" + after;
   }

@@ -84,22 +84,13 @@ class RowsBuilder {
   }
 
   void check() const {
-    bool products = false;
-    for (const std::vector<NodeId>& of_loop : core_.products) {
-      for (const NodeId product : of_loop) {
-        products = true;
-        const int width = summed_width(product);
-        if (index(width).extent > 1 && index(width).block % kProductUnit != 0) {
-          throw Refused{fmt::format("steps of {} along a sum of rows, which are no multiple of {}",
-                                    index(width).block, kProductUnit)};
-        }
-      }
-    }
-    if (products && graph_.tiles->element_bytes != 2) {
+    const bool products = std::any_of(core_.products.begin(), core_.products.end(),
+                                      [](const auto& of_loop) { return !of_loop.empty(); });
+    if (products && graph_.tiles->element_bytes > 2) {
       throw Refused{fmt::format("products of elements of {} bytes are not generated",
                                 graph_.tiles->element_bytes)};
     }
-    if (!core_.rooms.empty() && graph_.tiles->element_bytes != 2) {
+    if (!products && !core_.rooms.empty() && graph_.tiles->element_bytes != 2) {
       throw Refused{
           fmt::format("rows of elements of {} bytes that cores exchange are not generated",
                       graph_.tiles->element_bytes)};
@@ -122,13 +113,13 @@ class RowsBuilder {
     }
     for (size_t r = 0; r < core_.rooms.size(); ++r) {
       const chip::RowsRoom& room = core_.rooms[r];
-      const MatrixForm matrix{room.rows, room.columns, true, 8};
-      kernel_.held.push_back({RowsPlaces::room_name(static_cast<int>(r)), matrix, room.tiles});
+      kernel_.held.push_back(
+          {RowsPlaces::room_name(static_cast<int>(r)), {room.rows, room.columns}, room.tiles});
       broadcast_of_room_.push_back(-1);
       if (!room.everywhere) continue;
       broadcast_of_room_.back() = static_cast<int>(kernel_.broadcasts.size());
-      kernel_.broadcasts.push_back({fmt::format("tiles{}", r), static_cast<int>(r), -1,
-                                    matrix.bytes(), room.tiles / wide, row_peers()});
+      kernel_.broadcasts.push_back(
+          {fmt::format("tiles{}", r), static_cast<int>(r), -1, 0, room.tiles / wide, row_peers()});
     }
     for (size_t i = 0; i < core_.staged.size(); ++i) {
       const chip::SumsSize& sums = core_.staged[i];
@@ -173,10 +164,10 @@ class RowsBuilder {
         const DimensionAt& batch = kernel_.row_dims[1];
         if (side == 0) {
           add_load(program_, kernel_, name, from[0], kernel_.row_dims[0],
-                   summed(sum_of, TileAxis::column), batch, row_peers());
+                   summed(sum_of, TileAxis::column), batch, row_peers(), chip::Side::left);
         } else {
           add_load(program_, kernel_, name, from[1], summed(sum_of, TileAxis::row), columns(width),
-                   batch, column_peers());
+                   batch, column_peers(), chip::Side::right);
         }
         kernel_.loads.back().ring = core_.ring_of[load];
       }

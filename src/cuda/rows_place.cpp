@@ -45,6 +45,16 @@ std::string RowsPlaces::reduced_name(size_t number) {
 }
 
 std::string RowsPlaces::element(StreamId stream) const {
+  return fmt::format("ff::get_element<P{}::kElement>(core, {})",
+                     core_.room_of[static_cast<size_t>(stream)], place(stream));
+}
+
+std::string RowsPlaces::put_element(StreamId stream, const std::string& value) const {
+  return fmt::format("ff::put_element<P{}::kElement>(core, {}, {});",
+                     core_.room_of[static_cast<size_t>(stream)], place(stream), value);
+}
+
+std::string RowsPlaces::place(StreamId stream) const {
   const int room = core_.room_of[static_cast<size_t>(stream)];
   return fmt::format("p{0}_at + ({1}) * P{0}::kBytes + P{0}::at(row, column)", room,
                      text_of(tile_in_room(stream)));
@@ -61,7 +71,7 @@ std::vector<std::pair<StreamId, std::string>> RowsPlaces::names(int loop) const 
   for (StreamId s = 0; s < static_cast<StreamId>(graph_.streams.size()); ++s) {
     const bool there = core_.room_of[static_cast<size_t>(s)] >= 0;
     if (!there || shape_.loop_of[static_cast<size_t>(producer(s))] >= loop) continue;
-    all.emplace_back(s, fmt::format("ff::get_element(core, {})", element(s)));
+    all.emplace_back(s, element(s));
   }
   for (size_t i = 0; i < core_.reduced.size(); ++i) {
     const StreamId s = core_.reduced[i];

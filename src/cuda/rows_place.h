@@ -28,8 +28,9 @@ class RowsPlaces {
   /// Which of the cores that share rows this is.
   Coordinate column_core() const;
 
-  /// The place of an element (row, column) of a stream in the room that it has.
+  /// Element (row, column) of a stream, in the room that it has; and what puts a value there.
   std::string element(StreamId stream) const;
+  std::string put_element(StreamId stream, const std::string& value) const;
   /// The place of a row of what core number `core` reduced.
   std::string reduced(size_t number, const std::string& core) const;
   /// What loop number `loop` reads of earlier ones, and of its own staged sums.
@@ -40,6 +41,8 @@ class RowsPlaces {
   static std::string reduced_name(size_t number);
 
  private:
+  std::string place(StreamId stream) const;
+
   const Graph& graph_;
   RowsShape shape_;
   chip::RowsOnCore core_;

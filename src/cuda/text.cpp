@@ -36,8 +36,13 @@ std::string operator_text(Op op, const std::vector<std::string>& operands) {
                      fmt::join(operands, ", "));
 }
 
+bool is_multiplied(ElementType type) {
+  return type == ElementType::f16 || type == ElementType::bf16 || type == ElementType::f8e4m3 ||
+         type == ElementType::f8e5m2;
+}
+
 bool is_written(ElementType type) {
-  return type == ElementType::f16 || type == ElementType::bf16 || type == ElementType::f32;
+  return is_multiplied(type) || type == ElementType::f32;
 }
 
 bool is_read(ElementType type) {
@@ -98,9 +103,10 @@ std::string store_text(const Program& program, const Kernel& kernel, const Eleme
                        const TensorNumbers& tensors, const std::string& value, int indent) {
   const PlaceText place =
       place_text(program, *kernel.graph, result.tensor, result.subscripts, "i", "", indent + 2);
-  return place.statements + fmt::format("{}ff::store_element(params, {}, {}, {});\n{}}}",
-                                        space(indent + 2), tensors.at(result.tensor), place.value,
-                                        value, space(indent));
+  const ElementType type = program.tensors[static_cast<size_t>(result.tensor)].type;
+  return place.statements +
+         fmt::format("{}ff::store_element<{}>(params, {}, {}, {});\n{}}}", space(indent + 2),
+                     type_text(type), tensors.at(result.tensor), place.value, value, space(indent));
 }
 
 }  // namespace

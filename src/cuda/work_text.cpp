@@ -171,8 +171,9 @@ std::string WorkText::store(const Node& store, const std::string& value) {
   const PlaceText place = place_text(*program_, *graph_, store.tensor, store.tile.subscripts,
                                      fmt::format("y{}_", store.tensor), "", indent_);
   text_ += place.statements;
-  return fmt::format("ff::store_element(params, {}, {}, {});\n", tensors_->at(store.tensor),
-                     place.value, value);
+  const ElementType type = program_->tensors[static_cast<size_t>(store.tensor)].type;
+  return fmt::format("ff::store_element<{}>(params, {}, {}, {});\n", type_text(type),
+                     tensors_->at(store.tensor), place.value, value);
 }
 
 }  // namespace fuseflow::cuda

@@ -12,6 +12,22 @@ TileForm tile_form(const Graph& graph) {
   return is_tile_kernel(graph) ? TileForm::kernel : TileForm::chain;
 }
 
+std::vector<bool> loads_by_threads(const Graph& graph) {
+  std::vector<bool> multiplied(graph.nodes.size(), false), all(graph.nodes.size(), false);
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::tile_multiply) continue;
+    for (const Input& input : node.inputs) {
+      const Stream& taken = graph.streams[static_cast<size_t>(input.stream)];
+      multiplied[static_cast<size_t>(taken.producer)] = true;
+    }
+  }
+  for (size_t n = 0; n < all.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    all[n] = node.kind == NodeKind::tile_load && (node.tile.by_threads || !multiplied[n]);
+  }
+  return all;
+}
+
 int first_digit(const Graph& graph, int dim) {
   int first = 0;
   for (int d = 0; d < dim; ++d) {

@@ -103,6 +103,10 @@ inline int64_t moved_bytes(const Graph& graph, const Node& node) {
   return node.tile.element_bytes > 0 ? node.tile.element_bytes : graph.tiles->element_bytes;
 }
 
+/// By node: whether it is a load that threads bring, each core its own. That is one that says so,
+/// and one that no product takes: who does elementwise work reads what it takes.
+std::vector<bool> loads_by_threads(const Graph& graph);
+
 /// The number of the first digit of a dimension, as subscripts count them; the next dimension's is
 /// the end of it.
 int first_digit(const Graph& graph, int dim);

@@ -20,7 +20,9 @@ ODD = [
     "--gated-ffn 1,96,64", "--gated-ffn 5,77,33", "--gated-ffn 50,200,96", "--conv-chain 3,9,9,5,3,1",
     "--conv-chain 16,12,12,20,3,1",
 ]
-NOT_YET = ["not generated", "generated for f16 and bf16", "kernels are generated for dense tensors"]
+# In elements of one byte, too, whose products sum 32 at a time.
+BYTES = ["--gemm-chain 64,256,128,96,relu", "--gemm-chain 16,48,16,16", "--gemm-chain 7,33,65,17,relu", "--gated-ffn 50,200,96"]
+NOT_YET = ["not generated", "products are generated for f16", "kernels are generated for dense tensors"]
 EFFORT = "20000"
 
 
@@ -31,8 +33,8 @@ def run(command, text=None, statuses=(0,)):
     return done.stdout
 
 
-def kernels(tools, chain, strategy, folder):
-    program = run([tools / "fuseflow-cluster", *chain.split(), "--program", "-q"])
+def kernels(tools, chain, strategy, folder, element="f16"):
+    program = run([tools / "fuseflow-cluster", *chain.split(), "--program", "-q"]).replace("f16", element)
     planned = run([tools / "fuseflow-cluster", *strategy, "--effort", EFFORT, "-q"], program)
     run([tools / "fuseflow-cuda", "-d", folder, "-q"], planned, (0, 1, 4))  # all, none, some have kernels
     with open(folder / "plan.csv", newline="", encoding="utf-8") as file:
@@ -46,11 +48,13 @@ def main():
     options = parser.parse_args()
     wrong, built = [], 0
     # As one kernel, however slow, and (of few) as kernels apart.
-    plans = [(chain, ["--accept-slower"]) for chain in (WORKLOADS if options.workloads else ODD)]
-    plans += [] if options.workloads else [(chain, ["--strategy=none"]) for chain in ODD]
-    for chain, strategy in plans:
+    plans = [(chain, ["--accept-slower"], "f16") for chain in (WORKLOADS if options.workloads else ODD)]
+    if not options.workloads:
+        plans += [(chain, ["--strategy=none"], "f16") for chain in ODD]
+        plans += [(chain, [strategy], "f8e4m3") for chain in BYTES for strategy in ("--accept-slower", "--strategy=none")]
+    for chain, strategy, element in plans:
         with tempfile.TemporaryDirectory() as folder:
-            for row in kernels(options.tools, chain, strategy, pathlib.Path(folder)):
+            for row in kernels(options.tools, chain, strategy, pathlib.Path(folder), element):
                 built += not row["refused"]
                 if row["refused"] and not any(reason in row["refused"] for reason in NOT_YET):
                     wrong.append(f"{chain}: {row['kernel']} is refused: {row['refused']}")

@@ -14,9 +14,21 @@ def write_npy(path, shape, seed, kind, there=None):
     values = [float(draw.randint(least, most)) for _ in range(count)]
     if there:
         values = [x if there(*divmod(i, shape[-1])) else 0.0 for i, x in enumerate(values)]
+    write_values(path, shape, values)
+
+
+def write_values(path, shape, values):
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s,), }" % ", ".join(map(str, shape))
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{count}f", *values))
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values))
+
+
+SIZES = {"f8e4m3": 1, "f8e5m2": 1, "f16": 2, "bf16": 2, "f32": 4}
+
+
+def of_other_size(kind, element):
+    """What a load or store says of a tensor whose elements have another size than the graph's."""
+    return f" bytes={SIZES[kind]}" if kind and SIZES[kind] != SIZES[element] else ""
 
 
 class Plan:
@@ -46,35 +58,43 @@ def steps_text(lists):
     return f" open=[{'; '.join(', '.join(f'{a}:{b}' for a, b in ranges) for ranges in lists)}]" if lists else ""
 
 
-def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, residual=False, result=None, element="f16", stays=False):
-    """E = relu(A B) D, or relu(A Bg) * (A Bu) D. size, tile, cluster: m, n, k, l. stays: slices of C, over steps of l."""
+def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, residual=False, result=None, element="f16", stays=False,
+          weights=None, turned=False):
+    """E = relu(A B) D, or relu(A Bg) * (A Bu) D. size, tile, cluster: m, n, k, l. stays: slices of C, over steps of l.
+
+    weights: their type; turned: they lie with what is summed consecutive. Elements of one byte have no whole numbers beyond a few: C is
+    min(relu(A B), 2), or that by the sign of A Bu.
+    """
     p = Plan(name, element)
+    small = SIZES[element] == 1
     m, n, k, l = size
     split = gated == "split"
     shared = [cluster[0], cluster[1], 1 if split else cluster[2], cluster[3]]
     tiles = [-(-s // (t * c)) * c for s, t, c in zip(size, tile, shared)]
     x = p.tensor("input", "x", [m, k])
-    b = [p.tensor("const", f"b{i}", [k, n]) for i in range(2 if gated else 1)]
+    b = [p.tensor("const", f"b{i}", [n, k] if turned else [k, n], weights) for i in range(2 if gated else 1)]
+    at_b, at_d = ("[j, k]", "[o, j]") if turned else ("[k, j]", "[j, o]")
     h = [p.tensor("temp", f"h{i}", [m, n]) for i in range(2 if gated else 1)]
     c = p.tensor("temp", "c", [m, n])
-    d = p.tensor("const", "d", [n, l])
+    d = p.tensor("const", "d", [l, n] if turned else [n, l], weights)
     r = p.tensor("input", "r", [m, l]) if residual else None
     e = p.tensor("temp", "e", [m, l]) if residual else None
     y = p.tensor("result", "y", [m, l], result)
     for i, weight in enumerate(b):
-        p.statements.append(f"{h[i]}[i, j] = sum(k) {x}[i, k] * {weight}[k, j]")
-    p.statements.append(f"{c}[i, j] = relu({h[0]}[i, j])" + (f" * {h[1]}[i, j]" if gated else ""))
-    p.statements.append(f"{e or y}[i, o] = sum(j) {c}[i, j] * {d}[j, o]")
+        p.statements.append(f"{h[i]}[i, j] = sum(k) {x}[i, k] * {weight}{at_b}")
+    up = f"sign({h[-1]}[i, j])" if small else f"{h[-1]}[i, j]"
+    p.statements.append(f"{c}[i, j] = " + (f"min(relu({h[0]}[i, j]), 2)" if small else f"relu({h[0]}[i, j])") + (f" * {up}" if gated else ""))
+    p.statements.append(f"{e or y}[i, o] = sum(j) {c}[i, j] * {d}{at_d}")
     if residual:
         p.statements.append(f"{y}[i, o] = {e}[i, o] + {r}[i, o]")
     g = index("m", tiles[0], tile[0], m, cluster[0], f"i:{m}") + index("n", tiles[1], tile[1], n, cluster[1], f"j:{n}")
     g += index("k", tiles[2], tile[2], k, cluster[2], f"k:{k}") + index("l", tiles[3], tile[3], l, cluster[3], f"o:{l}")
-    g += f"    tiles [{loops}] bytes=2{f' way={gated}' if gated else ''}\n    phase {{\n"
+    g += f"    tiles [{loops}] bytes={SIZES[element]}{f' way={gated}' if gated else ''}\n    phase {{\n"
     g += f"      $a: val<m,k>[m,k] = tile_load {x}[i, k] capacity={copies}\n"
     parts = []
     for i, weight in enumerate(b):
         branch = f" branch={i}" if split else ""
-        g += f"      $b{i}: val<k,n>[k,n] = tile_load {weight}[k, j] capacity={copies}{branch}\n"
+        g += f"      $b{i}: val<k,n>[k,n] = tile_load {weight}{at_b} capacity={copies}{branch}\n"
         g += f"      $p{i}: val<m,n>[m,n] = tile_multiply ($a, $b{i}){branch}\n"
         parts.append(f"$p{i}")
     if cluster[2] > 1:
@@ -83,19 +103,26 @@ def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, res
         parts = sums
     g += f"      $c: val<m,n>[m,n] = map relu ({parts[0]})\n"
     last = "$c"
+    if small:
+        g += "      $few: val<m,n>[m,n] = map min ($c, 2)\n"
+        last = "$few"
     if gated:
-        g += f"      $cg: val<m,n>[m,n] = map mul ($c, {parts[1]})\n"
+        up = parts[1]
+        if small:
+            g += f"      $sign: val<m,n>[m,n] = map sign ({up})\n"
+            up = "$sign"
+        g += f"      $cg: val<m,n>[m,n] = map mul ({last}, {up})\n"
         last = "$cg"
     if cluster[2] > 1:
         g += f"      $all: val<m,n>[m,n] = gather ({last})\n"
         last = "$all"
-    bytes_held = (held or 1) * tile[0] * tile[1] * 2
+    bytes_held = (held or 1) * tile[0] * tile[1] * SIZES[element]
     g += f"      $held: val<m,n>[m,n] = tile_hold ({last}) held=[0, {bytes_held}, 0, 0]\n"
     last = "$held"
     if cluster[3] > cluster[2]:
         g += f"      $slice: val<m,n>[m,n] = shuffle ({last}){f' capacity={cluster[3] // cluster[2] - 1}' if stays else ''}\n"
         last = "$slice"
-    g += f"      $d: val<n,l>[n,l] = tile_load {d}[j, o] capacity={copies}\n"
+    g += f"      $d: val<n,l>[n,l] = tile_load {d}{at_d} capacity={copies}\n"
     g += f"      $e: val<m,l>[m,l] = tile_multiply ({last}, $d) capacity=1\n"
     last = "$e"
     if cluster[1] * cluster[2] > cluster[3]:
@@ -104,13 +131,13 @@ def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, res
     if residual:
         g += f"      $r: val<m,l>[m,l] = tile_load {r}[i, o]\n      $y: val<m,l>[m,l] = map add ({last}, $r)\n"
         last = "$y"
-    wide = " bytes=4" if result == "f32" else ""
-    g += f"      tile_store {y}[i, o] ({last}){wide}\n    }}\n"
+    g += f"      tile_store {y}[i, o] ({last}){of_other_size(result, element)}\n    }}\n"
     p.graph = g
     return p
 
 
-def product(name, size, tile, cluster_m=1, depth=1, adders=1, batches=1, bias=False, by_columns=False, element="f16", steps=None):
+def product(name, size, tile, cluster_m=1, depth=1, adders=1, batches=1, bias=False, by_columns=False, element="f16", steps=None, weights=None,
+            result=None):
     """Y = A X (+ bias), of each element of a batch. size, tile: m, n, k. steps: those of each tile of rows; nothing is in others."""
     p = Plan(name, element)
     m, n, k = size
@@ -119,16 +146,16 @@ def product(name, size, tile, cluster_m=1, depth=1, adders=1, batches=1, bias=Fa
     h = "h, " if batch else ""
     there = steps and (lambda i, j: any(begin <= j // tile[2] < end for begin, end in steps[i // tile[0]]))
     a = p.tensor("input", "a", before + [m, k], there=there)
-    x = p.tensor("const", "x", before + ([n, k] if by_columns else [k, n]))
+    x = p.tensor("const", "x", before + ([n, k] if by_columns else [k, n]), weights)
     v = p.tensor("const", "v", [n], "f32") if bias else None
-    y = p.tensor("result", "y", before + [m, n])
+    y = p.tensor("result", "y", before + [m, n], result)
     at_x = f"{x}[{h}{'j, k' if by_columns else 'k, j'}]"
     p.statements.append(f"{y}[{h}i, j] = sum(k) {a}[{h}i, k] * {at_x}" + (f" + {v}[j]" if bias else ""))
     tiles = [-(-s // t) for s, t in zip(size, tile)]
     g = index("m", tiles[0], tile[0], m, cluster_m, f"i:{m}") + index("n", tiles[1], tile[1], n, 1, f"j:{n}")
     g += index("k", tiles[2], tile[2], k, depth, f"k:{k}")
     g += index("g", batches, 1, batches, 1, f"h:{batches}" if batch else "one_g:1")
-    g += f"    tiles [] bytes=2{steps_text(steps)}\n    phase {{\n"
+    g += f"    tiles [] bytes={SIZES[element]}{steps_text(steps)}\n    phase {{\n"
     g += f"      $a: val<m,k>[m,k] = tile_load {a}[{h}i, k] capacity=2\n"
     g += f"      $x: val<k,n>[k,n] = tile_load {at_x} capacity=2\n      $c: val<m,n>[m,n] = tile_multiply ($a, $x)\n"
     last = "$c"
@@ -139,7 +166,7 @@ def product(name, size, tile, cluster_m=1, depth=1, adders=1, batches=1, bias=Fa
         g += f"      $v: val<n>[n] = tile_load {v}[j] bytes=4 capacity=2\n      $y: val<m,n>[m,n] = map add ({last}, $v)\n"
         last = "$y"
     adds = f" capacity={adders}" if adders > 1 else ""
-    g += f"      tile_store {y}[{h}i, j] ({last}){adds}\n    }}\n"
+    g += f"      tile_store {y}[{h}i, j] ({last}){adds}{of_other_size(result, element)}\n    }}\n"
     p.graph = g
     return p
 
@@ -239,34 +266,37 @@ def normalised(name, rows, columns, tile):
     return p
 
 
-def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1, element="f16", mask=False, band=None, steps=None):
+def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1, element="f16", mask=False, band=None, steps=None,
+           turned=False, step=16):
     """What attention does, with whole numbers in the place of exponentials. Statements are attention's: their values are not used.
 
-    heads: 0: there are none. band, steps: those that are taken, of all.
+    heads: 0: there are none. band, steps: those that are taken, of all; step: keys of one. turned: values lie with keys consecutive.
     """
     p = Plan(name, element)
     of, h = ([heads], "h, ") if heads else ([], "")
     q = p.tensor("input", "q", of + [queries, size])
     k = p.tensor("input", "k", of + [keys, size])
-    v = p.tensor("input", "v", of + [keys, width])
+    v = p.tensor("input", "v", of + ([width, keys] if turned else [keys, width]))
+    at_v = f"{v}[{h}c, j]" if turned else f"{v}[{h}j, c]"
     b = p.tensor("input", "b", [queries, keys], "bool", fill=1) if mask else p.tensor("input", "b", [queries, keys], "f32")
     s, u = (p.tensor("temp", n, of + [queries, keys], "f32") for n in ("s", "u"))
     r, z = (p.tensor("temp", n, of + [queries], "f32") for n in ("r", "z"))
     y = p.tensor("result", "y", of + [queries, width])
     p.statements += [f"{s}[{h}i, j] = sum(d) {q}[{h}i, d] * {k}[{h}j, d] + {b}[i, j]", f"{r}[{h}i] = max(j) {s}[{h}i, j]",
                      f"{u}[{h}i, j] = exp({s}[{h}i, j] - {r}[{h}i])", f"{z}[{h}i] = sum(j) {u}[{h}i, j]",
-                     f"{y}[{h}i, c] = sum(j) ({u}[{h}i, j] / {z}[{h}i]) * {v}[{h}j, c]"]
+                     f"{y}[{h}i, c] = sum(j) ({u}[{h}i, j] / {z}[{h}i]) * {at_v}"]
     g = index("m", -(-queries // tile), tile, queries, cluster, f"i:{queries}") + index("n", 1, width, width, 1, f"c:{width}")
-    g += index("k", -(-keys // 16), 16, keys, parts, f"j:{keys}") + index("g", heads or 1, 1, heads or 1, 1, f"h:{heads}" if heads else "one_g:1")
+    g += index("k", -(-keys // step), step, keys, parts, f"j:{keys}") + index("g", heads or 1, 1, heads or 1, 1, f"h:{heads}" if heads else "one_g:1")
     taken = f" band=[{band[0]}, {band[1]}]" if band else steps_text(steps)
-    g += index("l", 1, size, size, 1, f"d:{size}") + f"    tiles [] bytes=2{taken}\n    phase {{\n"
+    g += index("l", 1, size, size, 1, f"d:{size}") + f"    tiles [] bytes={SIZES[element]}{taken}\n    phase {{\n"
     g += f"      $x: val<m,l>[m,l] = tile_load {q}[{h}i, d] capacity=2\n      $x_1: val<l,k>[l,k] = tile_load {k}[{h}j, d] capacity=2\n"
     g += f"      $s: val<m,k>[m,k] = tile_multiply ($x, $x_1) capacity=1\n      $b: val<m,k>[m,k] = tile_load {b}[i, j] "
-    g += f"bytes={1 if mask else 4} capacity=2\n      $sb: val<m,k>[m,k] = map {'where ($b, -50, $s)' if mask else 'add ($s, $b)'}\n"
+    g += ("" if mask and SIZES[element] == 1 else f"bytes={1 if mask else 4} ") + "capacity=2\n"
+    g += f"      $sb: val<m,k>[m,k] = map {'where ($b, -50, $s)' if mask else 'add ($s, $b)'}\n"
     g += "      $max: val<m>[m], $before: val<m>[m] = reduce max ($sb) init=-3.4028235e+38\n      $grown: val<m>[m] = map sub ($before, $max)\n"
     g += "      $f: val<m>[m] = map ge ($grown, -2)\n      $below: val<m,k>[m,k] = map sub ($sb, $max)\n"
     g += "      $up: val<m,k>[m,k] = map add ($below, 9)\n      $p: val<m,k>[m,k] = map relu ($up)\n"
-    g += f"      $sum: val<m>[m] = reduce sum ($p, $f)\n      $x_2: val<k,n>[k,n] = tile_load {v}[{h}j, c] capacity=2\n"
+    g += f"      $sum: val<m>[m] = reduce sum ($p, $f)\n      $x_2: val<k,n>[k,n] = tile_load {at_v} capacity=2\n"
     g += f"      $o: val<m,n>[m,n] = tile_multiply ($p, $x_2, $f)\n"
     if parts > 1:
         g += "      $largest: val<m>[m] = all_reduce max ($max)\n      $less: val<m>[m] = map sub ($max, $largest)\n"
@@ -280,13 +310,15 @@ def online(name, heads, queries, keys, size, width, tile, cluster=1, parts=1, el
     return p
 
 
-def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="f16"):
+def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="f16", weights_kind=None,
+         turned=False):
     """A kernel of rows with products. sizes: rows, widths a, b, c; tile: rows, columns; cluster: rows, columns.
 
     layers: y = relu(x w0) w1; gate: y = (relu(x w0) * (x w1)) w2; apart: x w0, relu(x w0) and x w1, of two widths, all stored;
     norm: h = x w0 + v, d = h - max(h), stored, y = (d + min(d)) w1; softmax: y = d + sum(d), d = x - max(x), without products.
     """
     p = Plan(name, element)
+    small = SIZES[element] == 1  # what is between the products is min(.., 2), as in chain()
     m, a, b, c = sizes
     tall, wide = cluster
     h, at_h = ([batches], "h, ") if batches > 1 else ([], "")
@@ -302,12 +334,14 @@ def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="
     g += index("g", batches, 1, batches, 1, f"h:{batches}" if h else "one_g:1")
     for letter, loop, width in zip("abc", "jkl", (a, b, c)):
         g += index(letter, tiles(width), tile[1], width, wide, f"{loop}:{width}")
-    g += f"    tiles [] bytes=2\n    phase {{\n      $x: val<m,a>[m,a] = tile_load {x}[{at_h}i, j] capacity={2 * tiles(a)}\n"
+    g += f"    tiles [] bytes={SIZES[element]}\n    phase {{\n      $x: val<m,a>[m,a] = tile_load {x}[{at_h}i, j] capacity={2 * tiles(a)}\n"
 
     def weights(number, rows, columns, at):
-        w = p.tensor("const", f"w{number}", h + [rows, columns])
-        return w, f"$w{number}: val<{at}>[{at}] = tile_load {w}[{at_h}{dict(a='j', b='k', c='l')[at[0]]}, " \
-                  f"{dict(a='j', b='k', c='l')[at[2]]}] capacity={copies}"
+        loops = [dict(a="j", b="k", c="l")[at[i]] for i in (0, 2)]
+        if turned:
+            rows, columns, loops = columns, rows, loops[::-1]
+        at_w = f"{p.tensor('const', f'w{number}', h + [rows, columns], weights_kind)}[{at_h}{', '.join(loops)}]"
+        return at_w, f"$w{number}: val<{at}>[{at}] = tile_load {at_w} capacity={copies}"
 
     def gathered(stream):
         return f"      $all: val<m,b>[m,b] = gather ({stream})\n" if wide > 1 else ""
@@ -325,14 +359,14 @@ def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="
     w0, load0 = weights(0, a, b, "a,b")
     t0 = p.tensor("result" if kind == "apart" else "temp", "t0", h + [m, b])
     g += f"      {load0}\n      $c: val<m,b>[m,b] = tile_multiply ($x, $w0) capacity=2\n"
-    p.statements.append(f"{t0}[{at_h}i, k] = sum(j) {x}[{at_h}i, j] * {w0}[{at_h}j, k]")
+    p.statements.append(f"{t0}[{at_h}i, k] = sum(j) {x}[{at_h}i, j] * {w0}")
     if kind == "apart":
         w1, load1 = weights(1, a, c, "a,c")
         y0, y = p.tensor("result", "y0", h + [m, b]), p.tensor("result", "y", h + [m, c])
         g += f"      $v: val<m,b>[m,b] = map relu ($c)\n      {load1}\n      $e: val<m,c>[m,c] = tile_multiply ($x, $w1) capacity=1\n"
         g += f"      tile_store {t0}[{at_h}i, k] ($c)\n      tile_store {y0}[{at_h}i, k] ($v)\n      tile_store {y}[{at_h}i, l] ($e)\n    }}\n"
         p.statements += [f"{y0}[{at_h}i, k] = relu({t0}[{at_h}i, k])",
-                         f"{y}[{at_h}i, l] = sum(j) {x}[{at_h}i, j] * {w1}[{at_h}j, l]"]
+                         f"{y}[{at_h}i, l] = sum(j) {x}[{at_h}i, j] * {w1}"]
         p.graph = g
         return p
     if kind == "norm":
@@ -349,19 +383,21 @@ def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="
     elif kind == "gate":
         w1, load1 = weights(1, a, b, "a,b")
         t1, n = p.tensor("temp", "t1", h + [m, b]), p.tensor("temp", "n", h + [m, b])
-        p.statements += [f"{t1}[{at_h}i, k] = sum(j) {x}[{at_h}i, j] * {w1}[{at_h}j, k]",
+        p.statements += [f"{t1}[{at_h}i, k] = sum(j) {x}[{at_h}i, j] * {w1}",
                          f"{n}[{at_h}i, k] = relu({t0}[{at_h}i, k]) * {t1}[{at_h}i, k]"]
         g += f"      {load1}\n      $u: val<m,b>[m,b] = tile_multiply ($x, $w1) capacity=2\n      $v: val<m,b>[m,b] = map relu ($c)\n"
         g += "      $last: val<m,b>[m,b] = map mul ($v, $u)\n"
         last, number = n, 2
     else:
         n = p.tensor("temp", "n", h + [m, b])
-        p.statements.append(f"{n}[{at_h}i, k] = relu({t0}[{at_h}i, k])")
-        g += "      $last: val<m,b>[m,b] = map relu ($c)\n"
+        value = f"relu({t0}[{at_h}i, k])"
+        p.statements.append(f"{n}[{at_h}i, k] = " + (f"min({value}, 2)" if small else value))
+        g += f"      ${'some' if small else 'last'}: val<m,b>[m,b] = map relu ($c)\n"
+        g += "      $last: val<m,b>[m,b] = map min ($some, 2)\n" if small else ""
         last, number = n, 1
     w, load = weights(number, b, c, "b,c")
     y = p.tensor("result", "y", h + [m, c])
-    p.statements.append(f"{y}[{at_h}i, l] = sum(k) {last}[{at_h}i, k] * {w}[{at_h}k, l]")
+    p.statements.append(f"{y}[{at_h}i, l] = sum(k) {last}[{at_h}i, k] * {w}")
     g += gathered("$last")
     g += f"      {load}\n      $y: val<m,c>[m,c] = tile_multiply ({whole('$last')}, $w{number}) capacity=1\n"
     g += f"      tile_store {y}[{at_h}i, l] ($y)\n    }}\n"

@@ -70,6 +70,22 @@ TEST(Multicast, AnL2GivesATileOnceOnPaper) {
   EXPECT_GT(apart.cycles, together.cycles + 1024);  // 2048 of the L2, of which stores hide a part
 }
 
+/// Two cores along m add the same bias of 32 columns: threads read it, on each of them.
+TEST(Multicast, WhatElementwiseWorkTakesEachCoreReads) {
+  const Machine machine = with_multicast(without_multicast());
+  Chain chain = gemm_chain(32, 32, 16, 16, Activation::none);
+  Plan plan;
+  plan.schedule = LoopSchedule::parse("MLK");
+  plan.shape = {2, 1, 1, 1};
+  plan.tile.value = {16, 32, 16, 16};
+  const auto read = [&] {
+    return measure_plan(chain, plan, analyze(chain, plan, machine), machine).bytes.l2_read;
+  };
+  const int64_t without = read();
+  chain.bias0 = 1;
+  EXPECT_EQ(read() - without, 2 * 32 * 2);
+}
+
 const std::vector<ClusterShape> kShapes = {{1, 1, 1, 1}, {1, 2, 1, 2}, {2, 1, 2, 2}, {2, 2, 1, 1},
                                            {1, 2, 2, 2}, {2, 4, 2, 8}, {4, 2, 1, 2}, {2, 2, 2, 2}};
 

@@ -273,28 +273,25 @@ int64_t beyond_once(int64_t bytes_of_a_core, int64_t sharing, int64_t cores) {
   return cores / sharing * (sharing - 1) * bytes_of_a_core;
 }
 
-int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a, int64_t sharers) {
+/// Vectors that C and E take are read by threads, by each core for itself.
+int64_t shared_bytes(const Chain& chain, const Plan& plan, const Analysis& a) {
   const Extents& t = plan.tile;
   const Sharing& sharing = a.sharing;
   const int64_t cores = a.steps.clusters * plan.shape.cores();
   const ElementBytes& each = chain.bytes;
   const Visits& v = a.visits;
-  const int64_t biases = v.c_tiles * chain.bias0 * t[Dim::n] * each.bias0;
-  int64_t bytes = beyond_once(v.a_loads * t[Dim::m] * t[Dim::k] * each.a, sharing.a, cores) +
-                  beyond_once(v.b_loads * t[Dim::k] * t[Dim::n] * each.b, sharing.b, cores) +
-                  beyond_once(v.d_loads * t[Dim::n] * t[Dim::l] * each.d, sharing.d, cores) +
-                  beyond_once(biases, sharing.bias0, cores);
-  const int64_t last_biases = v.e_tiles * chain.bias1 * t[Dim::l] * each.bias1;
-  return bytes + beyond_once(last_biases, sharing.bias1, cores / sharers);
+  return beyond_once(v.a_loads * t[Dim::m] * t[Dim::k] * each.a, sharing.a, cores) +
+         beyond_once(v.b_loads * t[Dim::k] * t[Dim::n] * each.b, sharing.b, cores) +
+         beyond_once(v.d_loads * t[Dim::n] * t[Dim::l] * each.d, sharing.d, cores);
 }
 
 Sharing sharing_of(const Chain& chain, const Plan& plan, const Machine& machine) {
   if (!machine.links.multicast) return {};
   const ClusterShape& shape = plan.shape;
-  const int64_t m = shape.m, n = shape.n, k = shape.k;
-  const int64_t branches = plan.way == GatedWay::split ? k : 1;  // both take all of K
+  const int64_t m = shape.m, n = shape.n;
+  const int64_t branches = plan.way == GatedWay::split ? shape.k : 1;  // both take all of K
   const Chain::ByThreads& alone = chain.by_threads;
-  return {alone.a ? 1 : n * branches, alone.b ? 1 : m, alone.d ? 1 : m, m * k, m * shape.reduce()};
+  return {alone.a ? 1 : n * branches, alone.b ? 1 : m, alone.d ? 1 : m};
 }
 
 }  // namespace
@@ -332,7 +329,7 @@ Analysis analyze(const Chain& chain, const Plan& plan, const Machine& machine, H
   count_work(plan, machine, result);
   count_lanes(chain, plan, machine, result);
   result.sharing = sharing_of(chain, plan, machine);
-  result.shared = shared_bytes(chain, plan, result, sharers);
+  result.shared = shared_bytes(chain, plan, result);
   if (sharers > 1) {
     result.added = cores * stored_of_e(chain, plan, result.visits, sharers);
     const Settling each = settling_of(result, plan);

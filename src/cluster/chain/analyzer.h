@@ -74,7 +74,6 @@ struct Visits {
 /// Cores of a cluster that load the same tile together, where the machine has multicast; else 1.
 struct Sharing {
   int64_t a = 1, b = 1, d = 1;
-  int64_t bias0 = 1, bias1 = 1;  ///< vectors that C and E take
 };
 
 struct Analysis {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "chip/fit.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
 #include "support/suggest.h"
@@ -43,7 +44,7 @@ int64_t round_up(int64_t value, int64_t multiple) {
 
 }  // namespace
 
-int64_t padded_extent(int64_t size) {
+int64_t padded_extent(int64_t size, int64_t unit) {
   const int64_t waste_divisor = size % 16 == 0 ? 8 : 3;
   for (const int64_t multiple : {128, 64, 32}) {
     const int64_t rounded = round_up(size, multiple);
@@ -51,7 +52,12 @@ int64_t padded_extent(int64_t size) {
       return rounded;
     }
   }
-  return round_up(size, 16);
+  return round_up(size, unit);
+}
+
+int64_t tile_unit(const Chain& chain, Dim dim) {
+  const bool summed = dim == Dim::k || dim == Dim::n;
+  return summed ? chip::depth_unit(chain.bytes.work()) : chip::kUnit;
 }
 
 Activation parse_activation(std::string_view name) {
@@ -184,9 +190,8 @@ Chain conv_chain(int64_t channels, int64_t side, int64_t out1, int64_t out2, int
 Chain padded(const Chain& chain) {
   Chain result = chain;
   result.unpadded = chain.actual();
-  for (int64_t& size : result.size.value) {
-    size = padded_extent(size);
-  }
+  for (const Dim dim : kAllDims)
+    result.size[dim] = padded_extent(result.size[dim], tile_unit(chain, dim));
   return result;
 }
 

@@ -79,8 +79,11 @@ Chain conv_chain(int64_t channels, int64_t side, int64_t out1, int64_t out2, int
 
 /// An extent rounded up to what tiles of powers of two from 16 up can divide: to the largest of 16,
 /// 32, 64, 128 that adds at most 1/8 (at most 1/3 where the extent is no multiple of 16; then at
-/// least to 16).
-int64_t padded_extent(int64_t size);
+/// least to `unit`).
+int64_t padded_extent(int64_t size, int64_t unit = 16);
+
+/// What tiles along a dimension are multiples of: of 32 where products of bytes sum it.
+int64_t tile_unit(const Chain& chain, Dim dim);
 
 /// The chain with every extent padded. Padding is zeros; it is computed and moved, and charged.
 Chain padded(const Chain& chain);

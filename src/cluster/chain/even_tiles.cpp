@@ -10,12 +10,11 @@
 namespace fuseflow::cluster {
 namespace {
 
-constexpr int64_t kLeastTile = 16;
 constexpr int64_t kMostTile = 512;  ///< more steps than a few: up to the largest that ever fits
 constexpr int64_t kFewSteps = 4;
 
-int64_t whole_tiles(int64_t size) {
-  return ceil_div(size, kLeastTile) * kLeastTile;
+int64_t whole_tiles(int64_t size, int64_t unit) {
+  return ceil_div(size, unit) * unit;
 }
 
 bool power_of_two(int64_t value) {
@@ -23,8 +22,8 @@ bool power_of_two(int64_t value) {
 }
 
 /// The published space has the tiles that such an extent needs.
-bool even_enough(int64_t size) {
-  return power_of_two(whole_tiles(size));
+bool even_enough(int64_t size, int64_t unit) {
+  return power_of_two(whole_tiles(size, unit));
 }
 
 /// Whether the tiles are those of a published plan: powers of two that divide the padded extents.
@@ -46,7 +45,7 @@ class EvenWalk {
     for (const Dim dim : kAllDims) {
       for (int blocks = 1; blocks <= kLargestCluster; blocks *= 2) {
         tiles_[static_cast<size_t>(dim)][static_cast<size_t>(blocks)] =
-            even_tiles(chain.actual()[dim], blocks);
+            even_tiles(chain.actual()[dim], blocks, tile_unit(chain, dim));
       }
     }
   }
@@ -140,23 +139,23 @@ class EvenWalk {
 
 }  // namespace
 
-std::vector<EvenTile> even_tiles(int64_t size, int64_t blocks) {
+std::vector<EvenTile> even_tiles(int64_t size, int64_t blocks, int64_t unit) {
   std::vector<EvenTile> tiles;
-  const int64_t padded = padded_extent(size);
+  const int64_t padded = padded_extent(size, unit);
   const auto add = [&](int64_t steps) {
-    const int64_t tile = whole_tiles(ceil_div(size, blocks * steps));
+    const int64_t tile = whole_tiles(ceil_div(size, blocks * steps), unit);
     const int64_t covered = ceil_div(size, blocks * tile) * blocks * tile;
     if (covered > padded && 3 * (covered - size) > size) return;
     tiles.push_back({tile, covered});
   };
-  if (even_enough(size)) {
+  if (even_enough(size, unit)) {
     for (const int64_t tile : tile_sizes(padded)) {
-      if (padded % (blocks * tile) == 0) tiles.push_back({tile, padded});
+      if (tile % unit == 0 && padded % (blocks * tile) == 0) tiles.push_back({tile, padded});
     }
     return tiles;
   }
   for (int64_t steps = 1; steps <= kFewSteps; ++steps) add(steps);
-  for (int64_t tile = kLeastTile; tile <= kMostTile; tile *= 2) add(ceil_div(size, blocks * tile));
+  for (int64_t tile = unit; tile <= kMostTile; tile *= 2) add(ceil_div(size, blocks * tile));
   std::sort(tiles.begin(), tiles.end(),
             [](const EvenTile& a, const EvenTile& b) { return a.tile < b.tile; });
   tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
@@ -165,8 +164,10 @@ std::vector<EvenTile> even_tiles(int64_t size, int64_t blocks) {
 
 EvenPlans even_plans(const Chain& chain, const Machine& machine, const SearchOptions& options,
                      int64_t to_beat) {
-  const auto size = chain.actual().value;
-  if (std::all_of(size.begin(), size.end(), even_enough)) return {};
+  const bool published_alone = std::all_of(kAllDims.begin(), kAllDims.end(), [&](Dim dim) {
+    return even_enough(chain.actual()[dim], tile_unit(chain, dim));
+  });
+  if (published_alone) return {};
   return EvenWalk(chain, machine, options, to_beat).run();
 }
 

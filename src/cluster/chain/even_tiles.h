@@ -17,9 +17,10 @@ struct EvenTile {
 };
 
 /// For `size` elements and steps of `blocks` blocks, ascending: the tile for each of one to four
-/// steps, and for as many as each power of two from 16 takes. Padding is at most a third, or what
-/// padded() adds. Of a power of two (in whole 16): the powers of two that divide, as published.
-std::vector<EvenTile> even_tiles(int64_t size, int64_t blocks);
+/// steps, and for as many as each power of two from `unit` takes. Tiles are multiples of `unit`.
+/// Padding is at most a third, or what padded() adds. Of a power of two (in whole units): the
+/// powers of two that divide, as published.
+std::vector<EvenTile> even_tiles(int64_t size, int64_t blocks, int64_t unit = 16);
 
 struct EvenPlans {
   std::vector<RankedPlan> plans;  ///< in the order of the ranking

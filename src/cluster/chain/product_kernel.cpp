@@ -99,9 +99,9 @@ class ProductBuilder {
     }
     store.lanes = end.lanes;
     const int32_t bias =
-        size_.bias ? block_.load({kBias, 0, y.col}, plan_.n, size_.bytes.bias, kNone) : kNone;
+        size_.bias ? block_.load({kBias, 0, y.col}, plan_.n, size_.bytes.bias, kNone, true) : kNone;
     const int32_t gate =
-        size_.gate ? block_.load({kGate, y.row, y.col}, end.elements, size_.bytes.gate, kNone)
+        size_.gate ? block_.load({kGate, y.row, y.col}, end.elements, size_.bytes.gate, kNone, true)
                    : kNone;
     stored_ = block_.add(store, {accumulator, bias, gate});
   }

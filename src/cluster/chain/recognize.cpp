@@ -194,6 +194,7 @@ class Finder {
     const StoredTensor& stored = form.tensors.at(operand.tensor);
     of.shape = stored.shape;
     of.element_bytes = stored.element_bytes;
+    of.side = rows == Dim::m ? chip::Side::left : chip::Side::right;
     of.subscripts = operand.subscripts;
     for (const KernelDigit& digit : form.digits) of.digits.push_back(digit.extent);
     const auto digits = [&](Dim dim) {
@@ -201,7 +202,7 @@ class Finder {
     };
     of.rows = digits(rows);
     of.columns = digits(columns);
-    return chip::by_threads(of);
+    return chip::by_threads(of, form.bytes.work());
   }
 
   FoundChain assemble(const BuiltForm& built) const {

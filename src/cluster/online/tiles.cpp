@@ -35,14 +35,17 @@ double steps_of(const Graph& graph, int64_t all) {
   return static_cast<double>(steps) / static_cast<double>(graph.tiles->open.size());
 }
 
-/// What a step loads; what does not differ along rows the cores of a cluster share.
-StepBytes step_bytes(const Graph& graph, const std::vector<NodeId>& loads) {
+/// What a step loads; what does not differ along rows the cores of a cluster share, but for what
+/// multicast does not deliver.
+StepBytes step_bytes(const Graph& graph, const std::vector<NodeId>& loads, bool multicast) {
+  const std::vector<bool> by_threads = loads_by_threads(graph);
   StepBytes bytes;
   for (const NodeId n : loads) {
     const Node& load = graph.nodes[static_cast<size_t>(n)];
     const auto varies = varies_along(graph, load);
     if (!varies[kKernelK]) continue;
-    (varies[kKernelM] ? bytes.own : bytes.shared) +=
+    const bool alone = varies[kKernelM] || (multicast && by_threads[static_cast<size_t>(n)]);
+    (alone ? bytes.own : bytes.shared) +=
         static_cast<double>(tile_elements(graph, load.outputs[0]) * moved_bytes(graph, load));
   }
   return bytes;
@@ -97,7 +100,8 @@ double cost_of(const KernelSizes& size, const OnlineTiles& tiles, const Graph& g
   double first = 0, a_tile = join_cycles(graph, machine);
   for (size_t walk = 0; walk < walks.size(); ++walk) {
     const StepWork work = step_work(graph, walks[walk], machine);
-    const StepBytes bytes = step_bytes(graph, loads_of_walk(graph, roles, walks, walk));
+    const StepBytes bytes =
+        step_bytes(graph, loads_of_walk(graph, roles, walks, walk), machine.links.multicast);
     const double path = load_path(bytes, tiles.cores, machine);
     const double loads = std::max(load_cycles(bytes, tiles.cores, at_work, machine),
                                   path / static_cast<double>(tiles.copies));
@@ -147,11 +151,14 @@ void add_candidates(const OnlineForm& form, const OnlineTiles& cluster, const Ma
   if (!found.pass(Test::clusters, machine.concurrent_clusters(cluster.all_cores()) >= 1)) return;
   const KernelSizes size = sizes_of(form.digits);
   const int64_t most_steps = form.product >= 0 ? kMostStepsTried : 1;
-  const int64_t unit = chip::chip_of(machine) ? chip::kUnit : 1;
+  const bool built = chip::chip_of(machine).has_value();
+  const int64_t unit = built ? chip::kUnit : 1;
+  const int64_t keys_unit =
+      built ? chip::depth_unit(form.tensors.at(form.values.tensor).element_bytes) : 1;
   for (const int64_t m : even_blocks(size[kKernelM], kMostBlock, unit)) {
     if (!found.pass(Test::tiles, ceil_div(size[kKernelM], m) >= cluster.cores)) continue;
     for (const int64_t n : even_blocks(size[kKernelN], 2 * kMostBlock, unit)) {
-      for (const int64_t k : even_blocks(size[kKernelK], kMostBlock, unit)) {
+      for (const int64_t k : even_blocks(size[kKernelK], kMostBlock, keys_unit)) {
         const int64_t along_k = ceil_div(size[kKernelK], k);
         if (!found.pass(Test::tiles, along_k >= cluster.parts)) continue;
         for (int64_t steps = 1; steps <= most_steps; ++steps) {

@@ -46,7 +46,11 @@ struct Work {
 class Costs {
  public:
   Costs(const Graph& graph, const RowsTiles& tiles, const Machine& machine)
-      : g_(graph), tiles_(tiles), machine_(machine), shape_(rows_shape(graph)) {}
+      : g_(graph),
+        tiles_(tiles),
+        machine_(machine),
+        shape_(rows_shape(graph)),
+        by_threads_(loads_by_threads(graph)) {}
 
   /// The first turn waits for the loads of its first loop, the last one's stores for all else.
   double all() const {
@@ -114,7 +118,8 @@ class Costs {
       }
       work.moved += tiles * cycles_at(moved_by(at), machine_.core.scratchpad_bytes_per_cycle);
       for (const LoadUse& taken : loads_of(at, tiles)) {
-        const double time = taken.tiles * bytes(taken.stream) / rate(cores, taken.of_rows);
+        const double time =
+            taken.tiles * bytes(taken.stream) / rate(cores, taken.of_rows, !taken.by_threads);
         const bool kept = !taken.of_rows && copies_of(taken.stream) >= taken.tiles;
         (kept ? work.once : work.passed) += time;
         if (!kept) {
@@ -189,6 +194,7 @@ class Costs {
     StreamId stream;
     double tiles;
     bool of_rows;
+    bool by_threads;
   };
 
   /// The loads of a node in a loop of `tiles` tiles of its width.
@@ -197,7 +203,8 @@ class Costs {
     for (size_t i = 0; i < at.inputs.size(); ++i) {
       if (at.inputs[i].is_immediate()) continue;
       const StreamId s = at.inputs[i].stream;
-      const Node& load = node(g_.streams[static_cast<size_t>(s)].producer);
+      const NodeId from = g_.streams[static_cast<size_t>(s)].producer;
+      const Node& load = node(from);
       if (load.kind != NodeKind::tile_load) continue;
       const bool left = at.kind == NodeKind::tile_multiply && i == 0;
       double count = left ? 1 : tiles;
@@ -205,7 +212,8 @@ class Costs {
         const auto summed = static_cast<size_t>(rows_width(g_, at.inputs[0].stream));
         count *= static_cast<double>(g_.indices[summed].extent);
       }
-      all.push_back({s, count, varies_along(g_, load)[kRowsM]});
+      all.push_back(
+          {s, count, varies_along(g_, load)[kRowsM], by_threads_[static_cast<size_t>(from)]});
     }
     return all;
   }
@@ -226,10 +234,12 @@ class Costs {
   }
 
   /// Bytes a cycle of a core. Cores of a column of a cluster have the same weights, those of a row
-  /// the same rows. Rows come from memory, each once; weights from the L2, where there is one.
-  double rate(double cores, bool of_rows) const {
+  /// the same rows; `delivered`: by multicast, where there is one. Rows come from memory, each
+  /// once; weights from the L2, where there is one.
+  double rate(double cores, bool of_rows, bool delivered = true) const {
     double rate = machine_.core.port_bytes_per_cycle;
-    const int together = machine_.links.multicast ? (of_rows ? tiles_.wide : tiles_.tall) : 1;
+    const bool shares = machine_.links.multicast && delivered;
+    const int together = shares ? (of_rows ? tiles_.wide : tiles_.tall) : 1;
     const double shared = shared_bytes_per_cycle(machine_);
     if (shared > 0) rate = std::min(rate, shared * together / cores);
     const double memory = machine_.global_bytes_per_cycle();
@@ -241,6 +251,7 @@ class Costs {
   const RowsTiles& tiles_;
   const Machine& machine_;
   const RowsShape shape_;
+  const std::vector<bool> by_threads_;  ///< by node, of loads
 };
 
 /// The candidate with as many copies of its loads as fit; nothing where none fits.
@@ -261,12 +272,25 @@ std::optional<Candidate<RowsTiles>> fitting(const RowsForm& form, RowsTiles tile
   return std::nullopt;
 }
 
+/// Bytes of the largest element of what rows are multiplied with.
+int64_t weight_bytes(const RowsForm& form) {
+  int64_t bytes = 0;
+  for (const RowsTerm& term : form.terms) {
+    if (!term.is_product()) continue;
+    const TensorId weights = form.terms[static_cast<size_t>(term.children[1])].tensor;
+    if (weights >= 0) bytes = std::max(bytes, form.tensors.at(weights).element_bytes);
+  }
+  return bytes > 0 ? bytes : 4;
+}
+
 std::vector<RowsTiles> shapes_of(const RowsForm& form, const Machine& machine) {
   int64_t widest = 1;
   for (size_t w = 0; w < form.widths.size(); ++w) {
     widest = std::max(widest, form.width(static_cast<int>(w)));
   }
-  const int64_t unit = chip::chip_of(machine) ? chip::kUnit : 1;
+  const bool built = chip::chip_of(machine).has_value();
+  const int64_t unit = built ? chip::kUnit : 1;
+  const int64_t columns_unit = built ? chip::depth_unit(weight_bytes(form)) : 1;
   std::vector<RowsTiles> all;
   for (const int64_t rows : even_blocks(form.rows(), kMostRows, unit)) {
     for (const int64_t column : power_blocks(widest, kMostColumns)) {
@@ -276,7 +300,7 @@ std::vector<RowsTiles> shapes_of(const RowsForm& form, const Machine& machine) {
               tall == 1 || (machine.links.multicast && tall <= ceil_div(form.rows(), rows));
           if (!useful || machine.concurrent_clusters(tall * wide) < 1) continue;
           for (const bool keep : {false, true}) {
-            all.push_back({rows, column, tall, wide, 1, keep, 1, unit});
+            all.push_back({rows, column, tall, wide, 1, keep, 1, columns_unit});
           }
         }
       }

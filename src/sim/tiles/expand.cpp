@@ -34,6 +34,7 @@ class Builder {
         way_(graph.tiles->way),
         element_(graph.tiles->element_bytes),
         slices_stay_(slices_stay(graph, roles_)),
+        by_threads_(loads_by_threads(graph)),
         epilogue_(epilogue) {
     m_ = geometry_.tile[Dim::m];
     n_ = geometry_.tile[Dim::n];
@@ -158,7 +159,7 @@ class Builder {
     TileOp result = node(TileOpKind::load, of, core, rows, cols);
     result.row = static_cast<int32_t>(row);
     result.col = static_cast<int32_t>(col);
-    result.alone = source(of).tile.by_threads;
+    result.alone = by_threads_[static_cast<size_t>(of)];
     result.bytes.load(rows * cols * moved_bytes(source_, source(of)));
     return result;
   }
@@ -519,6 +520,7 @@ class Builder {
   const GatedWay way_;
   const int64_t element_;
   const bool slices_stay_;
+  const std::vector<bool> by_threads_;  ///< by node, of loads
   const bool epilogue_;
   HeldBytes c_placed_, e_placed_;
   LaneWork c_lanes_, e_lanes_;  ///< of an element: the maps between the products, and after them

@@ -63,7 +63,8 @@ struct KernelNodes {
         groups(all_groups(graph)),
         in_parts(depth_parts(graph) > 1),
         work(work_on_lanes(graph)),
-        varies(graph.nodes.size()) {
+        varies(graph.nodes.size()),
+        by_threads(loads_by_threads(graph)) {
     for (const NodeId n : roles.loads) varies[n] = varies_along(graph, graph.nodes[n]);
     for (size_t w = 0; w < walks.size(); ++w) {
       loads.push_back(loads_of_walk(graph, roles, walks, w));
@@ -84,6 +85,7 @@ struct KernelNodes {
   bool in_parts;                          ///< the steps of a tile are divided
   std::vector<OnLanes> work;              ///< by node
   std::vector<std::vector<bool>> varies;  ///< by node, of loads: along which dimensions they do
+  std::vector<bool> by_threads;           ///< by node, of loads
   std::set<StreamId> of_steps;            ///< what the steps of k take
 };
 
@@ -285,7 +287,7 @@ class CoreBuilder {
       // A tile that is loaded in both walks is not the same load.
       op.turn = turn_ * static_cast<int32_t>(nodes_.walks.size()) + static_cast<int32_t>(walk_);
       op.row = static_cast<int32_t>(number(nodes_.varies[n], given));
-      op.alone = node(n).tile.by_threads;
+      op.alone = nodes_.by_threads[static_cast<size_t>(n)];
       if (gathered(n)) add_pieces(n, op);
       op.bytes.load(std::max(op.pieces, 1) * core_elements(g_, given) * moved_bytes(g_, node(n)));
       return add(op, {}, room);

@@ -32,6 +32,7 @@ class ClusterBuilder {
         shape_(shape),
         cluster_(rows_cluster(graph)),
         element_(graph.tiles->element_bytes),
+        by_threads_(loads_by_threads(graph)),
         work_(work) {
     ops_.cores = cluster_.cores();
     for (int c = 0; c < ops_.cores; ++c) cores_.emplace_back(graph, shape);
@@ -159,7 +160,7 @@ class ClusterBuilder {
       copy = &buffer.replace({n, tile});
       TileOp op = op_of(TileOpKind::load, n, c);
       op.row = static_cast<int32_t>(tile);
-      op.alone = node(n).tile.by_threads;
+      op.alone = by_threads_[static_cast<size_t>(n)];
       op.bytes.load(tile_elements(g_, node(n).outputs[0]) * moved_bytes(g_, node(n)));
       copy->op = add(op, {}, copy->readers);
       copy->readers = {copy->op};
@@ -391,6 +392,7 @@ class ClusterBuilder {
   const RowsShape& shape_;
   const RowsCluster cluster_;
   const int64_t element_;
+  const std::vector<bool> by_threads_;  ///< by node, of loads
   const std::vector<OnLanes>& work_;
   std::vector<RowsCore> cores_;
   std::vector<std::vector<bool>> varies_;         ///< by node, of loads

@@ -1,0 +1,108 @@
+// What is stored of a number: elements as bits, rounded as the language rounds them
+// (ir-spec/language.md, "Element types"). See gpu/elements.h.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace ff {
+
+/// Floating point of 8 bits.
+struct Quarter {
+  int fraction_bits;
+  int least_exponent;  ///< of a normal number
+  unsigned largest;    ///< the bits of the largest finite number
+  unsigned beyond;     ///< .. of what is larger: infinity where the type has one
+};
+inline Quarter quarter_of(Type type) {
+  return type == Type::f8e4m3 ? Quarter{3, -6, 0x7e, 0x7e} : Quarter{2, -14, 0x7b, 0x7c};
+}
+constexpr unsigned kQuarterSign = 0x80, kQuarterNan = 0x7f;
+
+/// Rounded to the nearest one, of two to the even one.
+inline unsigned quarter_bits(Type type, float x) {
+  const Quarter of = quarter_of(type);
+  const unsigned sign = std::signbit(x) ? kQuarterSign : 0;
+  if (std::isnan(x)) return sign | kQuarterNan;
+  if (std::isinf(x)) return sign | of.beyond;
+  const float size = std::fabs(x);
+  const int exponent = size > 0 ? std::max(std::ilogb(size), of.least_exponent) : of.least_exponent;
+  const auto steps =
+      static_cast<long>(std::nearbyint(std::ldexp(size, of.fraction_bits - exponent)));
+  // A number is normal from 2^fraction_bits steps on, and one step more than the most is the next
+  // exponent's first number: bits go on counting.
+  const long bits = (static_cast<long>(exponent - of.least_exponent) << of.fraction_bits) + steps;
+  return sign | (bits > static_cast<long>(of.largest) ? of.beyond : static_cast<unsigned>(bits));
+}
+inline float quarter_value(Type type, unsigned bits) {
+  const Quarter of = quarter_of(type);
+  const unsigned size = bits & ~kQuarterSign, one = 1U << of.fraction_bits;
+  const auto exponent = static_cast<int>(size >> of.fraction_bits);
+  const unsigned steps = exponent == 0 ? size : size % one + one;
+  float x = std::ldexp(static_cast<float>(steps),
+                       of.least_exponent - of.fraction_bits + (exponent == 0 ? 0 : exponent - 1));
+  if (size > of.largest)
+    x = size == of.beyond ? std::numeric_limits<float>::infinity()
+                          : std::numeric_limits<float>::quiet_NaN();
+  return std::copysign(x, (bits & kQuarterSign) != 0 ? -1.0F : 1.0F);
+}
+inline float quarter_from(Type type, unsigned bits) {
+  const auto all_of = [](Type of) {
+    std::array<float, 256> all{};
+    for (unsigned i = 0; i < 256; ++i) all[i] = quarter_value(of, i);
+    return all;
+  };
+  static const std::array<float, 256> e4m3 = all_of(Type::f8e4m3), e5m2 = all_of(Type::f8e5m2);
+  return (type == Type::f8e4m3 ? e4m3 : e5m2)[bits & 0xff];
+}
+
+/// A number as an element of one or two bytes, rounded to the nearest one (of two to the even one).
+inline uint16_t to_bits(Type type, float x) {
+  if (is_quarter(type)) return static_cast<uint16_t>(quarter_bits(type, x));
+  if (type == Type::bf16) {
+    uint32_t all;
+    std::memcpy(&all, &x, 4);
+    const uint32_t rounded = x == x ? all + 0x7fff + (all >> 16 & 1) : all | 0x400000;
+    return static_cast<uint16_t>(rounded >> 16);
+  }
+  const auto half = static_cast<_Float16>(x);
+  uint16_t bits;
+  std::memcpy(&bits, &half, 2);
+  return bits;
+}
+inline float from_bits(Type type, uint16_t bits) {
+  if (is_quarter(type)) return quarter_from(type, bits);
+  if (type == Type::bf16) {
+    const uint32_t all = static_cast<uint32_t>(bits) << 16;
+    float x;
+    std::memcpy(&x, &all, 4);
+    return x;
+  }
+  _Float16 half;
+  std::memcpy(&half, &bits, 2);
+  return static_cast<float>(half);
+}
+inline float rounded_to(Type type, float x) {
+  return is_rounded(type) ? from_bits(type, to_bits(type, x)) : x;
+}
+
+/// Whether what threads put into the scratchpad is rounded the other way: up for down. What that
+/// changes bounds what rounding does.
+inline bool& rounds_other_way() {
+  static bool other = false;
+  return other;
+}
+inline uint16_t bits_to_put(Type type, float x) {
+  const uint16_t bits = to_bits(type, x);
+  const float nearest = from_bits(type, bits);
+  if (!rounds_other_way() || std::isnan(x) || nearest == x) return bits;
+  // Bits count magnitudes.
+  const bool down = std::fabs(nearest) > std::fabs(x);
+  const auto other = static_cast<uint16_t>(down ? bits - 1 : bits + 1);
+  return std::isfinite(from_bits(type, other)) ? other : bits;
+}
+
+}  // namespace ff
