@@ -211,6 +211,22 @@ TEST(GraphError, PayloadsLieWhereTheirGroupDoes) {
   expect_message(graph_error(open + "$p = align ($i, $i, $s)"), "is not nested below $i");
 }
 
+TEST(GraphError, PlacesThatExceed62BitsAreRefused) {
+  const std::string open =
+      "$r: ref<> = root\n$i: crd<i>, $ai: ref<i> = scan %a.0 ($r)\n$rr = repeat ($r, $i)\n";
+  const std::string locate = open + "$x = locate %x.0 ($rr, $i";
+  for (const char* rest :
+       {") stride=9223372036854775807", ") stride=4611686018427387904",
+        ") offset=-9223372036854775808", ", $i) stride=1 strides=[4611686018427387904]"}) {
+    expect_message(graph_error(locate + rest), "its places exceed 62 bits");
+  }
+  expect_message(graph_error(open + "$x = locate %x.0 ($r) offset=9223372036854775807"), "62 bits");
+  for (const char* offset : {"-9223372036854775808", "9223372036854775807"}) {
+    expect_message(graph_error(open + "$j: crd<i,j>, $aj = scan %a.1 ($ai) offset=" + offset),
+                   "its offset exceeds 61 bits");
+  }
+}
+
 TEST(GraphError, EachTypingRuleNamesItsViolation) {
   const std::string open =
       "$r: ref<> = root\n$i: crd<i>, $ai: ref<i> = scan %a.0 ($r)\n"
