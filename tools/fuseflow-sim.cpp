@@ -10,6 +10,7 @@
 #include "import/import.h"
 #include "import_options.h"
 #include "ir/data_facts.h"
+#include "ir/names.h"
 #include "ir/stored.h"
 #include "lower/density_notes.h"
 #include "lower/lower.h"
@@ -378,9 +379,10 @@ ProgramRun simulate(const Program& program, const std::set<std::string>& written
     progress.region(current = region);
     started = start;
     if (options.dram_trace_file.empty()) return;
-    options.dram_trace += fmt::format("# @{}\n", program.regions[region].name);
+    options.dram_trace += fmt::format("# @{}\n", quote_if_needed(program.regions[region].name));
   };
   if (!options.dram_trace_file.empty()) {
+    options.dram_trace = trace_head(machine);
     options.run.accessed = [&](int64_t cycle, bool write, uint64_t address) {
       options.dram_trace += trace_line({started + cycle, write, address});
     };
