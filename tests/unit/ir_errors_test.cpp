@@ -1,5 +1,6 @@
 // Rejected texts: each message names what was wrong and what was expected, several come in one run,
 // and no input ends in anything but an Error.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ir/parse.h"
@@ -147,6 +148,35 @@ TEST(ParseError, Statements) {
                  "exceeds 64 bits");
   expect_message(statement_error("%y[i] = %x[99999999999999999999*i]"), "out of range");
   expect_message(statement_error("%y[i] = %a[i, 0"), "expected ',' or ']'");
+}
+
+/// As deep as language.md says, and no deeper.
+TEST(ParseError, NestingIsBoundedWhereTheDocumentSays) {
+  const auto repeated = [](const char* part, int count) {
+    std::string text;
+    for (int k = 0; k < count; ++k) text += part;
+    return text;
+  };
+  const auto nested = [&](const char* open, int count, const char* close) {
+    return statement_error("%y[i] = " + repeated(open, count) + "%a[i, 0]" +
+                           repeated(close, count));
+  };
+  for (const auto& [open, close] : {std::pair{"(", ")"}, {"relu(", ")"}, {"-", ""}}) {
+    EXPECT_EQ(nested(open, 300, close), "");
+    expect_message(nested(open, 301, close), "nested deeper than 300 parentheses, signs, calls");
+  }
+  EXPECT_EQ(statement_error("%y[i] = %a[i, 0]" + repeated(" + 1", 1000)), "");
+  expect_message(statement_error("%y[i] = %a[i, 0]" + repeated(" + 1", 1001)),
+                 "nested deeper than 1000 operations");
+}
+
+TEST(ParseError, WhatCountsOnceIsGivenOnce) {
+  expect_message(errors("fuseflow 1 program \"a\" program \"b\"\n"), "the program is named twice");
+  for (const char* attribute : {"fill(1)", "facts(finite)", "assume(finite)", "shape(3)"}) {
+    expect_message(
+        errors(fmt::format("fuseflow 1\ninput %t: f32[3] dense {} {}\n", attribute, attribute)),
+        "is given twice, expected it once");
+  }
 }
 
 TEST(ParseError, DeepNestingIsRefused) {
