@@ -84,7 +84,8 @@ Guard parse_guard(const std::string& text) {
   if (number.ends_with('%')) number.pop_back();
   const char* end = number.data() + number.size();
   const auto [stop, error] = std::from_chars(number.data(), end, guard.percent);
-  if (error != std::errc() || stop != end || !(guard.percent >= 0)) {
+  if (error != std::errc() || stop != end || !(guard.percent >= 0) ||
+      !std::isfinite(guard.percent)) {
     throw Error(
         ExitCode::usage,
         fmt::format("--fail-above: `{}` is not a percentage of 0 or more, such as 5%", text));
@@ -153,6 +154,11 @@ std::string schedule_text(const DiffSide& a, const DiffSide& b,
   return out;
 }
 
+/// Growth of just `percent` is allowed, also where a product of decimal fractions is not exact.
+bool grew_more(double before, double now, double percent) {
+  return (now - before) * 100 > percent * before * (1 + 1e-12);
+}
+
 /// Says what each guard finds. A run without the metric leaves nothing to compare: that is no pass.
 ExitCode judge(const std::vector<Guard>& guards, const RunTable& a, const RunTable& b) {
   bool worse = false, lacking = false;
@@ -167,7 +173,7 @@ ExitCode judge(const std::vector<Guard>& guards, const RunTable& a, const RunTab
     }
     const std::optional<double> before = value_of(*guard.metric, a.total);
     const std::optional<double> now = value_of(*guard.metric, b.total);
-    if (!before || !now || *now <= *before * (1 + guard.percent / 100)) continue;
+    if (!before || !now || !grew_more(*before, *now, guard.percent)) continue;
     report(Severity::error, fmt::format("{} grew from {} to {}, by more than {:g}%", name,
                                         exact_number(*before), exact_number(*now), guard.percent));
     worse = true;

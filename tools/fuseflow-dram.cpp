@@ -28,7 +28,8 @@ ExitCode dram_main(const DramOptions& o) {
   const Machine machine = o.machine.load();
   require_memory_model(machine);
   check_outputs({{"-o", o.output}});
-  const std::vector<TracedAccess> trace = parse_memory_trace(read_source(o.trace));
+  const std::vector<TracedAccess> trace =
+      in_bursts_of(parse_memory_trace(read_source(o.trace)), machine);
   write_output(o.output, trace_csv(run_memory_trace(trace, machine), machine));
   return ExitCode::ok;
 }

@@ -85,7 +85,7 @@ ExitCode import_main(const ImportArguments& o, bool inspecting) {
   fuseflow::check_outputs({{"-o", o.output}});
   fuseflow::register_onnx_sources();
   const fuseflow::StopScope limits("the model was not imported", o.max_seconds,
-                                   static_cast<int64_t>(o.max_memory_mib * 1048576.0));
+                                   fuseflow::limit_in_bytes(o.max_memory_mib));
   if (inspecting) {
     const bool json = o.inspect == "json";
     fuseflow::write_output(o.output,

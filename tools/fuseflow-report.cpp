@@ -13,6 +13,7 @@
 #include "report/page.h"
 #include "shell/tool.h"
 #include "support/outputs.h"
+#include "support/text.h"
 #include "whatif/advise.h"
 
 namespace fuseflow {
@@ -110,7 +111,7 @@ ExitCode report_main(const ReportOptions& o) {
   if (!laid_out) {
     report(Severity::warning, "graphs are not drawn: `dot` failed, or Graphviz is not installed");
   }
-  if (o.html != "-") write_output("-", report_text(input));
+  if (o.html != "-") write_output("-", printable(report_text(input), "\n"));
   return ExitCode::ok;
 }
 

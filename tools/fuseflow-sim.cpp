@@ -10,6 +10,7 @@
 #include "import/import.h"
 #include "import_options.h"
 #include "ir/data_facts.h"
+#include "ir/names.h"
 #include "ir/stored.h"
 #include "lower/density_notes.h"
 #include "lower/lower.h"
@@ -54,6 +55,7 @@ struct SimOptions {
   bool check = false;
   bool strict = false;
   double tolerance = 1e-4;
+  const Option* tolerance_given = nullptr;
   std::vector<std::string> expect;
   std::vector<Expected> expected;  ///< what these name
   std::vector<std::string> dump;
@@ -87,10 +89,11 @@ void add_options(CommandLine& app, SimOptions& o) {
   app.add_option("--expect", o.expect, "Compare a result with an array in a file (repeatable)")
       .option_text("NAME=FILE")
       .one_a_use();
-  app.add_option("--tolerance", o.tolerance,
-                 "Largest error that passes, relative to the largest value (default: 1e-4)")
-      .option_text("X")
-      .number_from(0);
+  o.tolerance_given =
+      &app.add_option("--tolerance", o.tolerance,
+                      "Largest error that passes, relative to the largest value (default: 1e-4)")
+           .option_text("X")
+           .number_from(0);
   app.add_option("--dump", o.dump, "Write a result to FILE (.npy, .mtx, .tns; repeatable)")
       .option_text("NAME=FILE")
       .one_a_use();
@@ -378,9 +381,10 @@ ProgramRun simulate(const Program& program, const std::set<std::string>& written
     progress.region(current = region);
     started = start;
     if (options.dram_trace_file.empty()) return;
-    options.dram_trace += fmt::format("# @{}\n", program.regions[region].name);
+    options.dram_trace += fmt::format("# @{}\n", quote_if_needed(program.regions[region].name));
   };
   if (!options.dram_trace_file.empty()) {
+    options.dram_trace = trace_head(machine);
     options.run.accessed = [&](int64_t cycle, bool write, uint64_t address) {
       options.dram_trace += trace_line({started + cycle, write, address});
     };
@@ -478,6 +482,9 @@ void check_options(const SimOptions& options) {
     static_cast<void>(parse_binding(name_and_file("--expect", text).second));
   }
   for (const std::string& text : options.what_if) static_cast<void>(settings_of(text));
+  if (options.tolerance_given->given() && !options.check && options.expect.empty()) {
+    throw Error(ExitCode::usage, "--tolerance is for --check and --expect, expected one of them");
+  }
   check_outputs(outputs);
 }
 
@@ -489,7 +496,11 @@ void check_what_ifs(const SimOptions& options, const MachineWith& machine_with) 
       try {
         static_cast<void>(machine_with({setting}));
       } catch (const Error& error) {
-        if (error.code() == ExitCode::usage) throw;
+        if (error.code() != ExitCode::usage) continue;
+        constexpr std::string_view kOther = "--machine-set: ";  // which reads such settings
+        std::string message = error.what();
+        if (message.starts_with(kOther)) message.replace(0, kOther.size(), "--what-if: ");
+        throw Error(ExitCode::usage, message);
       }
     }
   }
@@ -516,7 +527,7 @@ ExitCode run_sim(SimOptions& options) {
   if (!options.dram_trace_file.empty()) require_memory_model(machine);
   options.started = std::chrono::steady_clock::now();
   options.run.executor = options.executor == "naive" ? Executor::naive : Executor::fast;
-  options.run.max_memory_bytes = static_cast<int64_t>(options.max_memory_mib * 1048576.0);
+  options.run.max_memory_bytes = limit_in_bytes(options.max_memory_mib);
   const InterruptScope scope;
   std::optional<StopScope> limits;  // of the part of the work that `lost` names
   const auto begin = [&](const char* lost) {

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "support/error.h"
+#include "support/input_kind.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -16,11 +20,12 @@ bool is_word(char c) {
 
 class DotParser {
  public:
-  DotParser(std::string_view text, const std::string& path) : text_(text), path_(path) {}
+  DotParser(std::string_view text, const std::string& path)
+      : text_(without_byte_order_mark(text)), path_(path) {}
 
   DotGraph parse() {
-    std::string word = name("`digraph`");
-    if (word == "strict") word = name("`digraph`");
+    std::string word = in_lower_case(name("`digraph`"));
+    if (word == "strict") word = in_lower_case(name("`digraph`"));
     if (word != "digraph") fail("expected `digraph`");
     if (peek() != '{') name("a name");
     expect('{');
@@ -79,6 +84,11 @@ class DotParser {
   std::string quoted() {
     std::string result;
     for (++at_; at_ < text_.size() && text_[at_] != '"'; advance()) {
+      if (const std::optional<char> byte = escaped_byte(text_, at_)) {
+        result += *byte;
+        at_ += 3;
+        continue;
+      }
       const bool escape = text_[at_] == '\\' && at_ + 1 < text_.size() &&
                           (text_[at_ + 1] == '"' || text_[at_ + 1] == '\\');
       if (escape) ++at_;
@@ -125,11 +135,12 @@ class DotParser {
       const std::string to = name("a node");
       if (peek() != '\0' && starts("->")) fail("a chain of edges, expected one edge a statement");
       graph_.edges.push_back({first, to, attributes(), line});
-    } else if (first == "subgraph" || starts("--")) {
+    } else if (in_lower_case(first) == "subgraph" || starts("--")) {
       fail("expected nodes and edges `a -> b` of one graph");
     } else {
       DotAttributes given = attributes();
-      const bool defaults = first == "node" || first == "edge" || first == "graph";
+      const std::string word = in_lower_case(first);
+      const bool defaults = word == "node" || word == "edge" || word == "graph";
       if (!defaults) graph_.nodes.push_back({first, std::move(given), line});
     }
     if (peek() == ';') ++at_;
@@ -151,9 +162,11 @@ DotGraph parse_dot(std::string_view text, const std::string& path) {
 
 std::string dot_quoted(std::string_view text) {
   std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = std::max<size_t>(utf8_length(text, at), 1);
+    if (text[at] == '"' || text[at] == '\\') result += '\\';
+    result += printable(text.substr(at, length));
+    at += length;
   }
   return result + '"';
 }

@@ -32,7 +32,8 @@ struct DotGraph {
 /// Throws Error(rejected) with file, line and column.
 DotGraph parse_dot(std::string_view text, const std::string& path);
 
-/// A string of the language, in quotes.
+/// A string of the language, in quotes. Control characters and bytes that are not UTF-8 are written
+/// as \xHH, which parse_dot() reads.
 std::string dot_quoted(std::string_view text);
 
 }  // namespace fuseflow

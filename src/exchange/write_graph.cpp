@@ -328,18 +328,24 @@ class GraphWriter {
   }
 
   void add_facts() {
-    std::set<TensorId> used;
+    // Readers take the order of levels from operations: not from extensions, which name no
+    // dimension.
+    std::set<TensorId> used, by_extensions;
     for (const Node& node : g_.nodes) {
-      if (node.tensor >= 0) used.insert(node.tensor);
+      if (node.tensor < 0) continue;
+      used.insert(node.tensor);
+      if (has_operation(g_, program_, node, dialect_) || node.level < 0) continue;
+      by_extensions.insert(node.tensor);
     }
     for (const TensorId id : used) {
       const Tensor& tensor = program_.tensors[static_cast<size_t>(id)];
       const std::vector<int>& order = tensor.format.mode_order;
-      const bool in_order = std::is_sorted(order.begin(), order.end());
-      if (tensor.type == ElementType::f32 && tensor.fill == 0 && in_order) continue;
+      const bool known = order.size() < 2 || (std::is_sorted(order.begin(), order.end()) &&
+                                              !by_extensions.contains(id));
+      if (tensor.type == ElementType::f32 && tensor.fill == 0 && known) continue;
       comal::TensorFacts& facts = *out_.graph.add_tensors();
       facts.set_name(name_of(id));
-      if (!in_order) facts.mutable_levels()->Add(order.begin(), order.end());
+      if (!known) facts.mutable_levels()->Add(order.begin(), order.end());
       facts.set_type(std::string(element_name(tensor.type)));
       facts.set_fill(tensor.fill);
     }

@@ -40,7 +40,7 @@ std::string row(const Trial& t) {
       count(t.result.dram_bytes),
       count(t.result.scratchpad_bytes),
       t.best ? "yes" : "",
-      csv_field(t.note),
+      csv_message(t.note),
       csv_field(copies_cell(t.point)),
       csv_field(t.point.seed),
       t.block == 1 ? "" : fmt::format("{}", t.block),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ir/cursor.h"
 #include "ir/foreign.h"
@@ -115,7 +116,9 @@ class ProgramParser {
   }
 
   void parse_name() {
-    c_.next();
+    const Token token = c_.next();
+    if (named_) c_.fail(token, "the program is named twice, expected one line `program`");
+    named_ = true;
     p_.name = c_.expect_name("the program's name", "program \"gcn\"");
     if (!c_.accept("strategy")) return;
     p_.strategy = c_.expect_string("a strategy", "program \"gcn\" strategy \"full\"");
@@ -251,9 +254,13 @@ class ProgramParser {
 
   void parse_attributes(Tensor& tensor) {
     const std::vector<std::string> known = {"fill", "facts", "assume", "place", "shape", "copy"};
+    std::set<std::string> given;
     while (c_.peek().kind == TokenKind::identifier && !at_declaration()) {
       const Token token = c_.next();
       if (!is_one_of(token, known)) c_.unknown(token, "attribute of a tensor", known);
+      if (!given.insert(token.text).second) {
+        c_.fail(token, fmt::format("`{}` is given twice, expected it once", token.text));
+      }
       c_.expect("(", "fill(0) facts(finite)");
       if (token.is("fill")) tensor.fill = c_.expect_float("the fill value", "fill(-inf)");
       if (token.is("facts")) tensor.facts = parse_facts();
@@ -435,6 +442,7 @@ class ProgramParser {
   }
 
   Cursor& c_;
+  bool named_ = false;      ///< a line `program` was read
   bool recovered_ = false;  ///< the item before had errors
   Program p_;
   std::vector<GraphTensor> graph_tensors_;

@@ -57,8 +57,9 @@ class StatementParser {
     explicit Nesting(StatementParser& parser) : parser_(parser) {
       if (++parser_.nesting_ > kMaxNesting) {
         parser_.c_.fail(parser_.c_.peek(),
-                        fmt::format("the expression is nested deeper than {} parentheses, expected "
-                                    "it to be split into several statements",
+                        fmt::format("the expression is nested deeper than {} parentheses, signs, "
+                                    "calls and reductions, expected it to be split into several "
+                                    "statements",
                                     kMaxNesting));
       }
     }
@@ -531,7 +532,7 @@ class StatementParser {
   bool wrong_rank_ = false;  ///< of the left side; it is reported
   size_t right_side_ = 0;    ///< where it begins in the source
   int reductions_ = 0;       ///< around what is parsed
-  int nesting_ = 0;
+  int nesting_ = -1;         ///< what is around the operand at hand; -1: no operand is read
 };
 
 }  // namespace

@@ -160,7 +160,7 @@ class Checker {
   bool check_tree() {
     if (s_.nodes.empty()) return fail(-1, "the statement has no expression");
     std::vector<int> uses(s_.nodes.size(), 0);
-    std::vector<int> depth(s_.nodes.size(), 1);
+    std::vector<int> depth(s_.nodes.size(), 0);  // in operations
     for (size_t n = 0; n < s_.nodes.size(); ++n) {
       for (const int32_t child : s_.nodes[n].children) {
         if (child < 0 || static_cast<size_t>(child) >= n || ++uses[child] > 1) {

@@ -1,4 +1,7 @@
 // locate: where a coordinate is in the fiber of a stored level.
+#include <algorithm>
+#include <cmath>
+
 #include "nodes/look_up.h"
 #include "nodes/rules.h"
 #include "nodes/typing.h"
@@ -8,6 +11,20 @@ namespace fuseflow {
 
 namespace {
 
+/// The farthest place that is looked up, as far as both executors and the estimate, which add in 64
+/// bits, may go; statements are refused at the same distance.
+bool reaches_too_far(Typing& t, size_t coordinates) {
+  const Node& node = t.node();
+  double reach = std::abs(static_cast<double>(node.offset));
+  for (size_t i = 1; i <= coordinates; ++i) {
+    const int64_t stride = i == 1 ? node.stride : node.strides[i - 2];
+    const int loop = t.loop_of_coordinates(i);
+    const int64_t extent = loop < 0 ? 1 : std::max<int64_t>(t.extent(loop), 1);
+    reach += std::abs(static_cast<double>(stride)) * static_cast<double>(extent);
+  }
+  return reach > 0x1p62;
+}
+
 /// One coordinate, several that are combined (`strides`), or none (a constant subscript).
 void type_locate(Typing& t) {
   const Node& node = t.node();
@@ -15,6 +32,9 @@ void type_locate(Typing& t) {
   if (!t.counts(1 + coordinates, 1) || !t.refers_to(0, node.level - 1)) return;
   for (size_t i = 1; i <= coordinates; ++i) {
     if (!t.is_kind(i, StreamKind::crd)) return;
+  }
+  if (reaches_too_far(t, coordinates)) {
+    return (void)t.fail("its places exceed 62 bits, expected a smaller offset or smaller strides");
   }
   const int64_t extent = t.tensor().level_extent(node.level);
   const int index = coordinates > 0 ? t.loop_of_coordinates(1) : -1;

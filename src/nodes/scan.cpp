@@ -9,6 +9,9 @@ namespace fuseflow {
 
 namespace {
 
+/// Executors and estimate add it to coordinates, and take it from extents, in 64 bits.
+constexpr int64_t kFarthestOffset = int64_t{1} << 61;
+
 /// A scan without a tensor: all coordinates of the loop.
 void type_counter(Typing& t) {
   if (t.inputs() != 1 || t.outputs() == 0 || t.outputs() > 2) {
@@ -25,6 +28,9 @@ void type_counter(Typing& t) {
 /// Scans of dense levels of equal extent open the same space: all coordinates.
 void type_scan(Typing& t) {
   const Node& node = t.node();
+  if (node.offset > kFarthestOffset || node.offset < -kFarthestOffset) {
+    return (void)t.fail("its offset exceeds 61 bits, expected a smaller one");
+  }
   if (node.tensor < 0) return type_counter(t);
   if (!t.counts(1, 2) || !t.refers_to(0, node.level - 1)) return;
   const int index = t.declared_index();

@@ -6,8 +6,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "support/csv.h"
-
 namespace fuseflow {
 namespace {
 
@@ -29,7 +27,7 @@ bool begins_with(const std::vector<std::string>& columns,
 }  // namespace
 
 CsvTable::CsvTable(const SourceText& source, const std::vector<std::string_view>& begins,
-                   std::string_view what)
+                   std::string_view what, int oldest)
     : file_(source.name) {
   std::string_view rest = source.text;
   if (rest.empty()) {
@@ -47,10 +45,25 @@ CsvTable::CsvTable(const SourceText& source, const std::vector<std::string_view>
     const std::string text = take_line(rest);
     if (text.empty()) continue;
     rows_.push_back({line, csv_fields(text)});
-    if (rows_.back().fields.size() == columns_.size()) continue;
-    throw rejected(rows_.size() - 1, fmt::format("{} fields, expected {} as in the header",
-                                                 rows_.back().fields.size(), columns_.size()));
+    if (rows_.back().fields.size() != columns_.size()) {
+      throw rejected(rows_.size() - 1, fmt::format("{} fields, expected {} as in the header",
+                                                   rows_.back().fields.size(), columns_.size()));
+    }
+    read_schema(rows_.size() - 1, oldest);
   }
+}
+
+void CsvTable::read_schema(size_t row, int oldest) {
+  const std::string& field = text(row, "schema");
+  if (field == "schema") {
+    throw rejected(row, "a second header: expected the table of one run, a file each");
+  }
+  const auto schema = static_cast<int>(whole(row, "schema", 1, INT32_MAX));
+  schema_ = std::min(schema_, schema);
+  if (schema >= oldest && schema <= kCsvSchema) return;
+  throw rejected(row, fmt::format("a CSV of schema {}, which {} version of the tools wrote; "
+                                  "expected schema {}: run the tool that made it again",
+                                  schema, schema < oldest ? "an older" : "a newer", kCsvSchema));
 }
 
 int CsvTable::position(std::string_view column) const {

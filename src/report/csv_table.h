@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/csv.h"
 #include "support/error.h"
 #include "support/io.h"
 
@@ -19,16 +20,19 @@ inline constexpr double kMostMeasured = 1e30;
 
 class CsvTable {
  public:
-  /// `begins`: the columns that the header has to begin with. `what`: what the file should be, for
-  /// messages ("a report of regions, as fuseflow-sim prints"). Throws Error(rejected): empty text,
-  /// another header, a row of another length.
+  /// `begins`: the columns that the header has to begin with, `schema` first. `what`: what the file
+  /// should be, for messages ("a report of regions, as fuseflow-sim prints"). `oldest`: the first
+  /// schema whose columns mean what the reader takes them for. Throws Error(rejected): empty text,
+  /// another header, a row of another length or schema.
   CsvTable(const SourceText& source, const std::vector<std::string_view>& begins,
-           std::string_view what);
+           std::string_view what, int oldest);
 
   size_t rows() const { return rows_.size(); }
   const std::string& file() const { return file_; }
   const std::vector<std::string>& columns() const { return columns_; }
   bool has(std::string_view column) const { return position(column) >= 0; }
+  /// The least of any row.
+  int schema() const { return schema_; }
   /// Empty if the file has no such column.
   const std::string& text(size_t row, std::string_view column) const;
   /// Nothing where the field is no finite number or there is no such column.
@@ -50,8 +54,10 @@ class CsvTable {
     std::vector<std::string> fields;
   };
   int position(std::string_view column) const;
+  void read_schema(size_t row, int oldest);
 
   std::string file_;
+  int schema_ = kCsvSchema;
   std::vector<std::string> columns_;
   std::map<std::string, int, std::less<>> position_;
   std::vector<Row> rows_;

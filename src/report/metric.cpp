@@ -26,10 +26,11 @@ const Metric* find_metric(std::string_view name) {
 }
 
 std::optional<double> value_of(const Metric& metric, const RunRow& row) {
-  std::optional<double> sum;
+  double sum = 0;
   for (const std::string_view column : metric.columns) {
     const auto found = row.numbers.find(std::string(column));
-    if (found != row.numbers.end()) sum = sum.value_or(0) + found->second;
+    if (found == row.numbers.end()) return std::nullopt;
+    sum += found->second;
   }
   return sum;
 }

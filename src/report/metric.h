@@ -20,7 +20,7 @@ struct Metric {
 const std::vector<Metric>& metrics();
 /// Null if there is none of that name.
 const Metric* find_metric(std::string_view name);
-/// The sum of the metric's columns in a row; nothing if the report has none of them.
+/// The sum of the metric's columns in a row; nothing if the report lacks one.
 std::optional<double> value_of(const Metric& metric, const RunRow& row);
 
 }  // namespace fuseflow

@@ -6,10 +6,21 @@
 #include "report/csv_table.h"
 
 namespace fuseflow {
+namespace {
+
+/// Every run has some.
+void require_rows(const CsvTable& csv, const char* what) {
+  if (csv.rows() > 0) return;
+  throw Error(ExitCode::rejected,
+              csv.file() + " has no " + what + ": the run did not finish, or the file was cut off");
+}
+
+}  // namespace
 
 std::vector<NodeRow> parse_node_table(const SourceText& source) {
   const CsvTable csv(source, {"schema", "region", "node", "kind"},
-                     "a table of nodes, as fuseflow-sim --nodes writes");
+                     "a table of nodes, as fuseflow-sim --nodes writes", 3);
+  require_rows(csv, "nodes");
   std::vector<NodeRow> rows(csv.rows());
   for (size_t i = 0; i < rows.size(); ++i) {
     NodeRow& row = rows[i];
@@ -24,9 +35,10 @@ std::vector<NodeRow> parse_node_table(const SourceText& source) {
     row.busy = csv.required(i, "busy");
     row.starved = csv.required(i, "starved");
     row.blocked = csv.required(i, "blocked");
-    row.memory = csv.number(i, "memory").value_or(0);  // older files have none
-    row.last_step = csv.number(i, "last_step").value_or(-1);
+    row.memory = csv.required(i, "memory");
+    row.last_step = static_cast<double>(csv.whole(i, "last_step", -1, INT64_MAX));
     row.steps = csv.required(i, "steps");
+    row.tokens_out = csv.required(i, "tokens_out");
     row.flops = csv.required(i, "flops");
     row.bytes = csv.required(i, "read_bytes") + csv.required(i, "write_bytes");
   }
@@ -35,11 +47,12 @@ std::vector<NodeRow> parse_node_table(const SourceText& source) {
 
 std::vector<StreamRow> parse_stream_table(const SourceText& source) {
   const CsvTable csv(source, {"schema", "region", "stream"},
-                     "a table of streams, as fuseflow-sim --streams writes");
+                     "a table of streams, as fuseflow-sim --streams writes", 1);
+  require_rows(csv, "streams");
   std::vector<StreamRow> rows(csv.rows());
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i] = {csv.text(i, "region"), csv.text(i, "stream"), csv.required(i, "tokens"),
-               csv.required(i, "peak_tokens"), csv.number(i, "blocked").value_or(0)};
+               csv.required(i, "peak_tokens"), csv.required(i, "blocked")};
   }
   return rows;
 }

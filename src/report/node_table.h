@@ -19,7 +19,7 @@ struct NodeRow {
   std::string statement, layer;  ///< what it was lowered from; empty where the file does not say
   double busy = 0, starved = 0, blocked = 0, memory = 0;  ///< cycles
   double last_step = -1;                                  ///< below 0: none
-  double steps = 0, flops = 0, bytes = 0;
+  double steps = 0, tokens_out = 0, flops = 0, bytes = 0;
 };
 
 struct StreamRow {

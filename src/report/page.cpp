@@ -38,9 +38,24 @@ void require_known_regions(const PageInput& input) {
                                    const std::string& found, const RunTable& run,
                                    const std::string& expected) {
   throw Error(ExitCode::rejected,
-              fmt::format("the table of {} says {} of region @{}, but {} says {}: expected the {} "
+              fmt::format("the table of {} says {} of region @{}, but {} says {}: expected all {} "
                           "of that run",
                           what, found, region, run.file, expected, what));
+}
+
+using Sums = std::map<std::string, double>;  ///< by region
+
+/// Those of every region, since a file that was cut off lacks the last.
+void require_tokens(const RunTable& run, const char* what, const Sums& tokens) {
+  if (tokens.empty()) return;  // not given
+  for (const RunRow& row : run.regions) {
+    const auto known = row.numbers.find("tokens");
+    const auto found = tokens.find(row.region);
+    const double sum = found == tokens.end() ? 0 : found->second;
+    if (known == row.numbers.end() || sum == known->second) continue;
+    reject_other_run(what, row.region, grouped_number(sum) + " tokens", run,
+                     grouped_number(known->second));
+  }
 }
 
 /// Their numbers add up to those of its regions, too (ir-spec/csv.md, "Invariants"). An estimate
@@ -52,20 +67,32 @@ void require_numbers_of(const PageInput& input) {
     if (row.numbers.contains("bound_cycles") || row.texts.contains("bound_cycles")) return;
     regions[row.region] = &row;
   }
+  Sums of_nodes, of_streams;
   for (const NodeRow& row : input.nodes) {
+    of_nodes[row.region] += row.tokens_out;
     const double cycles = row.busy + row.memory + row.starved + row.blocked;
     const double expected = regions.at(row.region)->numbers.at("cycles");
     if (cycles == expected) continue;
     reject_other_run("nodes", row.region, grouped_number(cycles) + " cycles", run,
                      grouped_number(expected));
   }
-  std::map<std::string, double> tokens;
-  for (const StreamRow& row : input.streams) tokens[row.region] += row.tokens;
-  for (const auto& [region, sum] : tokens) {
-    const auto known = regions.at(region)->numbers.find("tokens");
-    if (known == regions.at(region)->numbers.end() || sum == known->second) continue;
-    reject_other_run("streams", region, grouped_number(sum) + " tokens", run,
-                     grouped_number(known->second));
+  for (const StreamRow& row : input.streams) of_streams[row.region] += row.tokens;
+  require_tokens(run, "nodes", of_nodes);
+  require_tokens(run, "streams", of_streams);
+}
+
+/// The last nodes of a graph give nothing: their number tells whether they are there.
+void require_nodes_of(const PageInput& input) {
+  if (!input.program || input.nodes.empty()) return;
+  std::map<std::string, size_t> nodes;
+  for (const NodeRow& row : input.nodes) ++nodes[row.region];
+  for (const Region& region : input.program->regions) {
+    const size_t found = nodes[region.name];
+    if (!region.graph || found == region.graph->nodes.size()) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("the table of nodes has {} of region @{}, but its graph has {}: "
+                            "expected all nodes of a run of that program",
+                            found, region.name, region.graph->nodes.size()));
   }
 }
 
@@ -73,6 +100,7 @@ void require_consistent(const PageInput& input) {
   if (input.program) require_regions_of(input.runs.back(), *input.program);
   require_known_regions(input);
   require_numbers_of(input);
+  require_nodes_of(input);
 }
 
 /// All that are shown short.
@@ -122,10 +150,13 @@ std::string report_text(const PageInput& input) {
   const double baseline = input.runs[0].total.numbers.at("cycles");
   for (const RunTable& run : input.runs) {
     const double cycles = run.total.numbers.at("cycles");
+    const auto number = [&](const char* metric) {
+      const std::optional<double> value = value_of(*find_metric(metric), run.total);
+      return value ? grouped_number(*value) : "";
+    };
     runs.add({run.file, run.machine, grouped_number(cycles),
-              cycles > 0 ? fmt::format("{:.2f}x", baseline / cycles) : "",
-              grouped_number(value_of(*find_metric("dram_bytes"), run.total).value_or(0)),
-              grouped_number(value_of(*find_metric("flops"), run.total).value_or(0))});
+              cycles > 0 ? fmt::format("{:.2f}x", baseline / cycles) : "", number("dram_bytes"),
+              number("flops")});
   }
   const RunTable& last = input.runs.back();
   const std::vector<const RunRow*> rows = longest_regions(last, kMostRows);

@@ -1,9 +1,12 @@
 #include "report/run_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "report/csv_table.h"
 #include "report/metric.h"
+#include "report/number_text.h"
 
 namespace fuseflow {
 namespace {
@@ -32,32 +35,55 @@ RunRow row_of(const CsvTable& csv, size_t number) {
   return row;
 }
 
+/// The last row is the sum of those before it: a region may be named `total` as well, and then a
+/// file that was cut off ends with such a row, too. An estimate rounds each row.
+void require_sums(const CsvTable& csv, const RunTable& table) {
+  const auto rows = static_cast<double>(csv.rows());
+  for (const Metric& metric : metrics()) {
+    if (!metric.adds_up || metric.name == "energy_pj") continue;  // leaks between regions, too
+    const bool pauses = metric.name == "cycles" && !table.regions.empty();
+    const std::optional<double> total = value_of(metric, table.total);
+    std::optional<double> sum = 0;
+    for (const RunRow& row : table.regions) {
+      const std::optional<double> value = value_of(metric, row);
+      sum = sum && value ? std::optional(*sum + *value) : std::nullopt;
+    }
+    if (!total || !sum) continue;
+    const double slack = 1e-9 * *sum + (csv.has("bound_cycles") ? rows : 0);
+    if (*total >= *sum - slack && (*total <= *sum + slack || pauses)) continue;
+    throw csv.rejected(
+        csv.rows() - 1,
+        fmt::format("the row `total` says {} {}, but the rows before it add up to {}: expected the "
+                    "whole report of one run, a file each",
+                    grouped_number(*total), metric.name, grouped_number(*sum)));
+  }
+}
+
 }  // namespace
 
 RunTable parse_run_table(const SourceText& source) {
   const CsvTable csv(source, {"schema", "program", "machine", "region", "cycles"},
-                     "a report of regions, as fuseflow-sim and fuseflow-estimate print");
+                     "a report of regions, as fuseflow-sim and fuseflow-estimate print", 1);
   RunTable table;
   table.file = source.name;
-  bool ended = false;
   for (size_t i = 0; i < csv.rows(); ++i) {
-    if (ended) {
-      throw csv.rejected(i, "a row after `total`: expected the report of one run, a file each");
-    }
     table.program = csv.text(i, "program");
     table.machine = csv.text(i, "machine");
-    RunRow row = row_of(csv, i);
-    ended = row.region == "total";
-    if (ended) {
-      table.total = std::move(row);
-    } else {
-      table.regions.push_back(std::move(row));
-    }
+    table.regions.push_back(row_of(csv, i));
   }
-  if (!ended) {
+  if (table.regions.empty() || table.regions.back().region != "total") {
     throw Error(ExitCode::rejected, source.name +
                                         ": the row `total` is missing: the run did not finish, or "
                                         "the file was cut off");
+  }
+  table.total = std::move(table.regions.back());
+  table.regions.pop_back();
+  require_sums(csv, table);
+  if (csv.schema() < kCsvSchema) {
+    report(Severity::warning,
+           fmt::format("{}: a CSV of schema {}, which an older version wrote: its column `checked` "
+                       "may say `ok` or `yes` of results that were not compared in full",
+                       source.name, csv.schema()));
   }
   return table;
 }

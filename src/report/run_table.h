@@ -27,8 +27,8 @@ struct RunTable {
 };
 
 /// Reads the report of one run. Throws Error(rejected) with file, line and what was expected: a
-/// text that is no such report, a row with too few fields, no `total`, or more than one (several
-/// reports in one file).
+/// text that is no such report, a row with too few fields, a last row that is not the total of the
+/// others (a file that was cut off, several reports in one). Warns of a schema before this one.
 RunTable parse_run_table(const SourceText& source);
 
 /// At most `most` regions, those with the most cycles first.

@@ -24,7 +24,7 @@ PointStatus status_of(const CsvTable& csv, size_t row) {
 
 SearchTable parse_search_table(const SourceText& source) {
   const CsvTable csv(source, {"schema", "program", "machine", "point"},
-                     "a table of points, as fuseflow-explore prints");
+                     "a table of points, as fuseflow-explore prints", 1);
   SearchTable table;
   table.file = source.name;
   for (size_t i = 0; i < csv.rows(); ++i) {
@@ -42,10 +42,15 @@ SearchTable parse_search_table(const SourceText& source) {
     point.status = status_of(csv, i);
     point.first_kernel = csv.whole(i, "first_kernel", 0, kMostKernels);
     point.last_kernel = csv.whole(i, "last_kernel", point.first_kernel, kMostKernels);
-    point.cycles = csv.measure(i, "cycles").value_or(0);
+    const bool known = point.status == PointStatus::simulated;
+    point.cycles = known ? csv.required(i, "cycles") : csv.measure(i, "cycles").value_or(0);
     point.best = csv.text(i, "best") == "yes";
     ++table.statuses[point.status];
     table.points.push_back(std::move(point));
+  }
+  if (!table.totals.contains("best")) {
+    report(Severity::warning,
+           source.name + " has no row `best`: the search ended early, or the file was cut off");
   }
   return table;
 }

@@ -31,6 +31,7 @@ std::vector<VerdictText> verdicts(const PageInput& input) {
   for (const RunRow* row : longest_regions(run, kMostVerdicts)) {
     const double cycles = row->numbers.at("cycles");
     if (cycles < kMatters * all) continue;
+    if (!value_of(*find_metric("dram_bytes"), *row)) continue;  // memory may be what limits it
     for (size_t r = 0; r < input.program->regions.size(); ++r) {
       const Region& region = input.program->regions[r];
       if (region.name != row->region || !region.graph) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "support/text.h"
@@ -10,22 +11,13 @@ namespace fuseflow {
 
 namespace {
 
-constexpr std::string_view kHexDigits = "0123456789abcdef";
-
-/// Whether the reader takes `\xHH` here for a byte.
-bool is_escape(std::string_view text, size_t at) {
-  return text.substr(at, 2) == "\\x" && at + 3 < text.size() &&
-         kHexDigits.find(text[at + 2]) != std::string_view::npos &&
-         kHexDigits.find(text[at + 3]) != std::string_view::npos;
-}
-
-/// Control characters but line ends and tabs, bytes that are not UTF-8, and what looks like an
+/// Control characters but tabs, bytes that are not UTF-8, and what looks like an
 /// escape, as \xHH.
 std::string with_escapes(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const size_t length = std::max<size_t>(utf8_length(text, at), 1);
-    out += is_escape(text, at) ? "\\x5c" : printable(text.substr(at, length), "\n\r\t");
+    out += escaped_byte(text, at) ? "\\x5c" : printable(text.substr(at, length), "\t");
     at += length;
   }
   return out;
@@ -34,13 +26,9 @@ std::string with_escapes(std::string_view text) {
 std::string without_escapes(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
-    const bool escape = is_escape(text, at);
-    if (escape) {
-      out += static_cast<char>(16 * kHexDigits.find(text[at + 2]) + kHexDigits.find(text[at + 3]));
-    } else {
-      out += text[at];
-    }
-    at += escape ? 4 : 1;
+    const std::optional<char> escaped = escaped_byte(text, at);
+    out += escaped.value_or(text[at]);
+    at += escaped ? 4 : 1;
   }
   return out;
 }
@@ -55,13 +43,18 @@ bool is_plain(const std::string& text) {
 
 std::string csv_field(const std::string& given) {
   const std::string text = is_plain(given) ? given : with_escapes(given);
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  if (text.find_first_of(",\"") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"') out += '"';
-    out += c == '\n' || c == '\r' ? ' ' : c;
+    out += c;
   }
   return out + "\"";
+}
+
+std::string csv_message(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return csv_field(text);
 }
 
 std::vector<std::string> csv_fields(const std::string& line) {

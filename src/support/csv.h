@@ -10,10 +10,12 @@ namespace fuseflow {
 /// (ir-spec/csv.md).
 inline constexpr int kCsvSchema = 3;
 
-/// Quoted where it must be. Line ends become spaces: a row stays one line, for grep and sort. Other
-/// control characters (but tabs) and bytes that are not UTF-8 become \xHH, as in a program's names:
-/// no name gives orders to a terminal, and csv_fields() gives it back.
+/// Quoted where it must be. Control characters (but tabs) and bytes that are not UTF-8 become \xHH,
+/// as in a program's names: a row stays one line, for grep and sort, no name gives orders to a
+/// terminal, and csv_fields() gives it back.
 std::string csv_field(const std::string& text);
+/// Of a message, which is only read: its line ends become spaces.
+std::string csv_message(std::string text);
 /// The fields of one line; quotes and escapes are taken off.
 std::vector<std::string> csv_fields(const std::string& line);
 

@@ -149,14 +149,35 @@ bool is_machine(std::string_view text) {
   return line.size() > 2 && line.front() == '[' && line.back() == ']';
 }
 
+/// After blanks and comments of Graphviz.
+std::string_view after_graphviz_comments(std::string_view text) {
+  for (;;) {
+    text = after_comments(text, '#');
+    if (text.starts_with("//")) {
+      text.remove_prefix(first_line(text).size());
+    } else if (text.starts_with("/*")) {
+      text.remove_prefix(std::min(text.find("*/", 2), text.size() - 2) + 2);
+    } else {
+      return text;
+    }
+  }
+}
+
+/// Its keywords are of either case. What follows may have any bytes in names.
+bool is_graphviz(std::string_view bytes) {
+  constexpr std::string_view kStrict = "strict", kGraph = "digraph";
+  std::string_view text = after_graphviz_comments(bytes);
+  if (in_lower_case(text.substr(0, kStrict.size())) == kStrict) {
+    text = after_graphviz_comments(text.substr(kStrict.size()));
+  }
+  return in_lower_case(text.substr(0, kGraph.size())) == kGraph;
+}
+
 InputKind kind_of_text(std::string_view text) {
   const std::string_view begin = after_comments(text, '#');
   if (is_report(begin)) return InputKind::report;
   if (is_machine(text)) return InputKind::machine;
   if (is_tensor_text(text)) return InputKind::tensor;
-  if (begin.starts_with("digraph") || begin.starts_with("strict digraph")) {
-    return InputKind::drawing;
-  }
   if (begin.starts_with("{")) return InputKind::trace;
   return InputKind::text;
 }
@@ -223,6 +244,7 @@ InputKind kind_of(std::string_view bytes) {
   if (bytes.starts_with("PK\x03\x04")) return kind_of_zip(bytes);
   if (bytes.starts_with("\x1f\x8b")) return InputKind::archive;
   if (is_onnx(bytes)) return InputKind::onnx;
+  if (is_graphviz(bytes)) return InputKind::drawing;
   return is_text(bytes) ? kind_of_text(bytes) : InputKind::binary;
 }
 

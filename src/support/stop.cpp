@@ -45,6 +45,11 @@ StopScope::~StopScope() {
   in_scope = false;
 }
 
+int64_t limit_in_bytes(double mebibytes) {
+  if (mebibytes <= 0) return 0;
+  return static_cast<int64_t>(std::clamp(mebibytes * 1048576.0, 1.0, 0x1p62));
+}
+
 bool may_be_stopped() {
   return in_scope.load(std::memory_order_acquire);
 }

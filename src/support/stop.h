@@ -43,6 +43,10 @@ class StopScope {
   StopScope& operator=(const StopScope&) = delete;
 };
 
+/// A limit in MiB as StopScope and the simulator take it: 0 stays none, and what is below a byte
+/// does not become it.
+int64_t limit_in_bytes(double mebibytes);
+
 /// Whether there is a scope: reading from a pipe, which can wait for ever, must look at it.
 bool may_be_stopped();
 

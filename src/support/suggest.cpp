@@ -1,20 +1,13 @@
 #include "support/suggest.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "support/error.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
 namespace {
-
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
 
 /// Whether `part` begins and ends at words of the text, as `bandwidth` and `dram.bandwidth` do in
 /// `dram.bandwidth_gigabytes_per_second`.

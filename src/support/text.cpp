@@ -39,6 +39,7 @@ size_t utf8_length(std::string_view text, size_t at) {
 bool is_control(std::string_view text, size_t at, size_t length) {
   const unsigned lead = byte_at(text, at);
   if (length == 1) return lead < 0x20 || lead == 0x7f;
+  if (length == 3) return code_point(text, at, length) >= 0xfffe;
   return length == 2 && lead == 0xc2 && byte_at(text, at + 1) < 0xa0;
 }
 
@@ -60,6 +61,15 @@ std::string printable(std::string_view text, std::string_view kept) {
   return shown;
 }
 
+std::optional<char> escaped_byte(std::string_view text, size_t at) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  if (text.substr(at, 2) != "\\x" || at + 3 >= text.size()) return std::nullopt;
+  const size_t high = kDigits.find(text[at + 2]);
+  const size_t low = kDigits.find(text[at + 3]);
+  if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+  return static_cast<char>(16 * high + low);
+}
+
 std::string quoted_string(std::string_view text) {
   constexpr std::string_view kEscaped = "\"\\\n\t\r";
   constexpr std::string_view kNames = "\"\\ntr";
@@ -76,6 +86,12 @@ std::string quoted_string(std::string_view text) {
     at += std::max<size_t>(length, 1);
   }
   return result + '"';
+}
+
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
 }
 
 std::string shown(const std::string& name) {

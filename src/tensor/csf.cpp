@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "support/error.h"
 #include "support/io.h"
@@ -275,11 +276,28 @@ RawTensor read_csf(const std::string& path, const std::vector<int64_t>& levels) 
   return CsfReader(path, levels).read();
 }
 
+namespace {
+
+void remove_level_files(const std::string& path, int dimension) {
+  for (const char* what : {"seg", "crd"}) {
+    const std::string file = level_file(path, dimension, what);
+    std::error_code failed;
+    fs::remove(file, failed);
+    if (failed) {
+      throw Error(ExitCode::io, fmt::format("cannot remove {}, which an earlier tensor left: {}",
+                                            file, failed.message()));
+    }
+  }
+}
+
+}  // namespace
+
 void write_csf(const std::string& path, const Storage& storage) {
   if (!storage.format.block.empty()) {
     throw Error(ExitCode::rejected, "blocks have no form in text files of levels");
   }
   std::vector<int64_t> extents(storage.levels.size());
+  std::set<int> stored;
   for (size_t l = 0; l < storage.levels.size(); ++l) {
     const Level& level = storage.levels[l];
     const int dimension = storage.format.mode_order[l];
@@ -291,10 +309,14 @@ void write_csf(const std::string& path, const Storage& storage) {
                               "compressed",
                               level_name(level.kind)));
     }
+    stored.insert(dimension);
     write_output(level_file(path, dimension, "seg"),
                  column_text(level.pos.data(), level.pos.size()));
     write_output(level_file(path, dimension, "crd"),
                  column_text(level.crd.data(), level.crd.size()));
+  }
+  for (int dimension = 0; dimension < static_cast<int>(kMaxRank); ++dimension) {
+    if (!stored.contains(dimension)) remove_level_files(path, dimension);
   }
   write_output(path, column_text(extents.data(), extents.size()));
   write_output(sibling(path, "vals"), column_text(storage.values.data(), storage.values.size()));

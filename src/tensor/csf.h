@@ -32,8 +32,9 @@ bool csf_level_is_stored(const std::string& path, int dimension);
 /// The extents of the tensor's dimensions.
 std::vector<int64_t> read_csf_shape(const std::string& path);
 
-/// Writes the files of a tensor whose levels are dense or compressed. Throws Error(rejected) for
-/// other levels and for blocks, Error(io).
+/// Writes the files of a tensor whose levels are dense or compressed, and removes those that an
+/// earlier tensor of that name left: they would make a dense level a compressed one. Throws
+/// Error(rejected) for other levels and for blocks, Error(io).
 void write_csf(const std::string& path, const Storage& storage);
 
 }  // namespace fuseflow

@@ -39,6 +39,7 @@ std::vector<float> dense_values(const Source& source, const Params& params, size
   if (source.name == "ones") return filled(count, 1.0F);
   if (source.name == "zeros") return filled(count, 0.0F);
   if (source.name == "constant") {
+    if (!params.has("value")) params.fail("value", "a number: that of every element");
     return filled(count, static_cast<float>(params.real("value", 0, -3.4e38, 3.4e38)));
   }
   if (source.name == "arange") {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "support/error.h"
 #include "support/io.h"
+#include "support/text.h"
 #include "tensor/inflate.h"
 #include "tensor/limits.h"
 #include "tensor/readers.h"
@@ -26,18 +26,12 @@ struct Banner {
   Symmetry symmetry = Symmetry::general;
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 std::string next_word(std::string_view& line) {
   const size_t begin = line.find_first_not_of(" \t\r");
   if (begin == std::string_view::npos) return "";
   line.remove_prefix(begin);
   const size_t end = std::min(line.find_first_of(" \t\r"), line.size());
-  std::string word = lower(line.substr(0, end));
+  std::string word = in_lower_case(line.substr(0, end));
   line.remove_prefix(end);
   return word;
 }

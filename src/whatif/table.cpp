@@ -65,7 +65,7 @@ std::string row_text(const Program& program, const Machine& machine, const Row& 
                      csv_field(machine.name), csv_field(row.setting),
                      number_or_empty(row.cycles, "{}"), number_or_empty(factor, "{:.4g}"),
                      number_or_empty(row.seconds, "{:.6g}"),
-                     number_or_empty(row.energy_pj, "{:.3f}"), row.status, csv_field(row.note));
+                     number_or_empty(row.energy_pj, "{:.3f}"), row.status, csv_message(row.note));
 }
 
 }  // namespace

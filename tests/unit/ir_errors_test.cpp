@@ -1,5 +1,6 @@
 // Rejected texts: each message names what was wrong and what was expected, several come in one run,
 // and no input ends in anything but an Error.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ir/parse.h"
@@ -149,6 +150,35 @@ TEST(ParseError, Statements) {
   expect_message(statement_error("%y[i] = %a[i, 0"), "expected ',' or ']'");
 }
 
+/// As deep as language.md says, and no deeper.
+TEST(ParseError, NestingIsBoundedWhereTheDocumentSays) {
+  const auto repeated = [](const char* part, int count) {
+    std::string text;
+    for (int k = 0; k < count; ++k) text += part;
+    return text;
+  };
+  const auto nested = [&](const char* open, int count, const char* close) {
+    return statement_error("%y[i] = " + repeated(open, count) + "%a[i, 0]" +
+                           repeated(close, count));
+  };
+  for (const auto& [open, close] : {std::pair{"(", ")"}, {"relu(", ")"}, {"-", ""}}) {
+    EXPECT_EQ(nested(open, 300, close), "");
+    expect_message(nested(open, 301, close), "nested deeper than 300 parentheses, signs, calls");
+  }
+  EXPECT_EQ(statement_error("%y[i] = %a[i, 0]" + repeated(" + 1", 1000)), "");
+  expect_message(statement_error("%y[i] = %a[i, 0]" + repeated(" + 1", 1001)),
+                 "nested deeper than 1000 operations");
+}
+
+TEST(ParseError, WhatCountsOnceIsGivenOnce) {
+  expect_message(errors("fuseflow 1 program \"a\" program \"b\"\n"), "the program is named twice");
+  for (const char* attribute : {"fill(1)", "facts(finite)", "assume(finite)", "shape(3)"}) {
+    expect_message(
+        errors(fmt::format("fuseflow 1\ninput %t: f32[3] dense {} {}\n", attribute, attribute)),
+        "is given twice, expected it once");
+  }
+}
+
 TEST(ParseError, DeepNestingIsRefused) {
   expect_message(statement_error("%y[i] = " + std::string(100000, '(') + "1"), "nested deeper");
   expect_message(statement_error("%y[i] = " + std::string(100000, '-') + "%a[i, 0]"),
@@ -209,6 +239,22 @@ TEST(GraphError, PayloadsLieWhereTheirGroupDoes) {
   expect_message(graph_error(open + "$p, $q, $t = unite ($j, $ai; $j, $aj)"),
                  "are not in the same space");
   expect_message(graph_error(open + "$p = align ($i, $i, $s)"), "is not nested below $i");
+}
+
+TEST(GraphError, PlacesThatExceed62BitsAreRefused) {
+  const std::string open =
+      "$r: ref<> = root\n$i: crd<i>, $ai: ref<i> = scan %a.0 ($r)\n$rr = repeat ($r, $i)\n";
+  const std::string locate = open + "$x = locate %x.0 ($rr, $i";
+  for (const char* rest :
+       {") stride=9223372036854775807", ") stride=4611686018427387904",
+        ") offset=-9223372036854775808", ", $i) stride=1 strides=[4611686018427387904]"}) {
+    expect_message(graph_error(locate + rest), "its places exceed 62 bits");
+  }
+  expect_message(graph_error(open + "$x = locate %x.0 ($r) offset=9223372036854775807"), "62 bits");
+  for (const char* offset : {"-9223372036854775808", "9223372036854775807"}) {
+    expect_message(graph_error(open + "$j: crd<i,j>, $aj = scan %a.1 ($ai) offset=" + offset),
+                   "its offset exceeds 61 bits");
+  }
 }
 
 TEST(GraphError, EachTypingRuleNamesItsViolation) {

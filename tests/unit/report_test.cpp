@@ -178,8 +178,8 @@ TEST(Report, ThePartOfALargeGraphHangsTogether) {
 TEST(Report, TheTimeOfALayerIsThatOfItsRegions) {
   PageInput input;
   input.runs.push_back(parse_run_table({"a.csv",
-                                        "schema,program,machine,region,cycles\n2,p,ideal,r,1000\n"
-                                        "2,p,ideal,s,500\n2,p,ideal,total,1500\n"}));
+                                        "schema,program,machine,region,cycles\n3,p,ideal,r,1000\n"
+                                        "3,p,ideal,s,500\n3,p,ideal,total,1500\n"}));
   const auto node = [&](const char* region, int64_t number, const char* layer, double busy) {
     NodeRow row;
     row.region = region;
@@ -203,8 +203,8 @@ TEST(Report, PageHasTheNumbersOfTheReport) {
   PageInput input;
   input.runs.push_back(
       parse_run_table({"a.csv",
-                       "schema,program,machine,region,cycles,flops\n2,p,ideal,<r>,1234567,10\n"
-                       "2,p,ideal,total,1234567,10\n"}));
+                       "schema,program,machine,region,cycles,flops\n3,p,ideal,<r>,1234567,10\n"
+                       "3,p,ideal,total,1234567,10\n"}));
   const std::string page = report_page(input);
   EXPECT_NE(page.find("1,234,567"), std::string::npos);
   EXPECT_NE(page.find("&lt;r&gt;"), std::string::npos);
@@ -216,7 +216,7 @@ TEST(Report, PageHasTheNumbersOfTheReport) {
 TEST(Report, PageNamesInputsWithTheirData) {
   const RunTable run = parse_run_table({"a.csv",
                                         "schema,program,machine,region,cycles\n"
-                                        "2,,ideal,both,5\n2,,ideal,y,2\n2,,ideal,total,7\n"});
+                                        "3,,ideal,both,5\n3,,ideal,y,2\n3,,ideal,total,7\n"});
   PageInput input;
   input.runs.push_back(run);
   EXPECT_EQ(report_page(input).find("Inputs and constants"), std::string::npos);
@@ -232,7 +232,7 @@ TEST(Report, PageNamesInputsWithTheirData) {
 TEST(Report, TablesOfOtherRunsAreRefused) {
   PageInput input;
   input.runs.push_back(parse_run_table(
-      {"a.csv", "schema,program,machine,region,cycles\n2,p,ideal,r,5\n2,p,ideal,total,5\n"}));
+      {"a.csv", "schema,program,machine,region,cycles\n3,p,ideal,r,5\n3,p,ideal,total,5\n"}));
   input.nodes.emplace_back();
   input.nodes[0].region = "other";
   EXPECT_THROW(report_page(input), Error);

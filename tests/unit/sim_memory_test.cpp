@@ -208,7 +208,7 @@ TEST(Memory, ATraceIsServedOpenLoop) {
   // A row is opened for 14 ns, read after 14 more, on the bus for 2: each hit of those that came at
   // once 2 cycles after the one before. The last comes when the memory is idle and finds its row.
   const std::vector<TracedAccess> trace =
-      parse_memory_trace({"t", "# a row\n0 R 0\n0 R 64\n0 R 0x80\n 1000  R 192\n"});
+      parse_memory_trace({"t", "# a row\n0 R 0\n0 R 64\n0 R 0x80\n 1000  R 192\n"}).accesses;
   const TraceRun run = run_memory_trace(trace, whole_clocks());
   const int64_t first = 1 + 14 + 14 + 2;
   EXPECT_EQ(run.cycles, 1000 + 1 + 14 + 2);
@@ -266,7 +266,7 @@ TEST(Memory, ARefreshGoesToABankThatNobodyInTheQueueWants) {
 TEST(Memory, ATraceIsWrittenAsItIsRead) {
   const std::string text = trace_line({7, true, 0x1f40});
   EXPECT_EQ(text, "7 W 0x1f40\n");
-  const auto trace = parse_memory_trace({"t", text});
+  const auto trace = parse_memory_trace({"t", text}).accesses;
   ASSERT_EQ(trace.size(), 1U);
   EXPECT_EQ(trace[0].cycle, 7);
   EXPECT_TRUE(trace[0].write);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "support/csv.h"
 #include "support/dependency_order.h"
 #include "support/error.h"
 #include "support/input_kind.h"
@@ -244,6 +245,22 @@ TEST(InputKind, AFieldThatIsLongerThanTheFileIsNoOnnx) {
   EXPECT_EQ(kind_of(head + "\x12\x7f"s + graph), InputKind::binary);   // 127 bytes, there are 3
   EXPECT_EQ(kind_of("\x3a\x04\x62\x02ok\x42\x00"s), InputKind::onnx);  // an output, the operators
   EXPECT_EQ(kind_of("\x3a\x04\x22\x02ok"s), InputKind::binary);        // a field that no graph has
+}
+
+TEST(Stop, LimitsBelowAByteAreLimits) {
+  EXPECT_EQ(limit_in_bytes(0), 0);
+  EXPECT_EQ(limit_in_bytes(1e-300), 1);
+  EXPECT_EQ(limit_in_bytes(2), 2 << 20);
+  EXPECT_EQ(limit_in_bytes(1e300), int64_t{1} << 62);
+}
+
+TEST(Csv, NamesComeBack) {
+  for (const std::string name :
+       {"a\nb", "a\r\n\t\"b\",", "\x1b[2J\xff\\x41", "\xef\xbf\xbe", "\\x5c"}) {
+    EXPECT_EQ(csv_fields(csv_field(name)), std::vector<std::string>{name});
+    EXPECT_EQ(csv_field(name).find_first_of("\n\r"), std::string::npos);
+  }
+  EXPECT_EQ(csv_message("two\nlines"), "two lines");
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "import/expansion.h"
@@ -72,8 +71,8 @@ std::vector<Activation> activations_of(const NodeImport& node, size_t directions
   const std::vector<float> betas = real_list(node, "activation_beta");
   size_t alpha = 0, beta = 0;
   std::vector<Activation> result;
-  for (std::string name : names) {
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string& given_name : names) {
+    const std::string name = in_lower_case(given_name);
     const auto rule = activation_rules().find(name);
     if (rule == activation_rules().end()) {
       std::vector<std::string> known;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "support/error.h"
 
@@ -55,10 +56,30 @@ TracedAccess parse_access(std::string_view line, const Location& where) {
   return access;
 }
 
+constexpr std::string_view kBurst = "burst_bytes";
+
+/// `# burst_bytes 32`: the only comment that says something.
+void read_burst(std::string_view words, MemoryTrace& trace, const Location& where) {
+  if (take_word(words) != kBurst) return;
+  int64_t bytes = 0;
+  if (!read_number(take_word(words), bytes) || bytes < 1 || !take_word(words).empty()) {
+    throw Error(ExitCode::rejected, where,
+                "this says no size of bursts, expected `# burst_bytes BYTES` such as "
+                "`# burst_bytes 32`");
+  }
+  if (trace.burst_bytes != 0 && trace.burst_bytes != bytes) {
+    throw Error(ExitCode::rejected, where,
+                fmt::format("bursts of {} bytes after bursts of {}, expected the trace of one run",
+                            bytes, trace.burst_bytes));
+  }
+  trace.burst_bytes = bytes;
+}
+
 }  // namespace
 
-std::vector<TracedAccess> parse_memory_trace(const SourceText& source) {
-  std::vector<TracedAccess> trace;
+MemoryTrace parse_memory_trace(const SourceText& source) {
+  MemoryTrace result;
+  std::vector<TracedAccess>& trace = result.accesses;
   std::string_view rest = source.text;
   for (int number = 1; !rest.empty(); ++number) {
     const size_t end = std::min(rest.find('\n'), rest.size());
@@ -66,15 +87,42 @@ std::vector<TracedAccess> parse_memory_trace(const SourceText& source) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     std::string_view words = line;
     const std::string_view first = take_word(words);
-    if (first.empty() || first.starts_with('#')) continue;
     const Location where{source.name, number};
+    if (first == "#") read_burst(words, result, where);
+    if (first.empty() || first.starts_with('#')) continue;
     trace.push_back(parse_access(line, where));
     if (trace.size() < 2 || trace[trace.size() - 2].cycle <= trace.back().cycle) continue;
     throw Error(ExitCode::rejected, where,
                 fmt::format("cycle {} comes after cycle {}, expected cycles that do not fall",
                             trace.back().cycle, trace[trace.size() - 2].cycle));
   }
-  return trace;
+  return result;
+}
+
+std::vector<TracedAccess> in_bursts_of(MemoryTrace trace, const Machine& machine) {
+  const int64_t theirs = trace.burst_bytes, ours = machine.dram.burst_bytes;
+  if (theirs == 0 || theirs == ours) return std::move(trace.accesses);
+  if (theirs % ours != 0) {
+    throw Error(ExitCode::rejected,
+                fmt::format("the trace has bursts of {} bytes, and machine `{}` has bursts of {}, "
+                            "expected such that each is a whole number of the machine's; record it "
+                            "with bursts of {} bytes",
+                            theirs, machine.name, ours, ours));
+  }
+  std::vector<TracedAccess> split;
+  split.reserve(trace.accesses.size() * static_cast<size_t>(theirs / ours));
+  for (TracedAccess access : trace.accesses) {
+    access.address -= access.address % static_cast<uint64_t>(theirs);
+    for (int64_t part = 0; part < theirs / ours; ++part) {
+      split.push_back(access);
+      access.address += static_cast<uint64_t>(ours);
+    }
+  }
+  return split;
+}
+
+std::string trace_head(const Machine& machine) {
+  return fmt::format("# {} {}\n", kBurst, machine.dram.burst_bytes);
 }
 
 std::string trace_line(const TracedAccess& access) {

@@ -18,10 +18,21 @@ struct TracedAccess {
   uint64_t address = 0;
 };
 
-/// Accesses in the order of their lines. Throws Error(rejected) with the line of what is no access,
-/// or comes before the one above it.
-std::vector<TracedAccess> parse_memory_trace(const SourceText& source);
+struct MemoryTrace {
+  std::vector<TracedAccess> accesses;  ///< in the order of their lines
+  int64_t burst_bytes = 0;  ///< of the machine that was traced; 0: the trace does not say
+};
 
+/// Throws Error(rejected) with the line of what is no access, comes before the one above it, or
+/// says another burst than a line above.
+MemoryTrace parse_memory_trace(const SourceText& source);
+
+/// The same bytes in bursts of the machine, of which each of the trace has a whole number. Throws
+/// Error(rejected) where it has not: that would be other traffic.
+std::vector<TracedAccess> in_bursts_of(MemoryTrace trace, const Machine& machine);
+
+/// The first line, which says the bursts of the machine that is traced.
+std::string trace_head(const Machine& machine);
 /// One line.
 std::string trace_line(const TracedAccess& access);
 
