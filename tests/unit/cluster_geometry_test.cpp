@@ -74,11 +74,16 @@ TEST(ClusterGeometry, VolumesOfBothGatedWays) {
 // C and E blocks of 16 x 16 in f16: f32 sums of C for each of two blocks, or of E, or a slice of C.
 TEST(ClusterGeometry, RoomForWhatOtherBlocksSend) {
   EXPECT_EQ(receive_room({1, 1, 1, 1}, 256, 256, 2, false, kReceiveSlots), 0);
-  EXPECT_EQ(receive_room({1, 2, 2, 4}, 256, 256, 2, false, kReceiveSlots), 1024);   // half of C in f32, C in f16
-  EXPECT_EQ(receive_room({1, 2, 1, 2}, 256, 1024, 2, false, kReceiveSlots), 1024);  // shuffle 2, no reduction
-  EXPECT_EQ(receive_room({1, 2, 1, 1}, 256, 1024, 2, false, kReceiveSlots), 4096);  // half of E in f32
-  EXPECT_EQ(receive_room({1, 4, 1, 4}, 256, 1024, 2, true, kReceiveSlots), 1536);   // three slices that stay
-  EXPECT_EQ(receive_room({1, 4, 1, 2}, 256, 1024, 2, true, kReceiveSlots), 4608);   // one, and half of E in f32
+  EXPECT_EQ(receive_room({1, 2, 2, 4}, 256, 256, 2, false, kReceiveSlots),
+            1024);  // half of C in f32, C in f16
+  EXPECT_EQ(receive_room({1, 2, 1, 2}, 256, 1024, 2, false, kReceiveSlots),
+            1024);  // shuffle 2, no reduction
+  EXPECT_EQ(receive_room({1, 2, 1, 1}, 256, 1024, 2, false, kReceiveSlots),
+            4096);  // half of E in f32
+  EXPECT_EQ(receive_room({1, 4, 1, 4}, 256, 1024, 2, true, kReceiveSlots),
+            1536);  // three slices that stay
+  EXPECT_EQ(receive_room({1, 4, 1, 2}, 256, 1024, 2, true, kReceiveSlots),
+            4608);  // one, and half of E in f32
 }
 
 TEST(ClusterGeometry, ClustersThatShareARangeOfEAddInMemory) {
