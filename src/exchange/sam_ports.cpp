@@ -140,7 +140,8 @@ StreamSlot drop_input(SamNode& node, const EdgeEnd& end) {
 StreamSlot drop_output(SamNode& node, const EdgeEnd& end) {
   comal::CoordDrop& op = *node.operation->mutable_coord_drop();
   if (end.type == "val") return slot(op.mutable_output_inner_val());
-  const bool inner = node.attribute("inner") != "val" && is_inner(node, end, node.named_out);
+  // Coordinates of a drop of values are outer ones; an index may be called `val`, too.
+  const bool inner = !node.takes_values && is_inner(node, end, node.named_out);
   return inner ? slot(op.mutable_output_inner_crd()) : slot(op.mutable_output_outer_crd());
 }
 
@@ -197,6 +198,7 @@ std::string SamNode::attribute(const std::string& key) const {
 
 void note_input(SamNode& node, const EdgeEnd& end) {
   note(node, end, node.named_in);
+  node.takes_values = node.takes_values || end.type == "val";
 }
 
 void note_output(SamNode& node, const EdgeEnd& end) {

@@ -44,6 +44,7 @@ struct SamNode {
     bool outer = false;
     bool inner = false;
   } named_in = {}, named_out = {};
+  bool takes_values = false;
 
   std::string attribute(const std::string& key) const;
 };
