@@ -55,10 +55,10 @@ struct MessageFields {
 constexpr uint64_t field(int number) {
   return uint64_t{1} << number;
 }
-constexpr int kGraph = 7;  ///< of a ModelProto
+constexpr int kGraphOfModel = 7;
 constexpr MessageFields kModelFields = {
-    field(1) | field(5), field(2) | field(3) | field(4) | field(6) | field(kGraph) | field(8) |
-                             field(14) | field(20) | field(25) | field(26)};
+    field(1) | field(5), field(2) | field(3) | field(4) | field(6) | field(kGraphOfModel) |
+                             field(8) | field(14) | field(20) | field(25) | field(26)};
 constexpr MessageFields kGraphFields = {0, field(1) | field(2) | field(5) | field(10) | field(11) |
                                                field(12) | field(13) | field(14) | field(15) |
                                                field(16)};
@@ -90,7 +90,7 @@ bool is_onnx(std::string_view bytes) {
   bool has_graph = false;
   const auto any = [](int, std::string_view) { return true; };
   const bool fits = walk_message(bytes, kModelFields, [&](int number, std::string_view body) {
-    if (number != kGraph) return true;
+    if (number != kGraphOfModel) return true;
     has_graph = true;
     return walk_message(body, kGraphFields, any);
   });
