@@ -255,11 +255,33 @@ class Search {
   Structure goal_;
 };
 
+/// Whether coordinates of a dense level may have no entries: where a level below it is compressed,
+/// over loops that the result has not. What is summed over an empty row is absent.
+bool has_empty_fibers(const Tensor& tensor, const Statement& statement, const Expr& access,
+                      int dim) {
+  const std::vector<int>& order = tensor.format.mode_order;
+  const auto level = std::find(order.begin(), order.end(), dim);
+  return std::any_of(level, order.end(), [&](int below) {
+    if (!format_allows_absence(tensor, below)) return false;
+    const auto& terms = access.subscripts[static_cast<size_t>(below)].terms;
+    const auto& kept = statement.result_indices;
+    return std::none_of(terms.begin(), terms.end(), [&](const auto& term) {
+      return std::find(kept.begin(), kept.end(), term.first) != kept.end();
+    });
+  });
+}
+
 /// The result as sparse as it could be if everything were known of what is stored.
 void sparsify_result(Program& program, const Program& granted, const Statement& statement) {
   Tensor& tensor = program.tensors[static_cast<size_t>(statement.result)];
   if (!tensor.format.all_dense() || tensor.format.levels.empty()) return;
-  const ResultSparsity inferred = infer_result(granted, statement);
+  const AbsentAlong absent = [&](const Expr& access, int dim) {
+    const Tensor& read = granted.tensors[static_cast<size_t>(access.tensor)];
+    return format_allows_absence(read, dim) || has_empty_fibers(read, statement, access, dim);
+  };
+  ResultSparsity inferred = infer_result(granted, statement, absent);
+  // Where that is no 0 (the maximum of a row), the rows that there are matter more.
+  if (inferred.fill != 0.0F) inferred = infer_result(granted, statement);
   if (!inferred.fill || !satisfies(*inferred.fill, joined(tensor.facts, tensor.assumed))) return;
   for (size_t d = 0; d < inferred.absent_along.size(); ++d) {
     if (!inferred.absent_along[d]) continue;
