@@ -1,6 +1,7 @@
 // fuseflow-cuda: planned kernels of tiles as CUDA C++ for Hopper, and as C++ that runs on the CPU.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cuda/data.h"
@@ -79,9 +80,12 @@ ExitCode one_program(const CudaOptions& o, const Machine& machine) {
                 "the program has no region of tiles; fuseflow-cluster plans them "
                 "(--strategy=tiles: all that have a form)");
   }
-  std::vector<cuda::TextFile> files = cuda::files_of(program, kernels);
+  const auto refused = [](const cuda::Generated& g) { return !g.refused.empty(); };
+  const bool none = std::all_of(kernels.begin(), kernels.end(), refused);
+  std::vector<cuda::TextFile> files;
+  if (!none) files = cuda::files_of(program, kernels);
   files.push_back({"plan.csv", cuda::plan_csv(program, kernels, machine)});
-  if (o.data) {
+  if (o.data && !none) {
     // Regions that nobody planned are still statements.
     const Program lowered = lower_program(program);
     for (cuda::TextFile& file : cuda::data_files(lowered, kernels, machine, o.threads))
@@ -89,10 +93,9 @@ ExitCode one_program(const CudaOptions& o, const Machine& machine) {
   }
   write_files(o, files);
   report_kernels(program, kernels);
-  bool any = false, all = true;
-  for (const cuda::Generated& g : kernels) (g.refused.empty() ? any : all) = g.refused.empty();
-  if (!any) throw Error(ExitCode::rejected, "no kernel was generated; plan.csv has the reasons");
-  return all ? ExitCode::ok : ExitCode::unfinished;
+  if (none) throw Error(ExitCode::rejected, "no kernel was generated; plan.csv has the reasons");
+  return std::none_of(kernels.begin(), kernels.end(), refused) ? ExitCode::ok
+                                                               : ExitCode::unfinished;
 }
 
 ExitCode table_of_programs(const CudaOptions& o, const Machine& machine) {
