@@ -2,6 +2,7 @@
 // (leaves). Equal formulas are one number, so that they are compared and passed on in no time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <utility>
