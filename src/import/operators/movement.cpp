@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "import/importer.h"
+#include "import/operators/common.h"
 #include "import/operators/registry.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
