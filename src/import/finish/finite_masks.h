@@ -1,7 +1,8 @@
 // Masks with a large finite constant (-1e4, -1e9, the least float) in front of a softmax mean -inf:
-// masked entries underflow to 0 if the row's maximum exceeds them by 104 or more. Where the
-// mask's values show that every row has an open entry, the constant becomes -inf, so that the
-// softmax is sparse, and a statement with an assumed fact makes `--check` test the margin.
+// masked entries underflow to 0 if the row's maximum exceeds them by 104 or more. (Where the
+// constant is added, a masked entry is the constant and its score.) Where the mask's values show
+// that every row has an open entry, the constant becomes -inf, so that the softmax is sparse, and a
+// statement with an assumed fact makes `--check` test the margin.
 #pragma once
 
 #include <vector>
