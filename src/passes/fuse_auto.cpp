@@ -186,25 +186,30 @@ Program copied_again(Program program, const Program& before, int64_t max_copies,
   return program;
 }
 
+/// What was chosen, or `given` where that is faster as simulated, each with what is said of it.
+Candidate unless_slower(Candidate chosen, Candidate given, CostModel& costs) {
+  PassLog unused;
+  const std::string wanted = print_program(chosen.program);
+  chosen.program = not_slower(std::move(chosen.program), given.program, costs, unused);
+  return print_program(chosen.program) == wanted ? chosen : given;
+}
+
 /// The best of candidates, with what it reads again or passes on kept on chip where that pays.
 Candidate best_of(std::vector<Candidate> candidates, const FuseRequest& request, CostModel& costs) {
   const Machine& machine = request.machine;
   PassLog log;
   const size_t otherwise = std::min(kFew, candidates.size() - 1);
   const Program best = choose(std::move(candidates), otherwise, "regions", costs, log);
-  PassLog kept;
-  Program on_chip = keep_reused_inputs(best, machine, costs, kept);
-  on_chip = pass_on_and_reuse(std::move(on_chip), machine, costs, kept);
-  PassLog copied = kept;
-  Program again = copied_again(on_chip, best, request.max_copies, costs, copied);
-  PassLog unused;
-  const std::string as_copied = print_program(again);
-  on_chip = not_slower(std::move(again), on_chip, costs, unused);
-  if (print_program(on_chip) == as_copied) kept = std::move(copied);
-  const std::string wanted = print_program(on_chip);
-  on_chip = not_slower(std::move(on_chip), best, costs, unused);
-  if (print_program(on_chip) == wanted) log.note_all(kept);
-  return {std::move(on_chip), std::move(log)};
+  Candidate on_chip{best, {}};
+  on_chip.program = keep_reused_inputs(best, machine, costs, on_chip.log);
+  on_chip.program = pass_on_and_reuse(std::move(on_chip.program), machine, costs, on_chip.log);
+  Candidate copied = on_chip;
+  copied.program =
+      copied_again(std::move(copied.program), best, request.max_copies, costs, copied.log);
+  on_chip = unless_slower(std::move(copied), std::move(on_chip), costs);
+  on_chip = unless_slower(std::move(on_chip), {best, {}}, costs);
+  log.note_all(on_chip.log);
+  return {std::move(on_chip.program), std::move(log)};
 }
 
 /// Where some candidates have kernels for cores: those that have none, if one of them may yet be
