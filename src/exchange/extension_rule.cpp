@@ -61,7 +61,6 @@ class OpenedSpaces {
 
   int space(const Extension::Port& port) {
     const int depth = port.loops_size();
-    if (depth == 0) return GraphAssembler::kRootSpace;
     if (spaces_.empty()) {
       while (r_.graph().depth_of(base_) >= depth) base_ = r_.graph().parent_of(base_);
       spaces_.push_back(base_);
@@ -115,8 +114,10 @@ void read_extension(NodeReader& r, const Extension& extension) {
   const int base = r.graph().space_of(leading);
   const NodeId id = r.graph().add(std::move(node));
   OpenedSpaces opened(r, base);
+  const bool stays = node_rule(*kind).exchange->stays_in_space;
   for (const Extension::Port& port : extension.outputs()) {
-    give(r, id, port, node_rule(*kind).exchange->stays_in_space ? base : opened.space(port));
+    const bool outside = port.loops_size() == 0;  // as of a reduction without a stream around it
+    give(r, id, port, outside ? GraphAssembler::kRootSpace : stays ? base : opened.space(port));
   }
 }
 

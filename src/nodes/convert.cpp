@@ -34,7 +34,9 @@ constinit const NodeRule convert_rule = {
     .flops = flops::none,
     .bytes = bytes::none,
     .place = place::anywhere,
-    .exchange = ExchangeForm{.refused = "a conversion has no form"},
+    .exchange = ExchangeForm{.refused = "a conversion has no form; a const "
+                                        "tensor is stored in both ways beforehand, and --region "
+                                        "writes a region that needs none"},
 };
 
 }  // namespace fuseflow

@@ -60,7 +60,7 @@ constinit const NodeRule reduce_rule = {
     .flops = flops::of_reduction,
     .bytes = bytes::none,
     .place = place_in_reduce,
-    .exchange = exchanged::kExtension,
+    .exchange = exchanged::kInSpace,
 };
 
 }  // namespace fuseflow

@@ -150,19 +150,31 @@ class CsfReader {
       fail(seg, fmt::format("the last position is {}, expected the number of coordinates, {}",
                             level.seg.back(), level.crd.size()));
     }
-    bool stored_above = false;
-    for (size_t above = 0; above < l; ++above) stored_above |= !levels_[above].seg.empty();
-    for (size_t p = 0; p + 1 < level.seg.size(); ++p) check_fiber(l, p, stored_above);
+    check_elements_above(l);
+    for (size_t p = 0; p + 1 < level.seg.size(); ++p) check_fiber(l, p);
   }
 
-  void check_fiber(size_t l, size_t p, bool stored_above) const {
-    const CompressedArrays& level = levels_[l];
-    if (stored_above && level.seg[p] == level.seg[p + 1]) {
-      fail(file_of(l, "seg"),
-           fmt::format("element {} of the level above has an empty fiber, expected no element "
-                       "without values below a compressed level",
-                       p));
+  /// Our formats store no element of a compressed level without values below. Dense levels in
+  /// between may have empty fibers, but not all of those of one element.
+  void check_elements_above(size_t l) const {
+    size_t above = l;
+    size_t fibers = 1;  // of each element of the compressed level above
+    while (above > 0 && levels_[above - 1].seg.empty()) {
+      fibers *= static_cast<size_t>(extents_[--above]);
     }
+    if (above == 0) return;
+    const std::vector<int64_t>& seg = levels_[l].seg;
+    const size_t elements = levels_[above - 1].crd.size();
+    for (size_t e = 0; e < elements; ++e) {
+      if (seg[e * fibers] != seg[(e + 1) * fibers]) continue;
+      fail(file_of(l, "seg"), fmt::format("element {} of compressed level {} has no values below, "
+                                          "expected no such element in a compressed level",
+                                          e, above - 1));
+    }
+  }
+
+  void check_fiber(size_t l, size_t p) const {
+    const CompressedArrays& level = levels_[l];
     for (int64_t at = level.seg[p] + 1; at < level.seg[p + 1]; ++at) {
       const auto here = static_cast<size_t>(at);
       if (level.crd[here - 1] < level.crd[here]) continue;

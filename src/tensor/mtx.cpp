@@ -53,7 +53,7 @@ Banner read_banner(TextCursor& cursor) {
   const std::string field = next_word(line);
   if (field == "real" || field == "double")
     banner.field = Field::real;
-  else if (field == "integer")
+  else if (field == "integer" || field == "unsigned-integer")  // scipy's, of unsigned types
     banner.field = Field::integer;
   else if (field == "pattern" && banner.coordinate)
     banner.field = Field::pattern;
@@ -202,8 +202,12 @@ std::vector<float> read_array(TextCursor& cursor, const Banner& banner, int64_t 
                               int64_t columns) {
   const uint64_t count =
       saturating_product(static_cast<uint64_t>(rows), static_cast<uint64_t>(columns));
-  // At least half of the values are in the file, each at least "0\n".
-  if (count / 2 > cursor.remaining() + static_cast<uint64_t>(rows)) {
+  // Each value that is in the file takes at least "0\n". A symmetric matrix has at least the half
+  // without its diagonal there, and is square.
+  const uint64_t given = banner.symmetry == Symmetry::general
+                             ? count
+                             : (count - std::min(count, static_cast<uint64_t>(rows))) / 2;
+  if (given > cursor.remaining() / 2 + 1) {
     cursor.fail(fmt::format("the header declares {} x {} values, more than the rest of the file "
                             "has room for; it is truncated or its header is wrong",
                             rows, columns),

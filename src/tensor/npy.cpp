@@ -138,6 +138,8 @@ class HeaderParser {
     if (descr.starts_with("|O") || descr == "O") {
       fail("an array of Python objects (a pickle)", "numbers; save it again with a numeric dtype");
     }
+    const bool numeric = descr.find_first_of("fiub") != std::string::npos;
+    if (!numeric) fail(fmt::format("element type '{}'", descr), "real numbers");
     const bool whole = descr.find_first_of("iu") != std::string::npos;
     fail(fmt::format("element type '{}'", descr),
          fmt::format("one of <f4 <f8 <f2 <i4 <i8 <i2 <u2 |i1 |u1 |b1; convert it with "

@@ -105,7 +105,8 @@ Capacity capacity_with_stages(const Chain& chain, const Plan& plan, const ChainS
   Capacity need;
   need.stages = stages;
   need.accumulator_bytes = kAccumulatorBytes * m * (n * branches_per_core(plan) + l);
-  const auto received = [&](bool slices_stay) {
+  // By name: clang 14 captures no bindings.
+  const auto received = [&, m = m, n = n, l = l](bool slices_stay) {
     // FlashFuser's rule; of two cores, what is built and simulated needs one slot.
     return receive_room(plan.shape, m * n, m * l, element, slices_stay, kReceiveSlots);
   };
