@@ -173,7 +173,24 @@ bool is_graphviz(std::string_view bytes) {
   return in_lower_case(text.substr(0, kGraph.size())) == kGraph;
 }
 
+/// Its aliases begin with #, as comments of ours do.
+bool is_mlir(std::string_view text) {
+  text = trimmed(text);
+  while (text.starts_with("//")) text = trimmed(text.substr(first_line(text).size()));
+  constexpr std::array<std::string_view, 4> kFirst = {"module", "builtin.module", "func.func",
+                                                      "\"builtin.module\""};
+  if (std::any_of(kFirst.begin(), kFirst.end(),
+                  [&](std::string_view first) { return text.starts_with(first); })) {
+    return true;
+  }
+  if (!text.starts_with("#")) return false;
+  const std::string_view line = first_line(text);
+  return line.find("affine_map<") != std::string_view::npos ||
+         line.find("#sparse_tensor.") != std::string_view::npos;
+}
+
 InputKind kind_of_text(std::string_view text) {
+  if (is_mlir(text)) return InputKind::mlir;
   const std::string_view begin = after_comments(text, '#');
   if (is_report(begin)) return InputKind::report;
   if (is_machine(text)) return InputKind::machine;
@@ -201,10 +218,11 @@ struct KindInfo {
   std::string_view taken_by;  ///< after "this is WHAT"
 };
 
-constexpr std::array<KindInfo, 10> kKinds = {{
+constexpr std::array<KindInfo, 11> kKinds = {{
     {InputKind::program, "a fuseflow program",
      "fuseflow-fuse, fuseflow-sim and the other tools take it"},
     {InputKind::onnx, "an ONNX model", "fuseflow-import makes a program of it"},
+    {InputKind::mlir, "MLIR", "fuseflow-mlir makes a program of it"},
     {InputKind::tensor, "a tensor file",
      "`fuseflow-import MODEL --bind NAME=FILE` binds it, or a program names it: "
      "`input %x: .. = file(\"FILE\")`"},

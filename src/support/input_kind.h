@@ -14,6 +14,7 @@ enum class InputKind {
   empty,
   program,
   onnx,
+  mlir,
   tensor,   ///< .npy, .npz, .mtx, .tns, .smtx, each perhaps compressed
   report,   ///< CSV of our tools
   machine,  ///< TOML

@@ -237,6 +237,16 @@ TEST(Output, ALinkStaysALink) {
   fs::remove_all(folder);
 }
 
+TEST(InputKind, MlirBeginsWithAModuleAFunctionOrAnAlias) {
+  EXPECT_EQ(kind_of("// a comment\n\nmodule {\n}\n"), InputKind::mlir);
+  EXPECT_EQ(kind_of("func.func @main() {\n"), InputKind::mlir);
+  EXPECT_EQ(kind_of("#map = affine_map<(i) -> (i)>\n"), InputKind::mlir);
+  EXPECT_EQ(kind_of("#CSR = #sparse_tensor.encoding<{ map = (i, j) -> (i, j) }>\n"),
+            InputKind::mlir);
+  EXPECT_EQ(kind_of("# module of ours\nfuseflow 1\n"), InputKind::program);
+  EXPECT_EQ(kind_of("# a comment\nhello"), InputKind::text);
+}
+
 TEST(InputKind, AFieldThatIsLongerThanTheFileIsNoOnnx) {
   using namespace std::string_literals;
   const std::string head = "\x08\x07\x12\x02pt"s;  // version 7, made by "pt"
