@@ -167,8 +167,9 @@ class NodeImport {
   ConstantPtr constant_input(int i, const char* role) const;
   ConstantPtr try_constant(int i) const;
   std::vector<int64_t> ints_input(int i, const char* role) const;
-  /// The values of input i, which decide the shape of a result: of a constant or of bound data.
-  ConstantPtr deciding_input(int i, const char* role) const;
+  /// The values of input i, which decide what `decided` says: of a constant or of bound data.
+  ConstantPtr deciding_input(int i, const char* role,
+                             const char* decided = "the shape of the result") const;
 
   bool has_attribute(const std::string& name) const { return attribute(name) != nullptr; }
   int64_t integer(const std::string& name, int64_t otherwise) const;

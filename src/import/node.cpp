@@ -73,13 +73,13 @@ ConstantPtr NodeImport::constant_input(int i, const char* role) const {
   return data;
 }
 
-ConstantPtr NodeImport::deciding_input(int i, const char* role) const {
+ConstantPtr NodeImport::deciding_input(int i, const char* role, const char* decided) const {
   ConstantPtr data = importer_.bound_values(input(i));
   if (!data) {
     reject(fmt::format(
-        "the shape of the result depends on {} (input {}), which the program computes; expected a "
-        "constant, or an input of the model, whose values are known",
-        role, i));
+        "{} depends on {} (input {}), which the program computes; expected a constant, or an input "
+        "of the model, whose values are known",
+        decided, role, i));
   }
   return data;
 }

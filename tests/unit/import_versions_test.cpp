@@ -196,11 +196,21 @@ TEST(ImportIf, TheBranchOfAConstantCondition) {
   const std::string bound = "(float[3] x, bool c) => (float[3] y) { y = If" + branches + "(c) }";
   EXPECT_EQ(values_of(18, bound, {{"x", "values(-2, 0.5, 3)"}, {"c", "values(0)"}}),
             (Floats{4, -1, -6}));
-  expect_fault(18,
-               "(float[3] x) => (float[3] y) { m = ReduceSum(x) k = Cast<to = 9>(m) "
-               "c = Squeeze(k) y = If" +
-                   branches + "(c) }",
-               kX, "the condition (input 0) must be constant");
+  // One of shape [1], and one that is computed from bound data.
+  const std::string listed = "(float[3] x, bool[1] c) => (float[3] y) { y = If" + branches + "(c) }";
+  EXPECT_EQ(values_of(18, listed, {{"x", "values(-2, 0.5, 3)"}, {"c", "values(1)"}}),
+            (Floats{0, 0.5, 3}));
+  EXPECT_EQ(values_of(18,
+                      "(float[3] x) => (float[3] y) { m = ReduceSum(x) k = Cast<to = 9>(m) "
+                      "c = Squeeze(k) y = If" +
+                          branches + "(c) }",
+                      kX),
+            (Floats{0, 0.5, 3}));
+}
+
+TEST(ImportEinsum, ALetterTwiceInTheResultIsRefusedByItsNode) {
+  expect_fault(18, "(float[3, 3] x) => (float[3, 3] y) { y = Einsum<equation = \"ij->ii\">(x) }",
+               {{"x", "dense(seed=1)"}}, "the result of the equation has a letter twice");
 }
 
 TEST(ImportCast, IntegersWrap) {

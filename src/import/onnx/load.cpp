@@ -512,10 +512,17 @@ OnnxModel parse_onnx(std::string_view bytes, const std::string& path, bool follo
     const bool message = good && kind_of(bytes) == InputKind::binary;  // of something else
     std::string why = message ? "" : why_no_model(bytes);
     if (why.empty() && good) why = "not an ONNX model: it has no graph";
-    if (why.empty()) why = "not an ONNX model: the protobuf is truncated or malformed";
+    if (why.empty())
+      why = "not an ONNX model: the protobuf is truncated, malformed or nested over 100 deep";
     throw Error(ExitCode::rejected, Location{path}, std::move(why));
   }
-  return Loader(std::move(proto), path, follow_links).load();
+  try {
+    return Loader(std::move(proto), path, follow_links).load();
+  } catch (const Error& error) {
+    const Diagnostic& first = error.diagnostics().front();
+    if (!first.where.file.empty()) throw;
+    throw Error(error.code(), Location{path}, first.message);
+  }
 }
 
 OnnxModel load_onnx(const std::string& path, bool follow_links) {

@@ -188,7 +188,8 @@ fs::path external_file(const std::string& location, const std::string& tensor,
   fs::path folder = fs::path(context.model_path).parent_path();
   if (folder.empty()) folder = ".";
   const fs::path named = fs::path(location).lexically_normal();
-  const bool escapes = location.empty() || named.is_absolute() || *named.begin() == "..";
+  const bool escapes = location.empty() || location.find('\0') != std::string::npos ||
+                       named.is_absolute() || *named.begin() == "..";
   std::error_code failure;
   const fs::path base = fs::weakly_canonical(folder, failure);
   const fs::path target = escapes ? fs::path() : fs::weakly_canonical(folder / named, failure);

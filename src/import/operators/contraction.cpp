@@ -214,6 +214,8 @@ void einsum(NodeImport& node) {
   for (const int label : output) {
     if (!uses.contains(label))
       node.reject("the result of the equation has a letter that no operand has");
+    if (std::count(output.begin(), output.end(), label) > 1)
+      node.reject("the result of the equation has a letter twice");
   }
   if (!summed.empty()) root = k.reduce(Reduction::sum, positive(summed), root);
   define_computed(node, k, positive(output), root, node.input(0).type);

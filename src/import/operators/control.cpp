@@ -7,7 +7,7 @@ namespace fuseflow {
 namespace {
 
 void if_node(NodeImport& node) {
-  const ConstantPtr condition = node.constant_input(0, "the condition");
+  const ConstantPtr condition = node.deciding_input(0, "the condition", "the branch");
   if (condition->size() != 1) node.reject("the condition is no single value");
   const bool taken = condition->as_float(0) != 0;
   const OnnxAttribute* branch = node.attribute(taken ? "then_branch" : "else_branch");

@@ -67,9 +67,9 @@ void iterate(NodeImport& node, const std::shared_ptr<LoopState>& state);
 
 /// After the nodes of the body: takes over what they computed.
 void take_iteration(NodeImport& node, const std::shared_ptr<LoopState>& state) {
-  const Importer& importer = node.importer();
+  Importer& importer = node.importer();
   const auto& outputs = state->body->outputs;
-  const ConstantPtr condition = importer.constant_of(importer.value(outputs[0]));
+  const ConstantPtr condition = importer.bound_values(importer.value(outputs[0]));
   if (!condition || condition->size() != 1) {
     node.reject(fmt::format(
         "whether the loop goes on after iteration {} depends on values that the program computes, "
@@ -114,7 +114,7 @@ void loop(NodeImport& node) {
   state->body = body_of(node);
   state->most = std::numeric_limits<int64_t>::max();
   const auto single = [&](int i, const char* role) {
-    const ConstantPtr data = node.constant_input(i, role);
+    const ConstantPtr data = node.deciding_input(i, role, "how often the body runs");
     if (data->size() != 1) node.reject(fmt::format("{} (input {}) is no single value", role, i));
     return data->as_int(0);
   };
