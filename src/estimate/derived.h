@@ -65,6 +65,7 @@ class Deriver {
   Column outside(Column c, size_t p) const;
   Table inside(const Table& keys, const Columns& columns, size_t p,
                std::vector<size_t>& rows) const;
+  void keep_those_of_copy(Table& part, size_t p, std::vector<size_t>& rows) const;
   void take_fiber(size_t p, size_t r, const std::vector<std::vector<Range>>& fibers,
                   const std::vector<Expansion>& elements);
 

@@ -97,11 +97,31 @@ Table Deriver::inside(const Table& keys, const Columns& columns, size_t p,
     for (const size_t row : rows) {
       const uint32_t value = keys.at(out)[row];
       const uint32_t position = merged == nullptr ? value : merged->copy_position[value];
-      values.push_back(looked_up ? held.at(position) : position);
+      if (looked_up && position >= held.size()) not_followed();
+      values.push_back(looked_up ? held[position] : position);
     }
   }
   for (const size_t row : rows) part.weight.push_back(keys.weight[row]);
+  keep_those_of_copy(part, p, rows);
   return part;
+}
+
+/// Drops rows that the copy does not have: a scan would find fibers for those of all copies.
+void Deriver::keep_those_of_copy(Table& part, size_t p, std::vector<size_t>& rows) const {
+  if (part.columns.empty()) return;
+  RowIndex index;
+  index.build(r_.relation(s_.info(info_.copies[p]).parent, part.columns));
+  const std::vector<uint32_t> found = index.find(part);
+  const auto keep_known = [&](auto& values) {
+    size_t kept = 0;
+    for (size_t row = 0; row < found.size(); ++row) {
+      if (found[row] != RowIndex::kNoRow) values[kept++] = values[row];
+    }
+    values.resize(kept);
+  };
+  for (std::vector<uint32_t>& values : part.values) keep_known(values);
+  keep_known(part.weight);
+  keep_known(rows);
 }
 
 void Deriver::merge() {
