@@ -9,6 +9,8 @@
 #include "cluster/kernels/kernels.h"
 #include "cluster/plan.h"
 #include "ir/print.h"
+#include "search/stream_kernels.h"
+#include "search/whole_kernels.h"
 #include "support/error.h"
 
 namespace fuseflow::cluster {
@@ -33,10 +35,19 @@ bool is_very_sparse(const Program& program) {
   });
 }
 
+/// Whether all regions of tiles are runs of whole kernels, which a search can put together.
+bool all_are_runs(const Program& kernels, const Program& planned) {
+  const std::vector<WholeKernels> wholes = wholes_of(kernels, planned);
+  return std::all_of(wholes.begin(), wholes.end(), [&](const WholeKernels& whole) {
+    return whole.are_a_run() || !has_tiles(planned.regions[whole.regions.front()]);
+  });
+}
+
 PlannedProgram plan_of(const Program& kernels, std::string name, Program planned,
                        const GivenFormats& given) {
   PlannedProgram plan{std::move(name), std::move(planned)};
-  if (plan.program.tensors.size() == kernels.tensors.size()) return plan;
+  const bool same_tensors = plan.program.tensors.size() == kernels.tensors.size();
+  if (same_tensors && all_are_runs(kernels, plan.program)) return plan;
   plan.whole = plan.program;
   restore_given_formats(*plan.whole, given);
   return plan;
