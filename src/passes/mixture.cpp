@@ -302,8 +302,12 @@ class PartSearch {
   void search(JudgedPart& judged) {
     judged.searched = true;
     const Part& part = judged.part;
-    if (!std::isfinite(judged.cycles)) return;
-    const std::shared_ptr<const PlacedRun> placed = placed_.of(part);
+    // A kernel alone that does not fit may do so in another order: there is nothing smaller.
+    if (!std::isfinite(judged.cycles) && !part.is_kernel()) return;
+    if (!may_stream(part)) return;
+    const std::shared_ptr<const PlacedRun> placed =
+        unless_refused([&] { return placed_.of(part); });
+    if (!placed) return;
     RunAlone run = placed->run;
     SliceCosts costs(costs_, run.slice.tensors);
     PassLog placed_notes = placed->notes;
