@@ -28,6 +28,10 @@ constexpr double kRecomputeGain = 0.9;
 /// What another partition may take, of the best one's cycles, to be searched, too: sets and orders
 /// that are searched for its regions may make it the best.
 constexpr double kMixtureNearlyAsGood = 1.05;
+/// What kernels by themselves may take with the copies of a little effort, of the best one's
+/// cycles, to be searched.
+constexpr double kAloneReach = 1.5;
+constexpr double kAloneEffort = 30'000;  ///< ... and that search
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::vector<Part> alone(size_t kernels) {
@@ -121,16 +125,15 @@ class PartSearch {
       add_best(found);
     };
     const bool in_reach = machine_.has_streams && SearchReach{least, reach.gained}.has(streams) &&
-                          (tiles_.empty() || is_near_with_copies(suggested.front(), least));
+                          (tiles_.empty() || is_near_with_copies(suggested.front(), kProbeReach * least));
     if (in_reach) {  // first as if there were no cores: having them never makes a program slower
       without_tiles([&] {
         search_from(suggested.front());
         const double gained = streams / total_of(partition());
         reach.gained = std::max(reach.gained, gained);
         // Kernels by themselves have more room for copies than runs of them.
-        const double most = kMoreGain * gained * std::min(total_of(partition()), least);
-        const bool alone_too = total_of(alone(n_)) <= most;
-        if (max_copies_ > 1 && alone_too) search_from(alone(n_));
+        const double best_streams = std::min(total_of(partition()), least);
+        if (max_copies_ > 1) search_alone(gained, best_streams, search_from, found);
       });
     }
     if (!in_reach || !tiles_.empty()) search_from(best);
@@ -182,9 +185,9 @@ class PartSearch {
     std::swap(tiles, tiles_);
   }
 
-  /// Whether a partition of streams comes near so many cycles with the copies of loops that a
+  /// Whether a partition of streams takes at most so many cycles with the copies of loops that a
   /// little effort finds, which gain most of what a search does. Where there are none: yes.
-  bool is_near_with_copies(const std::vector<Part>& parts, double cycles) {
+  bool is_near_with_copies(const std::vector<Part>& parts, double most) {
     if (max_copies_ == 1) return true;
     double total = 0;
     for (const Part& part : parts) {
@@ -197,7 +200,20 @@ class PartSearch {
       choose_copies_of(run.slice.program, run.region, limits, costs, run.log);
       total += std::min(judged.cycles, cycles_of(run, judged.part)) + costs_.pause();
     }
-    return total <= kProbeReach * cycles;
+    return total <= most;
+  }
+
+  /// Searches the kernels by themselves where they may come below `cycles`: in full where what a
+  /// search gained for runs of them makes up for it, each a little where the copies of a little
+  /// effort bring them near.
+  template <typename SearchFrom>
+  void search_alone(double gained, double cycles, const SearchFrom& search_from,
+                    std::vector<Candidate>& found) {
+    const std::vector<Part> parts = alone(n_);
+    if (total_of(parts) <= kMoreGain * gained * cycles) return search_from(parts);
+    if (!is_near_with_copies(parts, kAloneReach * cycles)) return;
+    most_effort_ = costs_.effort() + kAloneEffort;
+    if (search(parts)) add_best(found);
   }
 
   bool has_time() const { return costs_.effort() < most_effort_; }
