@@ -59,6 +59,40 @@ inline float quarter_from(Type type, unsigned bits) {
   return (type == Type::f8e4m3 ? e4m3 : e5m2)[bits & 0xff];
 }
 
+/// f16 by hand: not every compiler that runs kernels on the CPU has a type for it (clang 14).
+inline uint16_t half_bits(float x) {
+  constexpr uint32_t kHidden = 13;  ///< bits of a float's fraction that are beyond those of f16
+  constexpr float kLeastNormal = 0x1p-14F, kLeastStep = 0x1p-24F, kBeyond = 65520;
+  uint32_t all;
+  std::memcpy(&all, &x, 4);
+  const uint32_t sign = all >> 16 & 0x8000;
+  const float size = std::fabs(x);
+  if (std::isnan(x)) return static_cast<uint16_t>(sign | 0x7e00);
+  if (size >= kBeyond) return static_cast<uint16_t>(sign | 0x7c00);
+  if (size < kLeastNormal)
+    return static_cast<uint16_t>(sign | static_cast<uint32_t>(std::nearbyint(size / kLeastStep)));
+  const uint32_t kept = all & 0x7fffffff;
+  const uint32_t rounded = kept + (1U << (kHidden - 1)) - 1 + (kept >> kHidden & 1);
+  return static_cast<uint16_t>(sign | ((rounded >> kHidden) - ((127U - 15U) << 10)));
+}
+inline float half_value(uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const auto fraction = static_cast<float>(bits & 1023);
+  float x = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25);
+  if (exponent == 31)
+    x = fraction == 0 ? std::numeric_limits<float>::infinity()
+                      : std::numeric_limits<float>::quiet_NaN();
+  return std::copysign(x, (bits & 0x8000) != 0 ? -1.0F : 1.0F);
+}
+inline float half_from(uint16_t bits) {
+  static const std::array<float, 65536> all = [] {
+    std::array<float, 65536> values{};
+    for (unsigned i = 0; i < values.size(); ++i) values[i] = half_value(static_cast<uint16_t>(i));
+    return values;
+  }();
+  return all[bits];
+}
+
 /// A number as an element of one or two bytes, rounded to the nearest one (of two to the even one).
 inline uint16_t to_bits(Type type, float x) {
   if (is_quarter(type)) return static_cast<uint16_t>(quarter_bits(type, x));
@@ -68,10 +102,7 @@ inline uint16_t to_bits(Type type, float x) {
     const uint32_t rounded = x == x ? all + 0x7fff + (all >> 16 & 1) : all | 0x400000;
     return static_cast<uint16_t>(rounded >> 16);
   }
-  const auto half = static_cast<_Float16>(x);
-  uint16_t bits;
-  std::memcpy(&bits, &half, 2);
-  return bits;
+  return half_bits(x);
 }
 inline float from_bits(Type type, uint16_t bits) {
   if (is_quarter(type)) return quarter_from(type, bits);
@@ -81,9 +112,7 @@ inline float from_bits(Type type, uint16_t bits) {
     std::memcpy(&x, &all, 4);
     return x;
   }
-  _Float16 half;
-  std::memcpy(&half, &bits, 2);
-  return static_cast<float>(half);
+  return half_from(bits);
 }
 inline float rounded_to(Type type, float x) {
   return is_rounded(type) ? from_bits(type, to_bits(type, x)) : x;

@@ -124,8 +124,9 @@ class PartSearch {
       found.push_back(made_of(first));
       add_best(found);
     };
-    const bool in_reach = machine_.has_streams && SearchReach{least, reach.gained}.has(streams) &&
-                          (tiles_.empty() || is_near_with_copies(suggested.front(), kProbeReach * least));
+    const bool in_reach =
+        machine_.has_streams && SearchReach{least, reach.gained}.has(streams) &&
+        (tiles_.empty() || is_near_with_copies(suggested.front(), kProbeReach * least));
     if (in_reach) {  // first as if there were no cores: having them never makes a program slower
       without_tiles([&] {
         search_from(suggested.front());

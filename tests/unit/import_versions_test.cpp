@@ -197,7 +197,8 @@ TEST(ImportIf, TheBranchOfAConstantCondition) {
   EXPECT_EQ(values_of(18, bound, {{"x", "values(-2, 0.5, 3)"}, {"c", "values(0)"}}),
             (Floats{4, -1, -6}));
   // One of shape [1].
-  const std::string listed = "(float[3] x, bool[1] c) => (float[3] y) { y = If" + branches + "(c) }";
+  const std::string listed =
+      "(float[3] x, bool[1] c) => (float[3] y) { y = If" + branches + "(c) }";
   EXPECT_EQ(values_of(18, listed, {{"x", "values(-2, 0.5, 3)"}, {"c", "values(1)"}}),
             (Floats{0, 0.5, 3}));
   expect_fault(18,

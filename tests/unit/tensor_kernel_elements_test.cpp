@@ -67,5 +67,19 @@ TEST(KernelElements, OfEightBitsAtEveryMiddle) {
   EXPECT_TRUE(std::isinf(ff::rounded_to(ff::Type::f8e5m2, 61440)));
 }
 
+/// Every value of f16, the middle of it and the next one, and what is beside that.
+TEST(KernelElements, OfHalfTheBitsAtEveryMiddle) {
+  for (unsigned bits = 0; bits < 65536; ++bits) {
+    const float value = ff::from_bits(ff::Type::f16, static_cast<uint16_t>(bits));
+    if (std::isnan(value)) continue;
+    EXPECT_EQ(ff::to_bits(ff::Type::f16, value), bits);
+    EXPECT_TRUE(holds(ElementType::f16, value)) << value;
+    const float next = ff::from_bits(ff::Type::f16, static_cast<uint16_t>(bits + 1));
+    const float middle = std::isfinite(next) ? (value + next) / 2 : value * 1.0004F;
+    for (const float x : {middle, std::nextafter(middle, 0.0F), middle * 1.0000002F})
+      expect_same(kTypes[2], x);
+  }
+}
+
 }  // namespace
 }  // namespace fuseflow
