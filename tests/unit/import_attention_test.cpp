@@ -81,6 +81,29 @@ TEST(ImportNanGuard, ConditionsThatOthersReadStay) {
   expect_values(result_of(program), {1, 0, 0, 0.5F, 0.5F, 0});
 }
 
+/// Scores x [2, 2, 2] (twice x, so that they are computed) under a mask, and what stands behind it.
+std::string masked(const std::string& bits, const std::string& behind) {
+  return "(float[2,2,2] x) => (float[2,2,2] y) <bool[2,2,2] mask = {" + bits +
+         "}, float far = {-1e9}, float[2] bias = {1, 2}, float two = {2}> { s = Add(x, x) "
+         "t = Where(mask, far, s) u = " +
+         behind + " y = Softmax<axis = -1>(u) }";
+}
+
+/// Rows that a mask closes for one batch keep their numbers, and the others stay sparse.
+TEST(ImportFiniteMask, ATermMayFollowAMaskThatDiffersByBatch) {
+  const float e = std::exp(1.0F) / (1 + std::exp(1.0F));  // of the bias alone
+  const Binds scores = {{"x", "values(0, 0, 0, 0, 0, 0, 0, 0)"}};
+  for (const std::string behind : {"Add(t, bias)", "Mul(t, two)"}) {
+    const bool even = behind[0] == 'M';
+    const Program program =
+        imported_with(model_at(18, masked("0, 0, 1, 1, 0, 1, 1, 1", behind)), scores);
+    const Tensor& y = program.tensors[static_cast<size_t>(find_tensor(program, "y"))];
+    EXPECT_FALSE(y.format.all_dense()) << print_program(program);
+    const float second = even ? 0.5F : e;
+    expect_values(result_of(program), {1 - second, second, 0.5F, 0.5F, 1, 0, 0.5F, 0.5F});
+  }
+}
+
 /// Keys [2, 3] (heads, width) are repeated for two groups of queries, scaled, and multiplied.
 TEST(ImportBroadcasts, WhatIsRepeatedIsComputedOnce) {
   const std::string graph =

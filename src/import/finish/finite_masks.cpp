@@ -66,7 +66,7 @@ std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement
       if (!is_large(child(c))) continue;
       const auto kind = c == 1 ? MaskCondition::Kind::zero : MaskCondition::Kind::nonzero;
       const auto open = condition(child(0), kind, 0);
-      if (open) return FiniteMask{s.result, -1, child(c).constant, *open, {}};
+      if (open) return FiniteMask{s.result, -1, child(c).constant, *open, {}, false, {}};
     }
   }
   if (root.op != Op::add && root.op != Op::sub) return std::nullopt;
@@ -79,7 +79,7 @@ std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement
     const bool add = root.op == Op::add;
     const auto kind = add ? MaskCondition::Kind::above : MaskCondition::Kind::below;
     const auto open = condition(child(c), kind, sign * *closed);
-    if (open) return FiniteMask{s.result, -1, *closed, *open, {}, true};
+    if (open) return FiniteMask{s.result, -1, *closed, *open, {}, true, {}};
   }
   return std::nullopt;
 }
@@ -117,13 +117,20 @@ std::optional<float> scale_of(const Statement& s, size_t c) {
   return std::nullopt;
 }
 
-/// Adds the masks at and before `value`, whose dimensions are the scores' `dims`. What it is
-/// multiplied with after it is `scale`; `added`: something is added to it.
-void collect(const DraftProgram& draft, TensorId value, const std::vector<int>& dims, float scale,
-             bool added, FiniteMasks& found, int depth = 0) {
+/// A value on the way from a mask to the scores of a softmax, and what happens to it after.
+struct OnTheWay {
+  TensorId value = -1;
+  std::vector<int> dims;  ///< the scores' dimension of each of its own
+  float scale = 1;        ///< what it is multiplied with
+  bool added = false;     ///< something is added to it
+  std::vector<TensorId> way;
+};
+
+/// Adds the masks at and before a value.
+void collect(const DraftProgram& draft, const OnTheWay& at, FiniteMasks& found, int depth = 0) {
   constexpr size_t kMaxMasks = 4;
   constexpr int kMaxDepth = 64;  // a mask is a few statements before its softmax
-  const Statement* s = maker(draft, value);
+  const Statement* s = maker(draft, at.value);
   if (s == nullptr || found.masks.size() == kMaxMasks || depth == kMaxDepth) return;
   for (const Expr& node : s->nodes) {
     if (node.kind != Expr::Kind::access) continue;
@@ -131,32 +138,32 @@ void collect(const DraftProgram& draft, TensorId value, const std::vector<int>& 
         draft.tensors[static_cast<size_t>(node.tensor)].tensor.given())
       found.data.push_back(node.tensor);
   }
+  std::vector<TensorId> way = at.way;
+  way.push_back(at.value);
   if (auto mask = finite_mask(draft, *s)) {
-    mask->masked *= scale;
-    mask->added = mask->added || added;
-    mask->dims = dims;
+    mask->masked *= at.scale;
+    mask->added = mask->added || at.added;
+    mask->dims = at.dims;
+    mask->way = way;
     if (mask->masked <= (mask->added ? -kLargeAdded : -kLarge))
       found.masks.push_back(std::move(*mask));
   }
   const Expr& root = s->root();
   if (root.kind != Expr::Kind::apply) return;
+  const bool term = root.op == Op::add || root.op == Op::sub;
   for (size_t c = 0; c < root.children.size(); ++c) {
     const Expr& e = s->nodes[static_cast<size_t>(root.children[c])];
     const auto factor = scale_of(*s, c);
     if (e.kind != Expr::Kind::access || !factor || values_of(draft, e) != nullptr) continue;
     const Draft& from = draft.tensors[static_cast<size_t>(e.tensor)];
     if (from.tensor.role != Role::temporary || readers(draft, e.tensor) != 1) continue;
-    std::vector<int> inner(from.shape.size(), -1);
-    bool plain = true;
-    for (size_t d = 0; d < inner.size(); ++d) {
-      plain = plain && e.subscripts[d].is_plain();
-      if (!plain) break;
-      const auto at =
+    OnTheWay inner{e.tensor, {}, at.scale * *factor, at.added || term, way};
+    for (size_t d = 0; d < from.shape.size() && e.subscripts[d].is_plain(); ++d) {
+      const auto own =
           std::find(s->result_indices.begin(), s->result_indices.end(), e.subscripts[d].plain());
-      inner[d] = dims[static_cast<size_t>(at - s->result_indices.begin())];
+      inner.dims.push_back(at.dims[static_cast<size_t>(own - s->result_indices.begin())]);
     }
-    const bool term = root.op == Op::add || root.op == Op::sub;
-    if (plain) collect(draft, e.tensor, inner, scale * *factor, added || term, found, depth + 1);
+    if (inner.dims.size() == from.shape.size()) collect(draft, inner, found, depth + 1);
   }
 }
 
@@ -270,11 +277,30 @@ DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maxim
 FiniteMasks finite_masks_before(const DraftProgram& draft, TensorId scores) {
   const Draft& d = draft.tensors[static_cast<size_t>(scores)];
   if (d.tensor.role != Role::temporary) return {};
-  std::vector<int> dims(d.shape.size());
-  std::iota(dims.begin(), dims.end(), 0);
+  OnTheWay at{scores, std::vector<int>(d.shape.size()), 1, false, {}};
+  std::iota(at.dims.begin(), at.dims.end(), 0);
   FiniteMasks found;
-  collect(draft, scores, dims, 1, false, found);
+  collect(draft, at, found);
   return found;
+}
+
+bool leads_from_mask(const DraftProgram& draft, TensorId tensor) {
+  return std::any_of(draft.finite_masks.begin(), draft.finite_masks.end(),
+                     [&](const FiniteMask& mask) {
+                       return std::find(mask.way.begin(), mask.way.end(), tensor) != mask.way.end();
+                     });
+}
+
+bool carries_finite_rows(const DraftProgram& draft, const Statement& s) {
+  const Expr& root = s.root();
+  if (root.kind != Expr::Kind::apply || !leads_from_mask(draft, s.result)) return false;
+  for (size_t c = 0; c < root.children.size(); ++c) {
+    const Expr& e = s.nodes[static_cast<size_t>(root.children[c])];
+    if (e.kind == Expr::Kind::access && leads_from_mask(draft, e.tensor) &&
+        draft.tensors[static_cast<size_t>(e.tensor)].rows_finite && scale_of(s, c))
+      return true;
+  }
+  return false;
 }
 
 namespace {
