@@ -104,6 +104,27 @@ TEST(ImportFiniteMask, ATermMayFollowAMaskThatDiffersByBatch) {
   }
 }
 
+/// All scores may be lowered by a number of the model as large as the mask's: before or behind it.
+TEST(ImportFiniteMask, ANumberMayLowerEveryScore) {
+  for (const std::string order :
+       {"t = Add(s, mask) u = Sub(t, low)", "t = Sub(s, low) u = Add(mask, t)",
+        "t = Add(s, mask) u = Add(t, lower)",
+        "t = Mul(s, two) v = Add(t, lower) u = Add(v, mask)"}) {
+    const Program program = imported_with(
+        model_at(18,
+                 "(float[2,2] x) => (float[2,2] y) <float[2,2] mask = {0, -1e4, 0, 0}, float "
+                 "low = {1e4}, float two = {2}, float[2,2] id = {1, 0, 0, 1}, float[2] lower = "
+                 "{-9e3, -9e3}> "
+                 "{ s = MatMul(x, id) " +
+                     order + " y = Softmax<axis = -1>(u) }"),
+        {{"x", "values(1, 1, 3, 3)"}});
+    expect_values(result_of(program), {1, 0, 0.5F, 0.5F});
+    const TensorId margin = find_tensor(program, "y.max.margin");
+    ASSERT_GE(margin, 0) << print_program(program);
+    for (const float m : values_of(program, "y.max.margin")) EXPECT_GE(m, 0) << order;
+  }
+}
+
 /// Keys [2, 3] (heads, width) are repeated for two groups of queries, scaled, and multiplied.
 TEST(ImportBroadcasts, WhatIsRepeatedIsComputedOnce) {
   const std::string graph =

@@ -73,12 +73,13 @@ struct FullyMaskedRows {
 
 /// A statement in front of a softmax that masks with a large finite number (finite_masks.h).
 struct FiniteMask {
-  TensorId value = -1;        ///< what the statement makes
-  TensorId maximum = -1;      ///< the result of the softmax's first statement
-  float masked = 0;           ///< the number as the softmax sees it
-  MaskCondition open;         ///< over the statement's indices
-  std::vector<int> dims;      ///< the scores' dimension of each dimension of `value`
-  bool added = false;         ///< a masked entry is the number and more: a score, a later term
+  TensorId value = -1;    ///< what the statement makes
+  TensorId maximum = -1;  ///< the result of the softmax's first statement
+  float masked = 0;       ///< the number as the softmax sees it
+  MaskCondition open;     ///< over the statement's indices
+  std::vector<int> dims;  ///< the scores' dimension of each dimension of `value`
+  bool added = false;     ///< a masked entry is the number and more: a score, a later term
+  float shift = 0;  ///< at most this is added to all entries by numbers of the model, if negative
   std::vector<TensorId> way;  ///< from the scores of the softmax back to `value`
 };
 
