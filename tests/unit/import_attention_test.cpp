@@ -81,6 +81,59 @@ TEST(ImportNanGuard, ConditionsThatOthersReadStay) {
   expect_values(result_of(program), {1, 0, 0, 0.5F, 0.5F, 0});
 }
 
+/// Scores x [3, 2] under two masks of the least float, guarded. Of row 0 nothing is closed, of row
+/// 1 one entry by both masks, and of row 2 all: what is -inf for f32 is so for the guard.
+std::string twice_masked(const std::string& sum) {
+  return "(float[3,2] x, float[3,2] b) => (float[3,2] y) <bool[3,2] m = {0, 0, 0, 1, 1, 1}, "
+         "float[3,2] a = {0, 0, 0, -3.4028235e38, -3.4028235e38, -3.4028235e38}, float far = "
+         "{-3.4028235e38}, float half = {0.5}, float none = {0}, float[2,2] id = {1, 0, 0, 1}> { "
+         "s = MatMul(x, id) " +
+         sum + " p = Softmax<axis = -1>(u) nan = IsNaN(p) y = Where(nan, none, p) }";
+}
+
+TEST(ImportNanGuard, StaysWhereTheSumOfMasksOverflowsInARow) {
+  const std::string far = "-3.4028235e38";
+  for (const std::string sum :
+       {"t = Add(s, a) u = Add(t, b)", "t = Where(m, far, s) u = Add(b, t)",
+        "t = Add(a, b) u = Add(s, t)", "t = Where(m, far, s) u = Div(t, half)",
+        "t = Add(s, a) v = Add(t, b) u = Mul(v, half)"}) {
+    const Program program =
+        imported_with(model_at(18, twice_masked(sum)),
+                      {{"x", "values(1, 1, 5, 1, 1, 1)"},
+                       {"b", "values(0, 0, 0, " + far + ", " + far + ", " + far + ")"}});
+    EXPECT_TRUE(asks_for_nan(program)) << print_program(program);
+    expect_values(result_of(program), {0.5F, 0.5F, 1, 0, 0, 0});
+  }
+}
+
+/// The least number of f16 (64511 are its bits) twice is -inf.
+TEST(ImportNanGuard, StaysWhereMasksOverflowInF16) {
+  const std::string graph =
+      "(float16[2,2] x) => (float16[2,2] y) <float16[2,2] a = {0, 64511, 64511, 64511}, "
+      "float16 none = {0}, float16[2,2] id = {15360, 0, 0, 15360}> { s = MatMul(x, id) t = Add(s, "
+      "a) "
+      "u = Add(t, a) p = Softmax<axis = -1>(u) nan = IsNaN(p) y = Where(nan, none, p) }";
+  const Program program = imported_with(model_at(18, graph), {{"x", "values(1, 1, 1, 1)"}});
+  EXPECT_TRUE(asks_for_nan(program)) << print_program(program);
+  expect_values(result_of(program), {1, 0, 0, 0});
+}
+
+/// Where each row has an entry that at most one of them closes, none is NaN; so where the least
+/// float bounds the sum.
+TEST(ImportNanGuard, GoesWhereEveryRowHasAFiniteSum) {
+  for (const std::string sum :
+       {"t = Add(s, a) u = Add(t, b)", "t = Where(m, far, s) v = Add(b, t) u = Max(v, far)"}) {
+    const bool bounded = sum.find("Max") != std::string::npos;
+    const std::string last = bounded ? "-3.4028235e38, -3.4028235e38" : "0, -3.4028235e38";
+    const Program program = imported_with(
+        model_at(18, twice_masked(sum)),
+        {{"x", "values(1, 1, 5, 1, 1, 1)"}, {"b", "values(0, 0, 0, -3.4028235e38, " + last + ")"}});
+    EXPECT_FALSE(asks_for_nan(program)) << print_program(program);
+    const float kept = bounded ? 0.5F : 1;
+    expect_values(result_of(program), {0.5F, 0.5F, 1, 0, kept, 1 - kept});
+  }
+}
+
 /// Scores x [2, 2, 2] (twice x, so that they are computed) under a mask, and what stands behind it.
 std::string masked(const std::string& bits, const std::string& behind) {
   return "(float[2,2,2] x) => (float[2,2,2] y) <bool[2,2,2] mask = {" + bits +

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "import/finish/finite_masks.h"
+#include "import/finish/mask_sums.h"
 #include "import/finish/masks.h"
 #include "import/values/constant_stats.h"
 #include "support/text.h"
@@ -301,15 +302,21 @@ void find_fully_masked_rows(DraftProgram& draft) {
     const Statement& statement = draft.statements[s].statement;
     keep_known_values(draft, statement);
     const auto id = static_cast<size_t>(statement.result);
+    // A sum of masks whose values are known may be -inf.
+    if (const ConstantPtr& kept = draft.tensors[id].values) draft.expected[id] = facts_of(*kept);
     const auto open =
         finite_where(none, draft, statement, static_cast<int32_t>(statement.nodes.size()) - 1);
     if (!open || open->empty()) continue;
     draft.tensors[id].finite_where = over_result(statement, *open);
     if (draft.tensors[id].finite_where) draft.expected[id] = Facts{};
   }
+  MaskSums sums(draft);
   for (size_t s = 0; s < draft.statements.size(); ++s) {
     const auto softmax = softmax_at(draft, s);
-    if (softmax) find_masks(draft, *softmax);
+    if (!softmax) continue;
+    Draft& scores = draft.tensors[static_cast<size_t>(softmax->scores)];
+    scores.overflow = sums.overflow(draft.statements[softmax->maximum].statement);
+    if (scores.overflow != MaskOverflow::rows) find_masks(draft, *softmax);
   }
   for (Draft& d : draft.tensors) d.finite_where.reset();
   draft.expected.clear();

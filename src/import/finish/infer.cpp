@@ -225,6 +225,13 @@ Facts expected_result_facts(const Program& program, const DraftProgram& draft,
                             const Statement& statement) {
   Facts expected = expected_facts(program, draft, statement);
   const Draft& d = draft.tensors[static_cast<size_t>(statement.result)];
+  if (d.overflow != MaskOverflow::none) expected.finite = false;
+  if (d.values) {  // a sum of masks that is known to be -inf somewhere
+    const Facts known = facts_of(*d.values);
+    expected.finite = expected.finite && known.finite;
+    expected.no_nan = expected.no_nan && known.no_nan;
+    expected.below_inf = expected.below_inf && known.below_inf;
+  }
   if (d.nonzero_if >= 0 && draft.expected[static_cast<size_t>(d.nonzero_if)].finite)
     expected.nonzero = true;
   return expected;
@@ -440,7 +447,10 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
   const Facts known = held_facts(inferred.facts, tensor.type);
   tensor.facts = sparse ? both(known, facts_of_constant(tensor.fill)) : known;
   draft.expected[id] = expected;
-  if (!expected.finite) {
+  if (draft.tensors[id].overflow == MaskOverflow::entries &&
+      expected_facts(program, draft, statement).finite)
+    draft.tensors[id].rows_finite = true;
+  if (!expected.finite && draft.tensors[id].overflow != MaskOverflow::rows) {
     if (keeps_finite_rows(program, draft, statement)) draft.tensors[id].rows_finite = true;
     const auto open =
         finite_where(program, draft, statement, static_cast<int32_t>(statement.nodes.size()) - 1);
