@@ -106,6 +106,18 @@ TEST(ImportNanGuard, StaysWhereTheSumOfMasksOverflowsInARow) {
   }
 }
 
+/// Along an axis of one element, each score is a row.
+TEST(ImportNanGuard, StaysWhereARowOfOneScoreOverflows) {
+  const std::string graph =
+      "(float[1,2] x, float[1,2] b) => (float[1,2] y) <float[1,2] a = {0, -3.4028235e38}, float "
+      "none = {0}, float[2,2] id = {1, 0, 0, 1}> { s = MatMul(x, id) t = Add(s, a) u = Add(t, b) "
+      "p = Softmax<axis = 0>(u) nan = IsNaN(p) y = Where(nan, none, p) }";
+  const Program program = imported_with(model_at(18, graph),
+                                        {{"x", "values(1, 1)"}, {"b", "values(0, -3.4028235e38)"}});
+  EXPECT_TRUE(asks_for_nan(program)) << print_program(program);
+  expect_values(result_of(program), {1, 0});
+}
+
 /// The least number of f16 (64511 are its bits) twice is -inf.
 TEST(ImportNanGuard, StaysWhereMasksOverflowInF16) {
   const std::string graph =
@@ -176,6 +188,18 @@ TEST(ImportFiniteMask, ANumberMayLowerEveryScore) {
     ASSERT_GE(margin, 0) << print_program(program);
     for (const float m : values_of(program, "y.max.margin")) EXPECT_GE(m, 0) << order;
   }
+}
+
+/// What a condition of one value never chooses is no mask.
+TEST(ImportFiniteMask, OfAScoreThatIsNeverChosenIsNone) {
+  const Program program = imported_with(
+      model_at(18,
+               "(float[2,2] x) => (float[2,2] y) <float[2,2] mask = {0, -1e9, 0, 0}, float far = "
+               "{-1e9}, bool[1,1] no = {0}, float[2,2] id = {1, 0, 0, 1}> { s = MatMul(x, id) "
+               "t = Add(s, mask) u = Where(no, t, far) y = Softmax<axis = -1>(u) }"),
+      {{"x", "values(1, 1, 3, 3)"}});
+  EXPECT_LT(find_tensor(program, "y.max.margin"), 0) << print_program(program);
+  expect_values(result_of(program), {0.5F, 0.5F, 0.5F, 0.5F});
 }
 
 /// Keys [2, 3] (heads, width) are repeated for two groups of queries, scaled, and multiplied.

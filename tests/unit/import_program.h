@@ -48,6 +48,8 @@ inline std::vector<float> values_of(const Program& program, const std::string& n
   return v.dense ? *v.dense : to_dense(*v.sparse);
 }
 
-inline std::vector<float> result_of(const Program& program) { return values_of(program, "y"); }
+inline std::vector<float> result_of(const Program& program) {
+  return values_of(program, "y");
+}
 
 }  // namespace fuseflow

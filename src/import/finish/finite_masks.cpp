@@ -111,10 +111,14 @@ std::optional<float> scale_of(const Statement& s, size_t c) {
   const bool positive = (root.op == Op::mul || root.op == Op::div) &&
                         other().kind == Expr::Kind::constant && other().constant > 0 &&
                         std::isfinite(other().constant);
+  if (root.op == Op::where && c > 0) {
+    const Expr& chosen = s.nodes[static_cast<size_t>(root.children[0])];
+    const bool left = chosen.kind == Expr::Kind::constant && (chosen.constant != 0) != (c == 1);
+    return left ? std::nullopt : std::optional<float>(1.0F);
+  }
   if (root.op == Op::mul && positive) return other().constant;
   if (root.op == Op::div && c == 0 && positive) return 1 / other().constant;
-  if (root.op == Op::add || (root.op == Op::sub && c == 0) || (root.op == Op::where && c > 0))
-    return 1.0F;
+  if (root.op == Op::add || (root.op == Op::sub && c == 0)) return 1.0F;
   return std::nullopt;
 }
 

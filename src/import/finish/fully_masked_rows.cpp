@@ -39,6 +39,13 @@ bool is_reduction(const Statement& s, Reduction reduction) {
          s.nodes.size() == 2 && s.nodes[0].kind == Expr::Kind::access;
 }
 
+/// The maximum of a softmax along an axis of one element: the score itself.
+bool is_single_maximum(const DraftProgram& draft, const Statement& s) {
+  return s.nodes.size() == 1 && s.nodes[0].kind == Expr::Kind::access &&
+         std::any_of(draft.tensors.begin(), draft.tensors.end(),
+                     [&](const Draft& d) { return d.nonzero_if == s.result; });
+}
+
 /// The softmax (or its logarithm) that begins with the maximum in statement `m`.
 std::optional<Softmax> softmax_at(const DraftProgram& draft, size_t m) {
   const Statement& maximum = draft.statements[m].statement;
@@ -312,10 +319,17 @@ void find_fully_masked_rows(DraftProgram& draft) {
   }
   MaskSums sums(draft);
   for (size_t s = 0; s < draft.statements.size(); ++s) {
+    const Statement& maximum = draft.statements[s].statement;
+    if (!is_single_maximum(draft, maximum)) continue;
+    Draft& scores = draft.tensors[static_cast<size_t>(maximum.nodes[0].tensor)];
+    scores.overflow = std::max(scores.overflow, sums.overflow(maximum));
+  }
+  for (size_t s = 0; s < draft.statements.size(); ++s) {
     const auto softmax = softmax_at(draft, s);
     if (!softmax) continue;
     Draft& scores = draft.tensors[static_cast<size_t>(softmax->scores)];
-    scores.overflow = sums.overflow(draft.statements[softmax->maximum].statement);
+    scores.overflow =
+        std::max(scores.overflow, sums.overflow(draft.statements[softmax->maximum].statement));
     if (scores.overflow != MaskOverflow::rows) find_masks(draft, *softmax);
   }
   for (Draft& d : draft.tensors) d.finite_where.reset();
