@@ -49,6 +49,24 @@ TEST(ImportLoop, RunsAsOftenAsItSays) {
             (Floats{1, 2, 3, 4, 5, 6}));
 }
 
+/// Nothing is collected: an empty tensor, where the body says of what shape; else refused, if
+/// something reads it.
+TEST(ImportLoop, WithoutIterationsCollectsNothing) {
+  const auto loop = [](const std::string& shape) {
+    return "Loop<body = b (int64 i, bool c, float[2,3] a) => (bool d, float[2,3] e, float" + shape +
+           " f) { d = Identity(c) e = Add(a, x) f = Neg(a) }>(n, \"\", x)";
+  };
+  const std::string none = "(float[2,3] x) => (float y) <int64 n = {0}, int64[1] one = {1}> { ";
+  for (const std::string shape : {"[2,3]", "[N,3]"})
+    EXPECT_EQ(values_of(none + "y, unread = " + loop(shape) + " }"), (Floats{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(values_of(none + "z, f = " + loop("[2,3]") + " y = Concat<axis = 0>(f, f) }"),
+            Floats{});
+  EXPECT_EQ(values_of(none + "z, f = " + loop("[2,3]") + " s = Shape(f) y = Cast<to = 1>(s) }"),
+            (Floats{0, 2, 3}));
+  expect_fault(none + "z, f = " + loop("[N,3]") + " y = Relu(f) }",
+               "the body does not declare their shape in numbers");
+}
+
 TEST(ImportLoop, UntilItsConditionFails) {
   // i < 2 of the iteration's number, a branch of each iteration, and a value from outside.
   EXPECT_EQ(

@@ -35,8 +35,8 @@ inline Program import_by_file(const onnx::ModelProto& model, const ImportOptions
   return program;
 }
 
-/// The values of result y by the reference, dense.
-inline std::vector<float> result_of(const Program& program) {
+/// The values of a tensor by the reference, dense.
+inline std::vector<float> values_of(const Program& program, const std::string& name) {
   std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
   for (size_t t = 0; t < inputs.size(); ++t) {
     const Tensor& each = program.tensors[t];
@@ -44,8 +44,12 @@ inline std::vector<float> result_of(const Program& program) {
     inputs[t] = std::make_shared<const Storage>(
         load(each.source, known_shape(each), each.format, each.fill, {.element = each.type}));
   }
-  const Value y = evaluate(program, inputs)[static_cast<size_t>(find_tensor(program, "y"))];
-  return y.dense ? *y.dense : to_dense(*y.sparse);
+  const Value v = evaluate(program, inputs)[static_cast<size_t>(find_tensor(program, name))];
+  return v.dense ? *v.dense : to_dense(*v.sparse);
+}
+
+inline std::vector<float> result_of(const Program& program) {
+  return values_of(program, "y");
 }
 
 }  // namespace fuseflow

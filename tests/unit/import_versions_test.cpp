@@ -213,6 +213,56 @@ TEST(ImportEinsum, ALetterTwiceInTheResultIsRefusedByItsNode) {
                {{"x", "dense(seed=1)"}}, "the result of the equation has a letter twice");
 }
 
+TEST(ImportHardmax, OfNothingIsNothing) {
+  for (const int opset : {6, 13}) {
+    const std::string graph =
+        "(float[3] x) => (float[0,4] y) <int64[2] none = {0, 4}, float[0] e = {}> "
+        "{ r = Reshape(e, none) y = Hardmax<axis = 1>(r) }";
+    EXPECT_EQ(values_of(opset, graph, kX), Floats{}) << opset;
+  }
+}
+
+/// Nodes that no output depends on may be what nothing reads; in a branch, too.
+TEST(ImportDeadNodes, AreLeftOut) {
+  const std::string dead = "u = DeformConv(x, x, x) v = Add(u, x) w = my.Op(v) ";
+  EXPECT_EQ(values_of(18, "(float[3] x) => (float[3] y) { " + dead + "y = Relu(x) }", kX),
+            (Floats{0, 0.5, 3}));
+  EXPECT_EQ(
+      values_of(18,
+                "(float[3] x) => (float[3] y) <bool c = {1}> { y = If<then_branch = t () => "
+                "(float[3] a) { " +
+                    dead + "a = Relu(x) }, else_branch = e () => (float[3] b) { b = Neg(x) }>(c) }",
+                kX),
+      (Floats{0, 0.5, 3}));
+  expect_fault(18, "(float[3] x) => (float[3] y) { u = DeformConv(x, x, x) y = Add(u, x) }", kX,
+               "DeformConv");
+  expect_fault(18, "(float[3] x) => (float[3] y) { u = Neg(nothing) y = Relu(x) }", kX,
+               "which nothing defines");
+}
+
+/// ONNX has a default of the opset only for models of its first two IR versions.
+TEST(ImportOpset, HasToBeSaid) {
+  ImportOptions options;
+  options.bindings["x"] = parse_binding("values(1, -2)");
+  onnx::ModelProto model = model_of("(float[2] x) => (float[2] y) { y = Relu(x) }");
+  model.clear_opset_import();
+  try {
+    import_by_file(model, options);
+    ADD_FAILURE() << "was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("IR version 8 requires"), std::string::npos)
+        << error.what();
+  }
+  model.set_ir_version(2);
+  EXPECT_EQ(result_of(import_by_file(model, options)), (Floats{1, 0}));
+}
+
+TEST(ImportSplit, SaysTheExtents) {
+  expect_fault(18,
+               "(float[3] x) => (float[1] y) <int64[2] parts = {1, 1}> { y, z = Split(x, parts) }",
+               kX, "parts of extents [1,1], expected extents of 0 or more that add up to 3");
+}
+
 TEST(ImportCast, IntegersWrap) {
   const Binds whole = {{"x", "values(300, -129, 5, 65541, -1)"}};
   const auto cast = [&](int to) {

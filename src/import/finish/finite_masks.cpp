@@ -7,6 +7,7 @@
 
 #include "import/finish/fully_masked_rows.h"
 #include "import/finish/masks.h"
+#include "import/values/constant_stats.h"
 
 namespace fuseflow {
 
@@ -66,7 +67,7 @@ std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement
       if (!is_large(child(c))) continue;
       const auto kind = c == 1 ? MaskCondition::Kind::zero : MaskCondition::Kind::nonzero;
       const auto open = condition(child(0), kind, 0);
-      if (open) return FiniteMask{s.result, -1, child(c).constant, *open, {}};
+      if (open) return FiniteMask{s.result, -1, child(c).constant, *open, {}, false, 0, {}};
     }
   }
   if (root.op != Op::add && root.op != Op::sub) return std::nullopt;
@@ -79,7 +80,7 @@ std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement
     const bool add = root.op == Op::add;
     const auto kind = add ? MaskCondition::Kind::above : MaskCondition::Kind::below;
     const auto open = condition(child(c), kind, sign * *closed);
-    if (open) return FiniteMask{s.result, -1, *closed, *open, {}, true};
+    if (open) return FiniteMask{s.result, -1, *closed, *open, {}, true, 0, {}};
   }
   return std::nullopt;
 }
@@ -110,54 +111,97 @@ std::optional<float> scale_of(const Statement& s, size_t c) {
   const bool positive = (root.op == Op::mul || root.op == Op::div) &&
                         other().kind == Expr::Kind::constant && other().constant > 0 &&
                         std::isfinite(other().constant);
+  if (root.op == Op::where && c > 0) {
+    const Expr& chosen = s.nodes[static_cast<size_t>(root.children[0])];
+    const bool left = chosen.kind == Expr::Kind::constant && (chosen.constant != 0) != (c == 1);
+    return left ? std::nullopt : std::optional<float>(1.0F);
+  }
   if (root.op == Op::mul && positive) return other().constant;
   if (root.op == Op::div && c == 0 && positive) return 1 / other().constant;
-  if (root.op == Op::add || (root.op == Op::sub && c == 0) || (root.op == Op::where && c > 0))
-    return 1.0F;
+  if (root.op == Op::add || (root.op == Op::sub && c == 0)) return 1.0F;
   return std::nullopt;
 }
 
-/// Adds the masks at and before `value`, whose dimensions are the scores' `dims`. What it is
-/// multiplied with after it is `scale`; `added`: something is added to it.
-void collect(const DraftProgram& draft, TensorId value, const std::vector<int>& dims, float scale,
-             bool added, FiniteMasks& found, int depth = 0) {
+/// A value on the way from a mask to the scores of a softmax, and what happens to it after.
+struct OnTheWay {
+  TensorId value = -1;
+  std::vector<int> dims;  ///< the scores' dimension of each of its own
+  float scale = 1;        ///< what it is multiplied with
+  bool added = false;     ///< something is added to it
+  float shift = 0;        ///< the part of that which is known: FiniteMask::shift
+  std::vector<TensorId> way;
+};
+
+/// How far the numbers of a sum or difference, those of the model, lower all other operands' values
+/// at least; 0 or less. A mask among them is none of it.
+float lowered_by(const DraftProgram& draft, const Statement& s, const FiniteMask* mask) {
+  const Expr& root = s.root();
+  float all = 0;
+  for (size_t c = 0; c < root.children.size(); ++c) {
+    const Expr& e = s.nodes[static_cast<size_t>(root.children[c])];
+    const bool negated = root.op == Op::sub && c == 1;
+    Facts term;
+    if (e.kind == Expr::Kind::constant) {
+      term.least = term.largest = e.constant;
+    } else if (e.kind == Expr::Kind::access) {
+      const Draft& of = draft.tensors[static_cast<size_t>(e.tensor)];
+      if (!of.data || (mask != nullptr && e.tensor == mask->open.mask)) continue;
+      term = facts_of(*of.data);
+    }
+    const float most = negated ? -term.least : term.largest;
+    if (most < 0) all += most;
+  }
+  return all;
+}
+
+/// Adds the masks at and before a value. Returns how far terms before it lower all of the scores.
+float collect(const DraftProgram& draft, const OnTheWay& at, FiniteMasks& found, int depth = 0) {
   constexpr size_t kMaxMasks = 4;
   constexpr int kMaxDepth = 64;  // a mask is a few statements before its softmax
-  const Statement* s = maker(draft, value);
-  if (s == nullptr || found.masks.size() == kMaxMasks || depth == kMaxDepth) return;
+  const Statement* s = maker(draft, at.value);
+  if (s == nullptr || found.masks.size() == kMaxMasks || depth == kMaxDepth) return 0;
   for (const Expr& node : s->nodes) {
     if (node.kind != Expr::Kind::access) continue;
     if (values_of(draft, node) != nullptr ||
         draft.tensors[static_cast<size_t>(node.tensor)].tensor.given())
       found.data.push_back(node.tensor);
   }
-  if (auto mask = finite_mask(draft, *s)) {
-    mask->masked *= scale;
-    mask->added = mask->added || added;
-    mask->dims = dims;
-    if (mask->masked <= (mask->added ? -kLargeAdded : -kLarge))
-      found.masks.push_back(std::move(*mask));
-  }
+  std::vector<TensorId> way = at.way;
+  way.push_back(at.value);
   const Expr& root = s->root();
-  if (root.kind != Expr::Kind::apply) return;
+  const bool term = root.kind == Expr::Kind::apply && (root.op == Op::add || root.op == Op::sub);
+  auto mask = finite_mask(draft, *s);
+  float lowered = term ? at.scale * lowered_by(draft, *s, mask ? &*mask : nullptr) : 0;
+  std::optional<size_t> own;
+  if (mask) {
+    mask->masked *= at.scale;
+    mask->added = mask->added || at.added;
+    mask->dims = at.dims;
+    mask->shift = at.shift;
+    mask->way = way;
+    if (mask->masked <= (mask->added ? -kLargeAdded : -kLarge)) {
+      own = found.masks.size();
+      found.masks.push_back(std::move(*mask));
+    }
+  }
+  if (root.kind != Expr::Kind::apply) return 0;
   for (size_t c = 0; c < root.children.size(); ++c) {
     const Expr& e = s->nodes[static_cast<size_t>(root.children[c])];
     const auto factor = scale_of(*s, c);
     if (e.kind != Expr::Kind::access || !factor || values_of(draft, e) != nullptr) continue;
     const Draft& from = draft.tensors[static_cast<size_t>(e.tensor)];
     if (from.tensor.role != Role::temporary || readers(draft, e.tensor) != 1) continue;
-    std::vector<int> inner(from.shape.size(), -1);
-    bool plain = true;
-    for (size_t d = 0; d < inner.size(); ++d) {
-      plain = plain && e.subscripts[d].is_plain();
-      if (!plain) break;
-      const auto at =
+    OnTheWay inner{e.tensor, {}, at.scale * *factor, at.added || term, at.shift + lowered, way};
+    for (size_t d = 0; d < from.shape.size() && e.subscripts[d].is_plain(); ++d) {
+      const auto to =
           std::find(s->result_indices.begin(), s->result_indices.end(), e.subscripts[d].plain());
-      inner[d] = dims[static_cast<size_t>(at - s->result_indices.begin())];
+      inner.dims.push_back(at.dims[static_cast<size_t>(to - s->result_indices.begin())]);
     }
-    const bool term = root.op == Op::add || root.op == Op::sub;
-    if (plain) collect(draft, e.tensor, inner, scale * *factor, added || term, found, depth + 1);
+    if (inner.dims.size() == from.shape.size()) lowered += collect(draft, inner, found, depth + 1);
   }
+  if (root.op == Op::where) return 0;  // terms before do not lower what it chooses instead
+  if (own && term) found.masks[*own].shift += lowered;
+  return lowered;
 }
 
 Expr apply_node(Op op, std::vector<int32_t> children) {
@@ -211,14 +255,21 @@ void widen(Statement& s, const FiniteMask& mask, const std::optional<Expr>& rows
 
 /// What a row's maximum is at least where masked entries are 0: `constant` + `distance`. To an
 /// added constant C comes what else is added there. That is taken to be at most half of -C: so both
-/// it and the maximum have to keep away from C/2.
+/// it and the maximum have to keep away from C/2. Numbers of the model that lower all scores lower
+/// both, if f32 has room for them.
 struct LeastMaximum {
   float constant, distance;
   float sum() const { return constant + distance; }
 };
 LeastMaximum least_maximum(const FiniteMask& mask) {
-  return mask.added ? LeastMaximum{mask.masked / 2, kMargin / 2}
-                    : LeastMaximum{mask.masked, kMargin};
+  if (!mask.added) return {mask.masked, kMargin};
+  const float lowered = mask.masked / 2 + mask.shift;
+  return {std::isfinite(lowered) ? lowered : mask.masked / 2, kMargin / 2};
+}
+
+/// What data added to masked entries may be at most.
+float most_added(const FiniteMask& mask) {
+  return -mask.masked / 2 - kMargin / 2;
 }
 
 /// margin = maximum - the least maximum, assumed not to be negative; 0 in fully masked rows.
@@ -270,11 +321,30 @@ DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maxim
 FiniteMasks finite_masks_before(const DraftProgram& draft, TensorId scores) {
   const Draft& d = draft.tensors[static_cast<size_t>(scores)];
   if (d.tensor.role != Role::temporary) return {};
-  std::vector<int> dims(d.shape.size());
-  std::iota(dims.begin(), dims.end(), 0);
+  OnTheWay at{scores, std::vector<int>(d.shape.size()), 1, false, 0, {}};
+  std::iota(at.dims.begin(), at.dims.end(), 0);
   FiniteMasks found;
-  collect(draft, scores, dims, 1, false, found);
+  collect(draft, at, found);
   return found;
+}
+
+bool leads_from_mask(const DraftProgram& draft, TensorId tensor) {
+  return std::any_of(draft.finite_masks.begin(), draft.finite_masks.end(),
+                     [&](const FiniteMask& mask) {
+                       return std::find(mask.way.begin(), mask.way.end(), tensor) != mask.way.end();
+                     });
+}
+
+bool carries_finite_rows(const DraftProgram& draft, const Statement& s) {
+  const Expr& root = s.root();
+  if (root.kind != Expr::Kind::apply || !leads_from_mask(draft, s.result)) return false;
+  for (size_t c = 0; c < root.children.size(); ++c) {
+    const Expr& e = s.nodes[static_cast<size_t>(root.children[c])];
+    if (e.kind == Expr::Kind::access && leads_from_mask(draft, e.tensor) &&
+        draft.tensors[static_cast<size_t>(e.tensor)].rows_finite && scale_of(s, c))
+      return true;
+  }
+  return false;
 }
 
 namespace {
@@ -288,7 +358,7 @@ bool operands_small(const DraftProgram& draft, const Statement& masking, const F
     const Facts& known = draft.expected[t];
     if (!known.finite && !draft.tensors[t].rows_finite) return false;
     const bool data = draft.tensors[t].tensor.given();  // whose range is reached
-    if (mask.added && data && known.largest > -least_maximum(mask).sum()) return false;
+    if (mask.added && data && known.largest > most_added(mask)) return false;
   }
   return true;
 }

@@ -21,6 +21,13 @@ struct FiniteMasks {
 /// with scaling and finite terms between. Each must be read by the next alone.
 FiniteMasks finite_masks_before(const DraftProgram& draft, TensorId scores);
 
+/// Whether a tensor is a finite mask's value, or stands between one and its softmax.
+bool leads_from_mask(const DraftProgram& draft, TensorId tensor);
+
+/// Whether a statement adds to, scales or selects from masked scores of which every row has a
+/// finite entry, on their way to the softmax: it is finite there if its other operands are.
+bool carries_finite_rows(const DraftProgram& draft, const Statement& s);
+
 /// Tries to widen statement number `s`, whose operands are final, if it is in
 /// `draft.finite_masks`. If true, tensors were added at the end and a statement after the row's
 /// maximum. Rows that the masks close entirely keep their numbers (closed_rows.h).

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "import/finish/finite_masks.h"
+#include "import/finish/mask_sums.h"
 #include "import/finish/masks.h"
 #include "import/values/constant_stats.h"
 #include "support/text.h"
@@ -36,6 +37,13 @@ bool reads(const Statement& s, TensorId tensor) {
 bool is_reduction(const Statement& s, Reduction reduction) {
   return s.root().kind == Expr::Kind::reduce && s.root().reduction == reduction &&
          s.nodes.size() == 2 && s.nodes[0].kind == Expr::Kind::access;
+}
+
+/// The maximum of a softmax along an axis of one element: the score itself.
+bool is_single_maximum(const DraftProgram& draft, const Statement& s) {
+  return s.nodes.size() == 1 && s.nodes[0].kind == Expr::Kind::access &&
+         std::any_of(draft.tensors.begin(), draft.tensors.end(),
+                     [&](const Draft& d) { return d.nonzero_if == s.result; });
 }
 
 /// The softmax (or its logarithm) that begins with the maximum in statement `m`.
@@ -301,15 +309,28 @@ void find_fully_masked_rows(DraftProgram& draft) {
     const Statement& statement = draft.statements[s].statement;
     keep_known_values(draft, statement);
     const auto id = static_cast<size_t>(statement.result);
+    // A sum of masks whose values are known may be -inf.
+    if (const ConstantPtr& kept = draft.tensors[id].values) draft.expected[id] = facts_of(*kept);
     const auto open =
         finite_where(none, draft, statement, static_cast<int32_t>(statement.nodes.size()) - 1);
     if (!open || open->empty()) continue;
     draft.tensors[id].finite_where = over_result(statement, *open);
     if (draft.tensors[id].finite_where) draft.expected[id] = Facts{};
   }
+  MaskSums sums(draft);
+  for (size_t s = 0; s < draft.statements.size(); ++s) {
+    const Statement& maximum = draft.statements[s].statement;
+    if (!is_single_maximum(draft, maximum)) continue;
+    Draft& scores = draft.tensors[static_cast<size_t>(maximum.nodes[0].tensor)];
+    scores.overflow = std::max(scores.overflow, sums.overflow(maximum));
+  }
   for (size_t s = 0; s < draft.statements.size(); ++s) {
     const auto softmax = softmax_at(draft, s);
-    if (softmax) find_masks(draft, *softmax);
+    if (!softmax) continue;
+    Draft& scores = draft.tensors[static_cast<size_t>(softmax->scores)];
+    scores.overflow =
+        std::max(scores.overflow, sums.overflow(draft.statements[softmax->maximum].statement));
+    if (scores.overflow != MaskOverflow::rows) find_masks(draft, *softmax);
   }
   for (Draft& d : draft.tensors) d.finite_where.reset();
   draft.expected.clear();

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
+#include "import/finish/finite_masks.h"
 #include "import/finish/mask_use.h"
 #include "import/finish/masks.h"
 #include "import/values/constant_stats.h"
@@ -150,9 +152,10 @@ bool replaces_infinity(const DraftProgram& draft, const Statement& s, const Expr
   return false;
 }
 
-/// Facts of a statement's value, taking for granted that finite numbers do not overflow.
-Facts expected_facts(const Program& program, const DraftProgram& draft,
-                     const Statement& statement) {
+/// Facts of a statement's value, taking for granted that finite numbers do not overflow. `some` are
+/// operands of which only finite entries matter.
+Facts expected_facts(const Program& program, const DraftProgram& draft, const Statement& statement,
+                     const std::set<TensorId>& some = {}) {
   const std::vector<Facts>& expected = draft.expected;
   const std::vector<NodeSparsity> proved =
       analyse(program, statement, {}, sum_bounds(program, draft, statement));
@@ -167,6 +170,7 @@ Facts expected_facts(const Program& program, const DraftProgram& draft,
     Facts f = proved[n].facts;
     if (node.kind == Expr::Kind::access) {
       f = access_facts(program, statement, expected[static_cast<size_t>(node.tensor)], node);
+      if (some.contains(node.tensor)) f.finite = f.no_nan = f.below_inf = true;
     }
     if (node.kind == Expr::Kind::apply) {
       std::vector<Operand> operands;
@@ -221,9 +225,29 @@ Facts expected_result_facts(const Program& program, const DraftProgram& draft,
                             const Statement& statement) {
   Facts expected = expected_facts(program, draft, statement);
   const Draft& d = draft.tensors[static_cast<size_t>(statement.result)];
+  if (d.overflow != MaskOverflow::none) expected.finite = false;
+  if (d.values) {  // a sum of masks that is known to be -inf somewhere
+    const Facts known = facts_of(*d.values);
+    expected.finite = expected.finite && known.finite;
+    expected.no_nan = expected.no_nan && known.no_nan;
+    expected.below_inf = expected.below_inf && known.below_inf;
+  }
   if (d.nonzero_if >= 0 && draft.expected[static_cast<size_t>(d.nonzero_if)].finite)
     expected.nonzero = true;
   return expected;
+}
+
+/// Whether a statement between a mask and its softmax leaves a finite entry in every row: it does
+/// if it is finite where the masked scores are.
+bool keeps_finite_rows(const Program& program, const DraftProgram& draft,
+                       const Statement& statement) {
+  if (!carries_finite_rows(draft, statement)) return false;
+  std::set<TensorId> open;
+  for (const Expr& node : statement.nodes) {
+    if (node.kind != Expr::Kind::access || !leads_from_mask(draft, node.tensor)) continue;
+    if (draft.tensors[static_cast<size_t>(node.tensor)].rows_finite) open.insert(node.tensor);
+  }
+  return expected_facts(program, draft, statement, open).finite;
 }
 
 bool same_analysis(const std::vector<NodeSparsity>& a, const std::vector<NodeSparsity>& b) {
@@ -411,7 +435,7 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
   const float fill = inferred.fill.value_or(0);
   const Facts expected = expected_result_facts(program, draft, statement);
   // The maximum of masked scores, for one, where each row has an open entry.
-  const bool never_absent = !wanted && sparse && excluded(fill, expected);
+  const bool never_absent = !wanted && sparse && excluded(fill, joined(expected, tensor.assumed));
   // What is read out of range must read 0 there.
   if (never_absent || (sparse && fill != 0 && draft.tensors[id].read_outside)) {
     sparse = false;
@@ -423,7 +447,11 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
   const Facts known = held_facts(inferred.facts, tensor.type);
   tensor.facts = sparse ? both(known, facts_of_constant(tensor.fill)) : known;
   draft.expected[id] = expected;
-  if (!expected.finite) {
+  if (draft.tensors[id].overflow == MaskOverflow::entries &&
+      expected_facts(program, draft, statement).finite)
+    draft.tensors[id].rows_finite = true;
+  if (!expected.finite && draft.tensors[id].overflow != MaskOverflow::rows) {
+    if (keeps_finite_rows(program, draft, statement)) draft.tensors[id].rows_finite = true;
     const auto open =
         finite_where(program, draft, statement, static_cast<int32_t>(statement.nodes.size()) - 1);
     if (open) draft.tensors[id].finite_where = over_result(statement, *open);

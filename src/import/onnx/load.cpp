@@ -39,11 +39,11 @@ class Loader {
   }
 
   OnnxModel load() {
-    versions();
     for (const auto& function : proto_->functions()) {
       const bool fresh = functions_.emplace(key_of(function), &function).second;
       if (!fresh) fail(fmt::format("function '{}' is given twice", shown(function.name())));
     }
+    versions();
     const onnx::GraphProto& graph = proto_->graph();
     model_.name = graph.name();
     initializers(graph);
@@ -57,7 +57,6 @@ class Loader {
     std::set<std::string> known = {""};
     for (const auto& input : model_.inputs) known.insert(input.name);
     for (const auto& [name, tensor] : model_.initializers) known.insert(name);
-    drop_unused_constants();
     sort(model_.nodes, known);
     std::set<std::string> results;
     for (const auto& output : model_.outputs) {
@@ -66,6 +65,7 @@ class Loader {
       if (!known.contains(output.name))
         fail(fmt::format("output '{}' is defined by no node", shown(output.name)));
     }
+    drop_unused(model_.nodes, {results.begin(), results.end()});
     return std::move(model_);
   }
 
@@ -118,6 +118,19 @@ class Loader {
         fail("the opset version of the model is out of range");
       model_.opset = static_cast<int>(set.version());
     }
+    const auto of_onnx = [&](const onnx::NodeProto& node) {
+      return domain_of(node.domain()).empty() && function_of(node) == nullptr;
+    };
+    const auto& nodes = proto_->graph().node();
+    constexpr int kSaysOpsets = 3;  // the first IR version in which a model has to
+    if (model_.opset == 0 && proto_->ir_version() >= kSaysOpsets &&
+        std::any_of(nodes.begin(), nodes.end(), of_onnx)) {
+      fail(
+          fmt::format("the model has no opset_import for ONNX's operators, which IR version {} "
+                      "requires: what they mean is not said; add the opset that it was written "
+                      "for, e.g. make_opsetid(\"\", 17)",
+                      proto_->ir_version()));
+    }
     if (model_.opset == 0) model_.opset = 1;
     if (model_.opset > kNewestOpset) {
       report(Severity::warning,
@@ -155,6 +168,16 @@ class Loader {
                        shown(info.name())));
     }
     return result;
+  }
+
+  /// What a graph inside of a node says of its output; nothing (no shape) of what is no tensor of
+  /// numbers.
+  OnnxPort declared(const onnx::ValueInfoProto& info) {
+    using P = onnx::TensorProto;
+    const int code = info.type().tensor_type().elem_type();
+    const bool numbers = code >= P::FLOAT && code <= P::BFLOAT16 && code != P::STRING &&
+                         code != P::COMPLEX64 && code != P::COMPLEX128;
+    return info.type().has_tensor_type() && numbers ? port(info) : OnnxPort{};
   }
 
   /// `type`: of a tensor or a sparse tensor.
@@ -324,6 +347,7 @@ class Loader {
     for (const auto& input : proto.input()) graph->inputs.push_back(renamed(input.name(), scope));
     for (const auto& output : proto.output())
       graph->outputs.push_back(renamed(output.name(), scope));
+    for (const auto& output : proto.output()) graph->declared.push_back(declared(output));
     capture(*graph, captured);
     OnnxAttribute a;
     a.kind = OnnxAttribute::Kind::graph;
@@ -331,25 +355,33 @@ class Loader {
     return a;
   }
 
-  /// Sorts the nodes of the graph, and gives the values that it does not define itself.
+  /// Sorts the nodes of the graph, without those that nothing needs, and gives the values that it
+  /// does not define itself.
   void capture(OnnxGraph& graph, std::vector<std::string>& captured) const {
     std::set<std::string> own = {""};
     for (const std::string& input : graph.inputs) own.insert(input);
     for (const OnnxNode& node : graph.nodes) own.insert(node.outputs.begin(), node.outputs.end());
+    const auto from_around = [&] {
+      std::vector<std::string> names;
+      const auto use = [&](const std::string& name) {
+        if (!own.contains(name)) names.push_back(name);
+      };
+      for (const OnnxNode& node : graph.nodes) {
+        for (const auto* read : {&node.inputs, &node.captured}) {
+          for (const std::string& name : *read) use(name);
+        }
+      }
+      for (const std::string& output : graph.outputs) use(output);
+      return names;
+    };
     std::set<std::string> known = {""};
     known.insert(graph.inputs.begin(), graph.inputs.end());
-    const auto use = [&](const std::string& name) {
-      if (own.contains(name)) return;
-      captured.push_back(name);
-      known.insert(name);
-    };
-    for (const OnnxNode& node : graph.nodes) {
-      for (const auto* names : {&node.inputs, &node.captured}) {
-        for (const std::string& name : *names) use(name);
-      }
-    }
-    for (const std::string& output : graph.outputs) use(output);
+    const std::vector<std::string> all = from_around();
+    known.insert(all.begin(), all.end());
     sort(graph.nodes, known);
+    drop_unused(graph.nodes, {graph.outputs.begin(), graph.outputs.end()});
+    const std::vector<std::string> needed = from_around();
+    captured.insert(captured.end(), needed.begin(), needed.end());
   }
 
   void inline_call(const onnx::FunctionProto& function, const onnx::NodeProto& call,
@@ -459,18 +491,26 @@ class Loader {
     for (const auto& [name, node] : producer) known.insert(name);
   }
 
-  /// Constants that nothing uses may be what no operator takes.
-  void drop_unused_constants() {
-    std::unordered_set<std::string> used;
-    for (const OnnxNode& node : model_.nodes) {
+  /// Drops sorted nodes that none of the results depends on: exporters leave some, which may be
+  /// what nothing reads. What a loop collects for nobody needs no iteration to give it.
+  static void drop_unused(std::vector<OnnxNode>& nodes, std::unordered_set<std::string> used) {
+    std::vector<OnnxNode> kept;
+    for (size_t n = nodes.size(); n-- > 0;) {
+      OnnxNode& node = nodes[n];
+      const auto wanted = [&](const std::string& name) { return used.contains(name); };
+      used.erase("");
+      if (std::none_of(node.outputs.begin(), node.outputs.end(), wanted)) continue;
+      if (node.full_name() == "Loop" || node.full_name() == "Scan") {
+        for (std::string& name : node.outputs) {
+          if (!wanted(name)) name.clear();
+        }
+      }
       for (const auto* names : {&node.inputs, &node.captured})
         used.insert(names->begin(), names->end());
+      kept.push_back(std::move(node));
     }
-    for (const OnnxPort& output : model_.outputs) used.insert(output.name);
-    std::erase_if(model_.nodes, [&](const OnnxNode& node) {
-      return node.full_name() == "Constant" && node.outputs.size() == 1 &&
-             !used.contains(node.outputs[0]);
-    });
+    std::reverse(kept.begin(), kept.end());
+    nodes = std::move(kept);
   }
 
   void reorder(std::vector<OnnxNode>& nodes, const std::vector<std::vector<size_t>>& needs) const {

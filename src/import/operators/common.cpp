@@ -112,6 +112,18 @@ std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t
   return indices;
 }
 
+void check_parts(const NodeImport& node, const std::vector<int64_t>& parts, int64_t extent) {
+  int64_t rest = extent;
+  bool fit = true;
+  for (const int64_t part : parts) {
+    fit = fit && part >= 0 && part <= rest;
+    rest -= fit ? part : 0;
+  }
+  if (fit && rest == 0) return;
+  node.reject(fmt::format("parts of extents [{}], expected extents of 0 or more that add up to {}",
+                          fmt::join(parts, ","), extent));
+}
+
 IndexedBlocks indexed_blocks(const NodeImport& node, const View& data, int batch, int64_t depth,
                              const std::vector<int64_t>& indices) {
   const int indexed = batch + static_cast<int>(depth);

@@ -49,6 +49,9 @@ std::vector<int> distinct_axes(const NodeImport& node, const std::vector<int64_t
 std::vector<int64_t> checked_indices(const NodeImport& node, std::vector<int64_t> indices,
                                      int64_t extent);
 
+/// Rejects the node unless the extents of its parts add up to the whole.
+void check_parts(const NodeImport& node, const std::vector<int64_t>& parts, int64_t extent);
+
 /// The leading dimensions of a tensor as one, and places along it.
 struct IndexedBlocks {
   std::vector<int64_t> shape;   ///< of the tensor with these dimensions as one

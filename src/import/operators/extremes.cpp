@@ -56,12 +56,11 @@ View first_maximum(NodeImport& node, const View& x, int axis) {
 
 void hardmax(NodeImport& node) {
   const View& x = node.input(0);
+  const bool flattens = node.opset() < 13;  // the dimensions from `axis` on are one
+  const int64_t given = node.integer("axis", flattens ? 1 : -1);
+  const int axis = flattens && given == x.rank() ? x.rank() : node.axis(given, x.rank());
   if (x.size() == 0) return node.output(0, x);
-  if (node.opset() >= 13)
-    return node.define(0, first_maximum(node, x, node.axis(node.integer("axis", -1), x.rank())));
-  // Below opset 13 the dimensions from `axis` on are one.
-  const int64_t given = node.integer("axis", 1);
-  const int axis = given == x.rank() ? x.rank() : node.axis(given, x.rank());
+  if (!flattens) return node.define(0, first_maximum(node, x, axis));
   int64_t rows = 1;
   for (int d = 0; d < axis; ++d) rows *= x.extent(d);
   const View matrix = node.reshaped(x, {rows, x.size() / rows});

@@ -28,12 +28,30 @@ View with_dimension(View value, int at) {
   return value;
 }
 
-/// What all iterations of a Loop or Scan give for one result: stacked along a dimension.
-void output_stacked(NodeImport& node, int output, const std::vector<View>& each, int64_t axis) {
-  if (!node.has_output(output)) return;
-  if (each.empty()) {
-    node.reject(fmt::format("output {} collects values of iterations, but there is none", output));
+/// What a Loop or Scan without iterations collects: nothing, of the shape that its body declares.
+void output_nothing(NodeImport& node, int output, const OnnxPort& declared, int64_t axis) {
+  std::vector<int64_t> shape;
+  bool known = declared.shape.has_value() && declared.code == 0;
+  for (size_t d = 0; known && d < declared.shape->size(); ++d) {
+    shape.push_back((*declared.shape)[d].value);
+    known = shape.back() >= 0;
   }
+  if (!known) {
+    node.reject(
+        fmt::format("output {} collects values of iterations, but there is none, and the "
+                    "body does not declare their shape in numbers",
+                    output));
+  }
+  shape.insert(shape.begin() + node.axis(axis, static_cast<int>(shape.size()) + 1), 0);
+  node.output_constant(output, constant_values({}, std::move(shape), declared.type));
+}
+
+/// What all iterations of a Loop or Scan give for one result: stacked along a dimension. `declared`
+/// says what one of them is.
+void output_stacked(NodeImport& node, int output, const std::vector<View>& each, int64_t axis,
+                    const OnnxPort& declared) {
+  if (!node.has_output(output)) return;
+  if (each.empty()) return output_nothing(node, output, declared, axis);
   std::vector<View> parts;
   const int at = node.axis(axis, each[0].rank() + 1);
   for (const View& value : each) {
@@ -92,7 +110,8 @@ void iterate(NodeImport& node, const std::shared_ptr<LoopState>& state) {
     for (int c = 0; c < carried; ++c)
       output_carried(node, c, state->carried[static_cast<size_t>(c)]);
     for (size_t c = 0; c < state->collected.size(); ++c)
-      output_stacked(node, carried + static_cast<int>(c), state->collected[c], 0);
+      output_stacked(node, carried + static_cast<int>(c), state->collected[c], 0,
+                     state->body->declared[1 + static_cast<size_t>(carried) + c]);
     return;
   }
   Importer& importer = node.importer();
@@ -168,7 +187,8 @@ void scan_results(NodeImport& node, ScanState& scan) {
     std::vector<View>& each = scan.collected[c];
     if (scan.output_backwards[c]) std::reverse(each.begin(), each.end());
     const int output = states + static_cast<int>(c);
-    output_stacked(node, output, each, scan.output_axes[c]);
+    output_stacked(node, output, each, scan.output_axes[c],
+                   scan.body->declared[static_cast<size_t>(output)]);
     if (scan.batched && node.has_output(output)) {
       node.output(output, with_dimension(node.importer().value(node.output_name(output)), 0));
     }
@@ -327,8 +347,14 @@ void sequence_map(NodeImport& node) {
 }
 
 constexpr OperatorRow kLoopRows[] = {
-    {"Loop", loop, "a number of iterations that is not known at import", ReadAs::body},
-    {"Scan", scan_node, "opset 8: batches of more than one, lengths of sequences", ReadAs::body},
+    {"Loop", loop,
+     "a number of iterations that is not known at import; what none collect, if its shape is not "
+     "declared",
+     ReadAs::body},
+    {"Scan", scan_node,
+     "opset 8: batches of more than one, lengths of sequences; what no steps collect, if its shape "
+     "is not declared",
+     ReadAs::body},
     {"SequenceMap", sequence_map, "", ReadAs::body},
 };
 

@@ -306,17 +306,16 @@ void split(NodeImport& node) {
     for (int64_t p = 0; p < parts; ++p)
       sizes.push_back(std::min(each, std::max<int64_t>(0, extent - p * each)));
   }
-  if (static_cast<int>(sizes.size()) < node.output_count()) node.reject("fewer sizes than outputs");
+  if (static_cast<int>(sizes.size()) < node.output_count())
+    node.reject(fmt::format("{} sizes for {} outputs", sizes.size(), node.output_count()));
+  check_parts(node, sizes, extent);
   int64_t at = 0;
   for (size_t p = 0; p < sizes.size(); ++p) {
-    if (sizes[p] < 0 || sizes[p] > extent - at)
-      node.reject("the sizes of the parts exceed the dimension");
     if (node.has_output(static_cast<int>(p))) {
       node.output(static_cast<int>(p), node.sliced(input, axis, at, 1, sizes[p]));
     }
     at += sizes[p];
   }
-  if (at != extent) node.reject("the sizes of the parts do not add up to the dimension");
 }
 
 constexpr OperatorRow kMovementRows[] = {

@@ -192,7 +192,8 @@ void instance_normalization(NodeImport& node) {
 }
 
 constexpr OperatorRow kNormalizationRows[] = {
-    {"BatchNormalization", batch_normalization, "training below opset 7"},
+    {"BatchNormalization", batch_normalization,
+     "training below opset 7; spatial = 0 below opset 9"},
     {"InstanceNormalization", instance_normalization},
     {"LayerNormalization", layer_normalization},
     {"LogSoftmax", softmax<true>},

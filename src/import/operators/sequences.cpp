@@ -94,12 +94,7 @@ std::vector<int64_t> part_extents(const NodeImport& node, int64_t extent) {
     given.clear();
     for (int64_t at = 0; at < extent; at += each) given.push_back(std::min(each, extent - at));
   }
-  int64_t rest = extent;
-  for (const int64_t each : given) {
-    if (each < 0 || each > rest) node.reject("the parts exceed the dimension");
-    rest -= each;
-  }
-  if (rest != 0) node.reject("the parts do not add up to the dimension");
+  check_parts(node, given, extent);
   return given;
 }
 

@@ -21,6 +21,10 @@ struct MaskCondition {
   float threshold = 0;  ///< above, below
 };
 
+/// What sums of finite masks are among scores (mask_sums.h): finite; -inf in some entries, but none
+/// of them makes up a row; -inf in all entries of some row.
+enum class MaskOverflow { none, entries, rows };
+
 /// A tensor of the program in the making.
 struct Draft {
   Tensor tensor;
@@ -36,13 +40,14 @@ struct Draft {
   std::optional<Format> declared;  ///< the format that the model says, of what statements define
   bool pinned = false;             ///< the dimensions must not be cut (--format names the levels)
   bool read_outside = false;       ///< some access has subscripts out of range
-  bool rows_finite = false;        ///< a softmax over it takes a finite maximum of every row
-  bool selects = false;            ///< weights of what is read, 0 for what is not
-  bool thinned = false;            ///< mostly 0 by its values, which no structure says
-  int edges = -1;                  ///< values of edges: the number of the matrix they stand in
-  bool edge_matrix = false;        ///< that matrix itself: what it masks is absent off its entries
-  TensorId nonzero_if = -1;        ///< never 0 if that tensor is finite (a softmax's denominator)
-  std::optional<double> density;   ///< of inputs and constants
+  MaskOverflow overflow = MaskOverflow::none;  ///< of a softmax's scores
+  bool rows_finite = false;       ///< a softmax over it takes a finite maximum of every row
+  bool selects = false;           ///< weights of what is read, 0 for what is not
+  bool thinned = false;           ///< mostly 0 by its values, which no structure says
+  int edges = -1;                 ///< values of edges: the number of the matrix they stand in
+  bool edge_matrix = false;       ///< that matrix itself: what it masks is absent off its entries
+  TensorId nonzero_if = -1;       ///< never 0 if that tensor is finite (a softmax's denominator)
+  std::optional<double> density;  ///< of inputs and constants
 };
 
 /// A statement and the node (for its region) that it came from.
@@ -79,6 +84,8 @@ struct FiniteMask {
   MaskCondition open;     ///< over the statement's indices
   std::vector<int> dims;  ///< the scores' dimension of each dimension of `value`
   bool added = false;     ///< a masked entry is the number and more: a score, a later term
+  float shift = 0;  ///< at most this is added to all entries by numbers of the model, if negative
+  std::vector<TensorId> way;  ///< from the scores of the softmax back to `value`
 };
 
 struct DraftProgram {
