@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "estimate/address_loops.h"
 #include "estimate/costs.h"
 #include "estimate/pieces.h"
 #include "estimate/port.h"
@@ -49,7 +50,9 @@ class Ports {
   std::vector<Port> of_gallop(size_t n) const;
   Port of_scanned(size_t n, LevelKind kind, double bytes) const;
   Port of_looked_up(size_t n, LevelKind kind, double bytes) const;
-  double written_runs(const Node& node) const;
+  Port of_written(const Node& node, const StoredArrays& arrays, double bytes) const;
+  AddressLoops order_of_writes(const Node& node) const;
+  AddressLoop written_loop(int space, double number, double step) const;
   double by_references(StreamId ref, double present, double unit, double array_bytes) const;
   double by_rows(StreamId ref, double bytes, double array_bytes) const;
   double by_jumps(double runs, double bytes, double stride, double array_bytes) const;
@@ -60,6 +63,7 @@ class Ports {
   Port by_scattered(StreamId ref, double present, double unit, double array_bytes) const;
   /// What is met near each other of an array that is read or written in order, a word a cycle.
   ArrayPieces in_turn() const;
+  ArrayPieces written_near(const AddressLoops& order, double value) const;
   bool in_a_row(StreamId ref) const;
   AscendingReferences ascent_of(StreamId ref, int space) const;
   StreamId above(StreamId ref) const;
