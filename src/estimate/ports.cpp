@@ -17,6 +17,30 @@ constexpr double kPortWord = 4;  // bytes of a position or coordinate
 }  // namespace
 
 std::vector<Port> Ports::of(size_t n) const {
+  std::vector<Port> ports = asked_by(n);
+  if (begins_ != nullptr) place(s_.node(static_cast<NodeId>(n)), ports);
+  return ports;
+}
+
+/// Where the arrays of a node's ports are: of values; or of a level's positions, where it has some,
+/// and coordinates; of a gallop, of both levels.
+void Ports::place(const Node& node, std::vector<Port>& ports) const {
+  const bool values = node.kind == NodeKind::array || node.kind == NodeKind::write_values;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const bool other = i >= 2;
+    const TensorId tensor = other ? node.other_tensor : node.tensor;
+    const int level = other ? node.other_level : node.level;
+    if (values) {
+      ports[i].begin = begins_->values(tensor);
+    } else if (ports.size() >= 2 && i % 2 == 0) {
+      ports[i].begin = begins_->positions(tensor, level);
+    } else {
+      ports[i].begin = begins_->coordinates(tensor, level);
+    }
+  }
+}
+
+std::vector<Port> Ports::asked_by(size_t n) const {
   const Node& node = s_.node(static_cast<NodeId>(n));
   const StoredArrays& arrays = arrays_[static_cast<size_t>(node.tensor)];
   if (!writes_tensor(node.kind)) return of_reader(n, arrays);

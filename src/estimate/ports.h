@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "estimate/address_loops.h"
+#include "estimate/array_begins.h"
 #include "estimate/costs.h"
 #include "estimate/pieces.h"
 #include "estimate/port.h"
@@ -14,13 +15,16 @@ namespace fuseflow::estimate {
 
 class Ports {
  public:
-  /// `nodes`: their bytes. `arrays`: by TensorId. `near`: cycles.
+  /// `nodes`: their bytes. `arrays`: by TensorId. `begins`: null where it makes no difference where
+  /// arrays are. `near`: cycles.
   Ports(const Structure& structure, const Counts& counts, const std::vector<NodeCost>& nodes,
-        const std::vector<StoredArrays>& arrays, double burst_bytes, double near)
+        const std::vector<StoredArrays>& arrays, const ArrayBegins* begins, double burst_bytes,
+        double near)
       : s_(structure),
         counts_(counts),
         nodes_(nodes),
         arrays_(arrays),
+        begins_(begins),
         pieces_(structure, counts, burst_bytes),
         burst_bytes_(burst_bytes),
         near_(near) {}
@@ -38,6 +42,8 @@ class Ports {
     double step = 1;
   };
 
+  std::vector<Port> asked_by(size_t n) const;
+  void place(const Node& node, std::vector<Port>& ports) const;
   std::vector<Port> of_reader(size_t n, const StoredArrays& arrays) const;
   /// What a gallop asks for: bursts of positions, of coordinates at first, and of all others.
   struct OfLevel {
@@ -76,6 +82,7 @@ class Ports {
   const Counts& counts_;
   const std::vector<NodeCost>& nodes_;
   const std::vector<StoredArrays>& arrays_;
+  const ArrayBegins* const begins_;
   const AccessedPieces pieces_;
   const double burst_bytes_;
   const double near_;
