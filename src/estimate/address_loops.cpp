@@ -10,6 +10,7 @@ namespace fuseflow::estimate {
 namespace {
 
 constexpr int64_t kMostPlaces = 64;  // in a burst, that are told apart
+constexpr size_t kMostTries = 4096;  // accesses of one burst
 
 /// Counts how often accesses go from one burst to another. Which of them do depends on where in a
 /// burst a loop begins: of loops over all coordinates each place is counted, further out the mean.
@@ -124,6 +125,44 @@ double AddressLoops::bursts(double burst_bytes) const {
   BurstChanges changes(*this, burst_bytes);
   for (const AddressLoop& loop : loops) changes.add(loop);
   return 1 + changes.at_begin();
+}
+
+bool AddressLoops::known() const {
+  return !loops.empty() && std::all_of(loops.begin(), loops.end(), [](const AddressLoop& loop) {
+    return loop.whole() && loop.step > 0;
+  });
+}
+
+AddressWalk::AddressWalk(const AddressLoops& accesses, double burst_bytes)
+    : accesses_(accesses),
+      burst_bytes_(std::max<uint64_t>(1, static_cast<uint64_t>(burst_bytes))),
+      at_(accesses.loops.size(), 0) {}
+
+uint64_t AddressWalk::next() {
+  for (size_t tries = 0;; ++tries) {
+    if (first_ > end_) {
+      first_ = access_ / burst_bytes_;
+      end_ = (access_ + static_cast<uint64_t>(accesses_.bytes) - 1) / burst_bytes_;
+      step();
+    }
+    const uint64_t burst = first_++;
+    if (burst == last_ && tries < kMostTries) continue;
+    last_ = burst;
+    return burst;
+  }
+}
+
+void AddressWalk::step() {
+  for (size_t l = 0; l < at_.size(); ++l) {
+    const AddressLoop& loop = accesses_.loops[l];
+    const auto step = static_cast<uint64_t>(loop.step);
+    if (++at_[l] < static_cast<uint64_t>(loop.extent)) {
+      access_ += step;
+      return;
+    }
+    access_ -= (at_[l] - 1) * step;
+    at_[l] = 0;
+  }
 }
 
 }  // namespace fuseflow::estimate

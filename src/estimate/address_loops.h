@@ -2,6 +2,7 @@
 // new burst where it is not in the one of the access before it (ir-spec/memory.md).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 namespace fuseflow::estimate {
@@ -24,6 +25,27 @@ struct AddressLoops {
   void add(const AddressLoop& loop);
   /// Bursts asked for; of an array that begins with a burst.
   double bursts(double burst_bytes) const;
+  /// Whether each jump is known: it is not where coordinates are listed.
+  bool known() const;
+};
+
+/// The bursts that loops ask for, one after another, again and again. All loops are whole.
+class AddressWalk {
+ public:
+  AddressWalk(const AddressLoops& accesses, double burst_bytes);
+  /// The next burst's number in its array.
+  uint64_t next();
+
+ private:
+  void step();
+
+  const AddressLoops& accesses_;
+  const uint64_t burst_bytes_;
+  std::vector<uint64_t> at_;  ///< by loop: its element
+  uint64_t access_ = 0;       ///< where the one at hand begins
+  uint64_t first_ = 1;        ///< bursts of it that are still to come
+  uint64_t end_ = 0;
+  uint64_t last_ = UINT64_MAX;  ///< the burst asked for last
 };
 
 }  // namespace fuseflow::estimate

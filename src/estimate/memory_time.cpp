@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -79,8 +81,26 @@ double MemoryTime::latency_of(const Port& port) const {
 }
 
 double MemoryTime::of_port(const Port& port) const {
-  return std::max(port.bursts * std::max(1.0, (latency_of(port) + 1) / under_way(port)),
-                  of_channels(of_array(port)));
+  const double each = std::max({1.0, (latency_of(port) + 1) / under_way(port), in_turn(port)});
+  return std::max(port.bursts * each, of_channels(of_array(port)));
+}
+
+/// Cycles of a burst where those under way jump to the same channels: of the first ones, the share
+/// of the channel that has most.
+double MemoryTime::in_turn(const Port& port) const {
+  constexpr double kMost = 256;
+  if (batched || port.order.loops.empty()) return 0;
+  const double number = std::min({kMost, outstanding, port.bursts});
+  std::map<uint64_t, double> of_channel;
+  double most = 0;
+  AddressWalk walk(port.order, burst_bytes);
+  for (double burst = 0; burst < number; ++burst) {
+    const double address = port.begin + static_cast<double>(walk.next()) * burst_bytes;
+    const auto channel =
+        static_cast<uint64_t>(std::fmod(std::floor(address / interleave_bytes), channels));
+    most = std::max(most, ++of_channel[channel]);
+  }
+  return most / number * cycles_per_burst;
 }
 
 double MemoryTime::refresh_delay(const Port& port, double busy, double cycles) const {

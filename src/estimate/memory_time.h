@@ -48,6 +48,7 @@ struct MemoryTime {
  private:
   double under_way(const Port& port) const;
   double latency_of(const Port& port) const;
+  double in_turn(const Port& port) const;
   double batches(double addresses, double fibers) const;
   void spread(double begin, double bytes, double per_byte, ChannelBursts& bursts) const;
 

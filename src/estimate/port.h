@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "estimate/address_loops.h"
+
 namespace fuseflow::estimate {
 
 /// What is met of an array: pieces that lie anywhere in it.
@@ -20,6 +22,7 @@ struct Port {
   ArrayPieces near{};      ///< of the array, what is met while a bank is refreshed
   double together = 1;     ///< bursts that one step asks for
   double begin = 0;        ///< the address of the array
+  AddressLoops order{};    ///< in which accesses jump, where it is known
 };
 
 /// Bursts by channel: how many more there are from each listed channel on than in the one before.

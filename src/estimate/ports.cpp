@@ -164,7 +164,9 @@ Port Ports::of_written(const Node& node, const StoredArrays& arrays, double byte
       static_cast<double>(element_bytes(tensor.type) * tensor.format.block_volume());
   const AddressLoops order = order_of_writes(node);
   if (arrays.values <= burst_bytes_ || order.bytes <= 0) return {1, arrays.values, in_turn()};
-  return {order.bursts(burst_bytes_), arrays.values, written_near(order, element)};
+  Port port{order.bursts(burst_bytes_), arrays.values, written_near(order, element)};
+  if (order.known()) port.order = order;
+  return port;
 }
 
 /// The loops in which values are written. What is not stored is not written, so that a loop has
@@ -339,8 +341,27 @@ Ports::AscendingReferences Ports::ascent_of(StreamId ref, int space) const {
 }
 
 Port Ports::by_scattered(StreamId ref, double present, double unit, double array_bytes) const {
-  return {by_references(ref, present, unit, array_bytes), array_bytes,
-          pieces_.within(ref, unit, near_)};
+  Port port{by_references(ref, present, unit, array_bytes), array_bytes,
+            pieces_.within(ref, unit, near_)};
+  if (port.bursts <= 1) return port;
+  const AddressLoops order = order_of_reads(ref, unit);
+  if (order.known()) port.order = order;
+  return port;
+}
+
+/// The loops through which references go, as far out as it is known where each goes on.
+AddressLoops Ports::order_of_reads(StreamId ref, double unit) const {
+  const Column column = s_.canonical[static_cast<size_t>(ref)];
+  AddressLoops order{unit, {}};
+  if (s_.column(column).kind != ColumnInfo::Kind::stream) return order;
+  for (int space = s_.home(column); space >= 0; space = s_.info(space).parent) {
+    const AscendingReferences ascent = ascent_of(column, space);
+    if (ascent.extent <= 0) break;
+    const SpaceCount& here = counts_.space[static_cast<size_t>(space)];
+    const double number = here.elements / std::max(1.0, here.nonempty);
+    order.add({std::min(number, ascent.extent), ascent.extent, ascent.step * unit});
+  }
+  return order;
 }
 
 ArrayPieces Ports::in_turn() const {

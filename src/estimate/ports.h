@@ -67,6 +67,7 @@ class Ports {
   double touched(double bytes, double stride) const;
   /// What references ask for that may go anywhere.
   Port by_scattered(StreamId ref, double present, double unit, double array_bytes) const;
+  AddressLoops order_of_reads(StreamId ref, double unit) const;
   /// What is met near each other of an array that is read or written in order, a word a cycle.
   ArrayPieces in_turn() const;
   ArrayPieces written_near(const AddressLoops& order, double value) const;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "estimate/address_loops.h"
 
@@ -65,6 +66,22 @@ TEST(AddressLoops, OneAfterTheOtherTakeTheirBytes) {
   EXPECT_EQ(loops_over(4, {whole(8, 4), whole(20, 32)}).bursts(kBurst), 10);
   EXPECT_EQ(loops_over(4, {}).bursts(kBurst), 1);
   EXPECT_EQ(loops_over(0, {whole(8, 4)}).bursts(kBurst), 0);
+}
+
+TEST(AddressLoops, AWalkAsksForOneBurstAfterAnother) {
+  const AddressLoops across = loops_over(4, {whole(3, 128), whole(20, 4)});
+  ASSERT_TRUE(across.known());
+  AddressWalk walk(across, kBurst);
+  std::vector<uint64_t> bursts;
+  for (int i = 0; i < 7; ++i) bursts.push_back(walk.next());
+  EXPECT_EQ(bursts, (std::vector<uint64_t>{0, 2, 4, 0, 2, 4, 0}));
+
+  const AddressLoops rows = loops_over(4, {whole(20, 4), whole(2, 160)});
+  AddressWalk along(rows, kBurst);  // 80 bytes from 0 on, 80 from 160 on, and again
+  bursts.clear();
+  for (int i = 0; i < 6; ++i) bursts.push_back(along.next());
+  EXPECT_EQ(bursts, (std::vector<uint64_t>{0, 1, 2, 3, 0, 1}));
+  EXPECT_FALSE(loops_over(4, {{9, 90, 4}}).known());
 }
 
 /// Of 16 values in a burst each is there with density d: a burst is met with 1 - (1 - d)^16.
