@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "estimate/stored_arrays.h"
 
 namespace fuseflow::estimate {
-
-namespace {
-
-constexpr double kArrayAlignment = 4096;  // bytes; ir-spec/memory.md, "Addresses"
-
-}  // namespace
 
 MemoryTime::MemoryTime(const Machine& machine)
     : timed(machine.dram.model != "none"), batched(machine.dram.model == "comal"), banks(machine) {
@@ -24,15 +24,49 @@ MemoryTime::MemoryTime(const Machine& machine)
   if (timed) cycles_per_burst = channels * burst_bytes / machine.dram_bytes_per_cycle();
 }
 
+double ChannelBursts::most() const {
+  std::vector<std::pair<double, double>> changes = changes_;
+  std::sort(changes.begin(), changes.end());
+  double most = 0;
+  double here = 0;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    here += changes[i].second;
+    if (i + 1 == changes.size() || changes[i + 1].first > changes[i].first) {
+      most = std::max(most, here);
+    }
+  }
+  return most;
+}
+
 MemoryTraffic MemoryTime::of_array(const Port& port) const {
-  MemoryTraffic asked{port.bursts, banks.met(port), port.bursts / channels};
-  if (begin_together && port.array_bytes > 0) {
-    // Every `channels`-th piece of the array is in the first one, which has the most.
-    const double pieces = std::ceil(port.array_bytes / (channels * interleave_bytes));
-    asked.first_channel *=
-        std::min(channels, channels * pieces * interleave_bytes / port.array_bytes);
+  MemoryTraffic asked{port.bursts, banks.met(port), port.bursts / channels, {}};
+  if (batched || port.array_bytes <= 0) return asked;
+  const double per_byte = port.bursts / port.array_bytes;
+  const double round = channels * interleave_bytes;
+  const double rounds = std::floor(port.array_bytes / round);
+  const double rest = port.array_bytes - rounds * round;
+  asked.of_each = per_byte * rounds * interleave_bytes;
+  if (begin_together) {  // the channel in which all arrays begin has most of each
+    asked.of_each += per_byte * std::min(rest, interleave_bytes);
+  } else {
+    spread(std::fmod(port.begin, round), rest, per_byte, asked.more);
   }
   return asked;
+}
+
+/// The channels of a piece of an array that is shorter than a round through all of them.
+void MemoryTime::spread(double begin, double bytes, double per_byte, ChannelBursts& bursts) const {
+  while (bytes > 0) {
+    const double channel = std::floor(begin / interleave_bytes);
+    double number = 1;
+    double piece = std::min(bytes, (channel + 1) * interleave_bytes - begin);
+    if (piece == interleave_bytes) {  // as many whole ones as follow, to the last channel
+      number = std::min(std::floor(bytes / interleave_bytes), channels - channel);
+    }
+    bursts.add(channel, channel + number, piece * per_byte);
+    bytes -= number * piece;
+    begin = channel + number >= channels ? 0 : begin + number * piece;
+  }
 }
 
 /// Bursts of a port that are under way: those of whole steps.
@@ -47,8 +81,26 @@ double MemoryTime::latency_of(const Port& port) const {
 }
 
 double MemoryTime::of_port(const Port& port) const {
-  return std::max(port.bursts * std::max(1.0, (latency_of(port) + 1) / under_way(port)),
-                  of_channels(of_array(port)));
+  const double each = std::max({1.0, (latency_of(port) + 1) / under_way(port), in_turn(port)});
+  return std::max(port.bursts * each, of_channels(of_array(port)));
+}
+
+/// Cycles of a burst where those under way jump to the same channels: of the first ones, the share
+/// of the channel that has most.
+double MemoryTime::in_turn(const Port& port) const {
+  constexpr double kMost = 256;
+  if (batched || port.order.loops.empty()) return 0;
+  const double number = std::min({kMost, outstanding, port.bursts});
+  std::map<uint64_t, double> of_channel;
+  double most = 0;
+  AddressWalk walk(port.order, burst_bytes);
+  for (double burst = 0; burst < number; ++burst) {
+    const double address = port.begin + static_cast<double>(walk.next()) * burst_bytes;
+    const auto channel =
+        static_cast<uint64_t>(std::fmod(std::floor(address / interleave_bytes), channels));
+    most = std::max(most, ++of_channel[channel]);
+  }
+  return most / number * cycles_per_burst;
 }
 
 double MemoryTime::refresh_delay(const Port& port, double busy, double cycles) const {

@@ -23,7 +23,7 @@ struct MemoryTime {
   double outstanding = 1;
   Banks banks;
 
-  /// What goes through a port, spread evenly over its array.
+  /// What goes through a port, spread evenly over its array: the channels that have a part of it.
   MemoryTraffic of_array(const Port& port) const;
   /// Cycles that what one port asks for takes, at the least of what the port and the channels let
   /// through. No more steps are under way than those whose bursts fit whole.
@@ -34,7 +34,7 @@ struct MemoryTime {
   double refresh_delay(const Port& port, double busy, double cycles) const;
   /// Cycles that what all ports ask for takes in the channels.
   double of_channels(const MemoryTraffic& asked) const {
-    return asked.first_channel * cycles_per_burst;
+    return asked.busiest() * cycles_per_burst;
   }
   /// How many answers a node waits for, one after the other, before it gives something: a scan of
   /// a compressed level for positions and then for a coordinate, a search for positions and probes.
@@ -48,7 +48,9 @@ struct MemoryTime {
  private:
   double under_way(const Port& port) const;
   double latency_of(const Port& port) const;
+  double in_turn(const Port& port) const;
   double batches(double addresses, double fibers) const;
+  void spread(double begin, double bytes, double per_byte, ChannelBursts& bursts) const;
 
   double to_channel_ = 0;  ///< cycles from a request to its channel; `fixed`: to the answer
 };

@@ -1,6 +1,7 @@
 #include "estimate/memory_use.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "estimate/ports.h"
 
@@ -14,7 +15,10 @@ std::vector<MemoryUse> memory_use(const Structure& structure, const Counts& coun
   if (!memory.timed) return result;
   std::vector<bool> chip(structure.program->tensors.size(), false);
   for (const TensorId t : graph.scratchpad) chip[static_cast<size_t>(t)] = true;
-  const Ports ports(structure, counts, nodes, arrays, memory.burst_bytes, memory.banks.refresh());
+  std::optional<ArrayBegins> begins;
+  if (!memory.begin_together && !memory.batched) begins.emplace(structure, arrays);
+  const Ports ports(structure, counts, nodes, arrays, begins ? &*begins : nullptr,
+                    memory.burst_bytes, memory.banks.refresh());
   for (size_t n = 0; n < nodes.size(); ++n) {
     const TensorId tensor = graph.nodes[n].tensor;
     if (tensor < 0 || chip[static_cast<size_t>(tensor)]) continue;

@@ -22,6 +22,7 @@ class PortSample {
         port_(port),
         apart_(apart),
         near_(near),
+        walk_(port.order, static_cast<double>(machine.dram.burst_bytes)),
         all_(static_cast<uint64_t>(std::clamp(
             std::ceil(port.array_bytes / static_cast<double>(burst_bytes_)), 1.0, 0x1p62))) {}
 
@@ -62,8 +63,10 @@ class PortSample {
     }
   }
 
-  /// Goes through a set of pieces again and again for `near_` cycles, then through another one.
+  /// In the order of the port, where it is known. Else goes through a set of pieces again and again
+  /// for `near_` cycles, then through another one.
   uint64_t next_burst() {
+    if (!port_.order.loops.empty()) return walk_.next();
     const auto each = static_cast<uint64_t>(
         std::max(1.0, std::round(port_.near.bytes / static_cast<double>(burst_bytes_))));
     if (at_ == set_.size() && static_cast<double>(passed_) * apart_ >= near_) {
@@ -87,6 +90,7 @@ class PortSample {
   const Port& port_;
   const double apart_;
   const double near_;
+  AddressWalk walk_;
   const uint64_t all_;             ///< bursts of the array
   std::vector<int64_t> answered_;  ///< by number: when; -1: not yet
   std::vector<MemoryAnswer> answers_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "nodes/rule.h"
@@ -16,13 +17,36 @@ constexpr double kPortWord = 4;  // bytes of a position or coordinate
 }  // namespace
 
 std::vector<Port> Ports::of(size_t n) const {
+  std::vector<Port> ports = asked_by(n);
+  if (begins_ != nullptr) place(s_.node(static_cast<NodeId>(n)), ports);
+  return ports;
+}
+
+/// Where the arrays of a node's ports are: of values; or of a level's positions, where it has some,
+/// and coordinates; of a gallop, of both levels.
+void Ports::place(const Node& node, std::vector<Port>& ports) const {
+  const bool values = node.kind == NodeKind::array || node.kind == NodeKind::write_values;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const bool other = i >= 2;
+    const TensorId tensor = other ? node.other_tensor : node.tensor;
+    const int level = other ? node.other_level : node.level;
+    if (values) {
+      ports[i].begin = begins_->values(tensor);
+    } else if (ports.size() >= 2 && i % 2 == 0) {
+      ports[i].begin = begins_->positions(tensor, level);
+    } else {
+      ports[i].begin = begins_->coordinates(tensor, level);
+    }
+  }
+}
+
+std::vector<Port> Ports::asked_by(size_t n) const {
   const Node& node = s_.node(static_cast<NodeId>(n));
   const StoredArrays& arrays = arrays_[static_cast<size_t>(node.tensor)];
   if (!writes_tensor(node.kind)) return of_reader(n, arrays);
   const double bytes = nodes_[n].write_bytes;
   if (bytes <= 0) return {};
-  const double array = node.kind == NodeKind::write_values ? arrays.values : bytes;
-  return {{std::max(written_runs(node), bytes / burst_bytes_), array, in_turn()}};
+  return {of_written(node, arrays, bytes)};
 }
 
 std::vector<Port> Ports::of_reader(size_t n, const StoredArrays& arrays) const {
@@ -129,19 +153,61 @@ Port Ports::of_looked_up(size_t n, LevelKind kind, double bytes) const {
   return port;
 }
 
-/// Places where a writer continues elsewhere than after what it wrote last: a copy's elements are
-/// far apart if they are of the split loop, else its fibers are.
-double Ports::written_runs(const Node& node) const {
-  const StreamId values = node.inputs.back().stream;
-  int space = s_.space_of(values);
-  const auto& splits = s_.spaces.split_of;
-  const auto dealt = [&](int s) {
-    const auto split = splits.find(s);
-    return split != splits.end() && !split->second.contiguous;
-  };
-  if (dealt(space)) return in_space(values).elements;
-  while (space >= 0 && !dealt(space)) space = s_.info(space).parent;
-  return space >= 0 ? in_space(values).nonempty : 1;
+/// A writer asks for a burst when it begins the next one. Coordinates and positions are written one
+/// after the other, values where their coordinates say.
+Port Ports::of_written(const Node& node, const StoredArrays& arrays, double bytes) const {
+  if (node.kind != NodeKind::write_values) {
+    return {std::max(1.0, bytes / burst_bytes_), bytes, in_turn()};
+  }
+  const Tensor& tensor = s_.program->tensors[static_cast<size_t>(node.tensor)];
+  const auto element =
+      static_cast<double>(element_bytes(tensor.type) * tensor.format.block_volume());
+  const AddressLoops order = order_of_writes(node);
+  if (arrays.values <= burst_bytes_ || order.bytes <= 0) return {1, arrays.values, in_turn()};
+  Port port{order.bursts(burst_bytes_), arrays.values, written_near(order, element)};
+  if (order.known()) port.order = order;
+  return port;
+}
+
+/// The loops in which values are written. What is not stored is not written, so that a loop has
+/// those elements below which there are some.
+AddressLoops Ports::order_of_writes(const Node& node) const {
+  const Tensor& tensor = s_.program->tensors[static_cast<size_t>(node.tensor)];
+  const size_t dense = node.inputs.size() - 1;  // levels whose coordinates are given
+  const int inner = s_.space_of(node.inputs.back().stream);
+  std::map<int, double> steps;  // by loop
+  auto apart = static_cast<double>(element_bytes(tensor.type) * tensor.format.block_volume());
+  AddressLoops order{in_space(node.inputs.back().stream).elements > 0 ? apart : 0, {}};
+  for (size_t c = dense; c-- > 0;) {
+    const StreamId crd = node.inputs[c].stream;
+    const int home = s_.home(s_.canonical[static_cast<size_t>(crd)]);
+    steps[s_.around(home, inner) ? home : s_.space_of(crd)] += apart;
+    const size_t level = tensor.format.levels.size() - dense + c;
+    apart *= static_cast<double>(tensor.level_extent(level));
+  }
+  int space = inner;
+  double elements = in_space(node.inputs.back().stream).elements;
+  for (size_t loop = 0; loop < dense && s_.info(space).parent >= 0; ++loop) {
+    const double listed = counts_.space[static_cast<size_t>(space)].nonempty;
+    const double fibers = std::max(1.0, std::min(listed, elements));
+    order.add(written_loop(space, elements / fibers, steps[space]));
+    elements = fibers;
+    space = s_.info(space).parent;
+  }
+  order.add({elements, elements, apart});  // below stored levels, one after the other
+  return order;
+}
+
+/// Of a copy: its share of the loop, in one piece or every so many coordinates.
+AddressLoop Ports::written_loop(int space, double number, double step) const {
+  auto extent = static_cast<double>(s_.info(space).extent);
+  const auto split = s_.spaces.split_of.find(space);
+  if (split != s_.spaces.split_of.end()) {
+    const auto copies = static_cast<double>(split->second.copies);
+    extent = std::ceil(extent / copies);
+    if (!split->second.contiguous) step *= copies;
+  }
+  return {std::min(number, extent), extent, step};
 }
 
 /// Bursts of an array that `present` references read, each `unit` bytes.
@@ -275,12 +341,48 @@ Ports::AscendingReferences Ports::ascent_of(StreamId ref, int space) const {
 }
 
 Port Ports::by_scattered(StreamId ref, double present, double unit, double array_bytes) const {
-  return {by_references(ref, present, unit, array_bytes), array_bytes,
-          pieces_.within(ref, unit, near_)};
+  Port port{by_references(ref, present, unit, array_bytes), array_bytes,
+            pieces_.within(ref, unit, near_)};
+  if (port.bursts <= 1) return port;
+  const AddressLoops order = order_of_reads(ref, unit);
+  if (order.known()) port.order = order;
+  return port;
+}
+
+/// The loops through which references go, as far out as it is known where each goes on.
+AddressLoops Ports::order_of_reads(StreamId ref, double unit) const {
+  const Column column = s_.canonical[static_cast<size_t>(ref)];
+  AddressLoops order{unit, {}};
+  if (s_.column(column).kind != ColumnInfo::Kind::stream) return order;
+  for (int space = s_.home(column); space >= 0; space = s_.info(space).parent) {
+    const AscendingReferences ascent = ascent_of(column, space);
+    if (ascent.extent <= 0) break;
+    const SpaceCount& here = counts_.space[static_cast<size_t>(space)];
+    const double number = here.elements / std::max(1.0, here.nonempty);
+    order.add({std::min(number, ascent.extent), ascent.extent, ascent.step * unit});
+  }
+  return order;
 }
 
 ArrayPieces Ports::in_turn() const {
   return {1, std::max(1.0, near_) * kPortWord};
+}
+
+/// What is met near each other of an array that is written so, a value a cycle.
+ArrayPieces Ports::written_near(const AddressLoops& order, double value) const {
+  if (order.loops.empty()) return in_turn();
+  ArrayPieces met{1, order.bytes};
+  double cycles = order.bytes / value;
+  for (const AddressLoop& loop : order.loops) {
+    const double times = std::clamp(near_ / cycles, 1.0, std::max(1.0, loop.number));
+    if (loop.step - met.bytes < burst_bytes_) {
+      met.bytes += (times - 1) * loop.step;
+    } else {
+      met.number *= times;
+    }
+    cycles *= loop.number;
+  }
+  return met;
 }
 
 }  // namespace fuseflow::estimate

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "estimate/address_loops.h"
+#include "estimate/array_begins.h"
 #include "estimate/costs.h"
 #include "estimate/pieces.h"
 #include "estimate/port.h"
@@ -13,13 +15,16 @@ namespace fuseflow::estimate {
 
 class Ports {
  public:
-  /// `nodes`: their bytes. `arrays`: by TensorId. `near`: cycles.
+  /// `nodes`: their bytes. `arrays`: by TensorId. `begins`: null where it makes no difference where
+  /// arrays are. `near`: cycles.
   Ports(const Structure& structure, const Counts& counts, const std::vector<NodeCost>& nodes,
-        const std::vector<StoredArrays>& arrays, double burst_bytes, double near)
+        const std::vector<StoredArrays>& arrays, const ArrayBegins* begins, double burst_bytes,
+        double near)
       : s_(structure),
         counts_(counts),
         nodes_(nodes),
         arrays_(arrays),
+        begins_(begins),
         pieces_(structure, counts, burst_bytes),
         burst_bytes_(burst_bytes),
         near_(near) {}
@@ -37,6 +42,8 @@ class Ports {
     double step = 1;
   };
 
+  std::vector<Port> asked_by(size_t n) const;
+  void place(const Node& node, std::vector<Port>& ports) const;
   std::vector<Port> of_reader(size_t n, const StoredArrays& arrays) const;
   /// What a gallop asks for: bursts of positions, of coordinates at first, and of all others.
   struct OfLevel {
@@ -49,7 +56,9 @@ class Ports {
   std::vector<Port> of_gallop(size_t n) const;
   Port of_scanned(size_t n, LevelKind kind, double bytes) const;
   Port of_looked_up(size_t n, LevelKind kind, double bytes) const;
-  double written_runs(const Node& node) const;
+  Port of_written(const Node& node, const StoredArrays& arrays, double bytes) const;
+  AddressLoops order_of_writes(const Node& node) const;
+  AddressLoop written_loop(int space, double number, double step) const;
   double by_references(StreamId ref, double present, double unit, double array_bytes) const;
   double by_rows(StreamId ref, double bytes, double array_bytes) const;
   double by_jumps(double runs, double bytes, double stride, double array_bytes) const;
@@ -58,8 +67,10 @@ class Ports {
   double touched(double bytes, double stride) const;
   /// What references ask for that may go anywhere.
   Port by_scattered(StreamId ref, double present, double unit, double array_bytes) const;
+  AddressLoops order_of_reads(StreamId ref, double unit) const;
   /// What is met near each other of an array that is read or written in order, a word a cycle.
   ArrayPieces in_turn() const;
+  ArrayPieces written_near(const AddressLoops& order, double value) const;
   bool in_a_row(StreamId ref) const;
   AscendingReferences ascent_of(StreamId ref, int space) const;
   StreamId above(StreamId ref) const;
@@ -72,6 +83,7 @@ class Ports {
   const Counts& counts_;
   const std::vector<NodeCost>& nodes_;
   const std::vector<StoredArrays>& arrays_;
+  const ArrayBegins* const begins_;
   const AccessedPieces pieces_;
   const double burst_bytes_;
   const double near_;

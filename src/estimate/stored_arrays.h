@@ -7,6 +7,8 @@
 
 namespace fuseflow::estimate {
 
+constexpr double kArrayAlignment = 4096;  ///< bytes; ir-spec/memory.md, "Addresses"
+
 using fuseflow::stored_arrays;
 using fuseflow::StoredArrays;
 

@@ -108,7 +108,17 @@ class Finder {
     if (seen_[i] || !may_tell_more(tensor(t))) return;
     seen_[i] = true;
     data_[i] = reader_(t);
-    if (data_[i] != nullptr) tensor(t).facts = joined(tensor(t).facts, facts_of(*data_[i]));
+    if (data_[i] != nullptr) tell(t, facts_of(*data_[i]));
+  }
+
+  /// What is found of a tensor holds of its copies and of what it is a copy of, which a tool may
+  /// read in its place.
+  void tell(TensorId t, const Facts& found) {
+    const TensorId original = original_of(p_, t);
+    for (size_t other = 0; other < p_.tensors.size(); ++other) {
+      if (original_of(p_, static_cast<TensorId>(other)) != original) continue;
+      p_.tensors[other].facts = joined(p_.tensors[other].facts, found);
+    }
   }
 
   std::optional<float> least_maximum(TensorId t, const std::vector<bool>& along) {

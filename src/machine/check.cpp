@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <variant>
 
@@ -47,6 +48,19 @@ void check_refresh(const Machine& machine) {
                      dram.timing.row_to_column_ps));
 }
 
+/// Times of banks are picoseconds, and so is a cycle beside them.
+void check_cycle(const Machine& machine) {
+  constexpr double kMostOff = 0.01;
+  const double cycle = 1000 / machine.clock_gigahertz;
+  if (std::fabs(std::round(cycle) - cycle) <= kMostOff * cycle) return;
+  throw Error(
+      ExitCode::rejected,
+      fmt::format("machine `{}`: `clock_gigahertz` is {:g}, expected a cycle that is within "
+                  "1% of a whole number of picoseconds for `dram.model = \"banked\"`; it "
+                  "has {:g}",
+                  machine.name, machine.clock_gigahertz, cycle));
+}
+
 /// Rows and units of interleaving hold whole bursts; banks have time between refreshes.
 void check_banked(const Machine& machine) {
   const DramModel& dram = machine.dram;
@@ -59,6 +73,7 @@ void check_banked(const Machine& machine) {
   whole_bursts("dram.row_bytes", dram.row_bytes);
   whole_bursts("dram.interleave_bytes", dram.interleave_bytes);
   check_banks(machine);
+  check_cycle(machine);
   check_refresh(machine);
 }
 
