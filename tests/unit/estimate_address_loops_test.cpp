@@ -58,7 +58,9 @@ TEST(AddressLoops, LoopsOverAllCoordinates) {
     const double real = counted(4, cases[i]);
     EXPECT_NEAR(loops_over(4, cases[i]).bursts(kBurst), real, 0.01 * real + 1) << i;
     const double blocks = counted(16, cases[i]);
-    if (i == 1) EXPECT_NEAR(loops_over(16, cases[i]).bursts(kBurst), blocks, 0.01 * blocks) << i;
+    if (i == 1) {
+      EXPECT_NEAR(loops_over(16, cases[i]).bursts(kBurst), blocks, 0.01 * blocks) << i;
+    }
   }
 }
 
