@@ -61,6 +61,7 @@ class OpenedSpaces {
 
   int space(const Extension::Port& port) {
     const int depth = port.loops_size();
+    if (depth == 0) return GraphAssembler::kRootSpace;
     if (spaces_.empty()) {
       while (r_.graph().depth_of(base_) >= depth) base_ = r_.graph().parent_of(base_);
       spaces_.push_back(base_);
@@ -111,13 +112,14 @@ void read_extension(NodeReader& r, const Extension& extension) {
   Node node = node_of(r, extension, *kind);
   const StreamId leading = leading_input(node);
   if (leading < 0) r.fail("has no input");
-  const int base = r.graph().space_of(leading);
+  // A reduction without a stream around its values gives one value.
+  const bool outermost = *kind == NodeKind::reduce && node.inputs.size() == 1;
+  const int base = outermost ? GraphAssembler::kRootSpace : r.graph().space_of(leading);
   const NodeId id = r.graph().add(std::move(node));
   OpenedSpaces opened(r, base);
   const bool stays = node_rule(*kind).exchange->stays_in_space;
   for (const Extension::Port& port : extension.outputs()) {
-    const bool outside = port.loops_size() == 0;  // as of a reduction without a stream around it
-    give(r, id, port, outside ? GraphAssembler::kRootSpace : stays ? base : opened.space(port));
+    give(r, id, port, stays ? base : opened.space(port));
   }
 }
 

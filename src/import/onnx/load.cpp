@@ -560,7 +560,7 @@ OnnxModel parse_onnx(std::string_view bytes, const std::string& path, bool follo
     return Loader(std::move(proto), path, follow_links).load();
   } catch (const Error& error) {
     const Diagnostic& first = error.diagnostics().front();
-    if (!first.where.file.empty()) throw;
+    if (error.code() != ExitCode::rejected || !first.where.file.empty()) throw;
     throw Error(error.code(), Location{path}, first.message);
   }
 }
