@@ -14,7 +14,7 @@ IntervalCosts least_bounds(const TrialTable& table) {
     if (t.simulated()) return table.cost(t);
     const bool may_be =
         t.open() || t.status == PointStatus::failed || t.status == PointStatus::elsewhere;
-    return may_be ? t.bound : kNone;
+    return may_be ? t.bound : kNoCost;
   });
 }
 
@@ -27,7 +27,7 @@ double best_known(const TrialTable& table, const IntervalCosts& known) {
   if (table.objective() != Objective::edp) return table.partition(known).total();
   const auto front = pareto_front(table.trials(), table.kernels(), table.pause());
   const ParetoProgram* best = least_edp(front);
-  return best == nullptr ? kNone : cost_of(Objective::edp, best->amounts);
+  return best == nullptr ? kNoCost : cost_of(Objective::edp, best->amounts);
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Goal Goals::of(const Trial& trial) const {
   const Interval run = trial.point.kernels();
   Goal same{known(trial), "its lower bound is not below another point of the same kernels"};
   if (table_.objective() == Objective::edp) {  // costs of regions do not add up
-    same.cost = dominated(trial) ? 0 : kNone;
+    same.cost = dominated(trial) ? 0 : kNoCost;
   }
   if (run.alone()) return same;
   const Goal whole{incumbent_ - bounds_.around(run),

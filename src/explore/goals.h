@@ -6,7 +6,7 @@
 namespace fuseflow {
 
 struct Goal {
-  double cost = kNone;
+  double cost = kNoCost;
   const char* why = "";  ///< for the note of a point whose bound is not below the cost
 };
 
@@ -15,7 +15,7 @@ class Goals {
   /// The costs to beat by the table's present results. Not to be used after the table has changed.
   explicit Goals(const TrialTable& table);
 
-  /// What the best program takes that simulated points make; kNone: none does.
+  /// What the best program takes that simulated points make; kNoCost: none does.
   double incumbent() const { return incumbent_; }
   /// The best program so far, and the same kernels as placed before. Of a kernel alone the best is
   /// needed anyway, as streams, without copies too: the unfused totals are made of it.

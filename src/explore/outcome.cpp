@@ -40,10 +40,10 @@ Amounts sum_alone(const TrialTable& table, bool with_copies) {
   return amounts_together(table, kernels, simulated_amounts);
 }
 
-/// The cost of a simulated point, a lower bound for others; kNone: the point was not tried.
+/// The cost of a simulated point, a lower bound for others; kNoCost: the point was not tried.
 double least_of(const TrialTable& table, const Trial& t) {
   if (t.simulated() || t.status == PointStatus::cut) return table.cost(t);
-  return t.status == PointStatus::pruned ? t.bound : kNone;
+  return t.status == PointStatus::pruned ? t.bound : kNoCost;
 }
 
 /// Lower bounds of what a point takes. Of a point whose simulation was cut its cycles are known.
@@ -102,7 +102,7 @@ TrialList best_trials(const SearchState& s, const std::vector<ParetoProgram>& fr
   TrialList best = best_apart(table, front);
   for (const Seed& seed : s.seeds) {
     const std::optional<TrialList> parts = trials_of(
-        table, seed, [&](const Trial& t) { return t.simulated() ? table.cost(t) : kNone; });
+        table, seed, [&](const Trial& t) { return t.simulated() ? table.cost(t) : kNoCost; });
     if (parts && (best.empty() || cost(*parts) < cost(best))) best = *parts;
   }
   return best;

@@ -29,7 +29,7 @@ std::optional<TrialList> trials_of(const TrialTable& table, const Seed& seed,
     for (const size_t i : table.of(part.kernels())) {
       const Trial& t = table[i];
       if (part.planned ? !is_of_seed(t.point, seed.name) : t.point.planned != nullptr) continue;
-      if (t.point.seed.empty() || cost(t) == kNone) continue;
+      if (t.point.seed.empty() || cost(t) == kNoCost) continue;
       if (!least || cost(t) < cost(table[*least])) least = i;
     }
     if (!least) return std::nullopt;

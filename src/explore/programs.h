@@ -11,7 +11,7 @@
 
 namespace fuseflow {
 
-/// What a trial costs in the search's objective; kNone: it may not be taken.
+/// What a trial costs in the search's objective; kNoCost: it may not be taken.
 using TrialCost = std::function<double(const Trial&)>;
 
 /// Positions of trials that are the regions of a program, in its order.

@@ -70,7 +70,7 @@ std::set<size_t> first_alone(const TrialTable& table) {
 
 /// The least estimate of a kernel alone as streams, simulated by now or not.
 double least_of_streams(const TrialTable& table, size_t kernel) {
-  double least = kNone;
+  double least = kNoCost;
   for (const size_t i : table.of({kernel, kernel})) {
     const Trial& t = table[i];
     if (t.possible() && !t.point.planned) least = std::min(least, t.estimate);
@@ -82,7 +82,7 @@ double least_of_streams(const TrialTable& table, size_t kernel) {
 IntervalCosts expected_costs(const TrialTable& table) {
   return table.least([&](const Trial& t) {
     if (t.simulated()) return table.cost(t);
-    return t.open() ? t.estimate : kNone;
+    return t.open() ? t.estimate : kNoCost;
   });
 }
 
@@ -107,7 +107,7 @@ std::vector<size_t> first_points(const TrialTable& table, const Program& kernels
   }
   for (const Seed& seed : seeds) {
     const std::optional<TrialList> parts =
-        trials_of(table, seed, [](const Trial& t) { return t.possible() ? t.estimate : kNone; });
+        trials_of(table, seed, [](const Trial& t) { return t.possible() ? t.estimate : kNoCost; });
     if (parts && share_copies(table, *parts)) result.insert(parts->begin(), parts->end());
   }
   std::erase_if(result, [&](size_t i) { return !table[i].open(); });

@@ -31,18 +31,18 @@ std::optional<size_t> TrialTable::best_estimate(Interval run) const {
 }
 
 IntervalCosts TrialTable::known() const {
-  return least([&](const Trial& t) { return t.simulated() ? cost(t) : kNone; });
+  return least([&](const Trial& t) { return t.simulated() ? cost(t) : kNoCost; });
 }
 
 IntervalCosts TrialTable::known_streams(bool with_copies) const {
   return least([&](const Trial& t) {
     const bool counts = !t.point.planned && (with_copies || !t.point.has_copies());
-    return t.simulated() && counts ? cost(t) : kNone;
+    return t.simulated() && counts ? cost(t) : kNoCost;
   });
 }
 
 IntervalCosts TrialTable::estimates() const {
-  return least([](const Trial& t) { return t.possible() ? t.estimate : kNone; });
+  return least([](const Trial& t) { return t.possible() ? t.estimate : kNoCost; });
 }
 
 }  // namespace fuseflow

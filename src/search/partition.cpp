@@ -6,8 +6,8 @@ namespace fuseflow {
 
 Partition::Partition(const IntervalCosts& cost, double pause)
     : pause_(pause),
-      before_(cost.kernels() + 1, kNone),
-      after_(cost.kernels() + 1, kNone),
+      before_(cost.kernels() + 1, kNoCost),
+      after_(cost.kernels() + 1, kNoCost),
       start_(cost.kernels() + 1, 0) {
   const size_t n = cost.kernels();
   before_[0] = 0;
@@ -30,7 +30,7 @@ Partition::Partition(const IntervalCosts& cost, double pause)
 
 std::vector<Interval> Partition::intervals() const {
   std::vector<Interval> result;
-  if (before_.back() == kNone) return result;
+  if (before_.back() == kNoCost) return result;
   for (size_t end = start_.size() - 1; end > 0; end = start_[end]) {
     result.push_back({start_[end], end - 1});
   }

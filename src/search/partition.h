@@ -9,9 +9,9 @@
 
 namespace fuseflow {
 
-inline constexpr double kNone = std::numeric_limits<double>::infinity();
+inline constexpr double kNoCost = std::numeric_limits<double>::infinity();
 
-/// A cost for every run of `n` kernels; kNone where there is none. In a long program few runs have
+/// A cost for every run of `n` kernels; kNoCost where there is none. In a long program few runs have
 /// one, so that it holds, for each kernel, those up to the longest that begin there.
 class IntervalCosts {
  public:
@@ -19,12 +19,12 @@ class IntervalCosts {
 
   double& operator[](Interval run) {
     std::vector<double>& from = costs_[run.first];
-    if (from.size() < run.size()) from.resize(run.size(), kNone);
+    if (from.size() < run.size()) from.resize(run.size(), kNoCost);
     return from[run.size() - 1];
   }
   double operator[](Interval run) const {
     const std::vector<double>& from = costs_[run.first];
-    return run.size() <= from.size() ? from[run.size() - 1] : kNone;
+    return run.size() <= from.size() ? from[run.size() - 1] : kNoCost;
   }
   size_t kernels() const { return costs_.size(); }
   /// Runs that begin with this kernel and are longer have no cost.

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that no two files define a type of one name in one namespace, and no two of a folder one name for themselves.
+"""Checks that no two files define a type or a shared constant of one name in one namespace, and no two of a folder one
+name for themselves.
 
-The compiler does not see the first, and the linker keeps the code of one of them for both. Types of a file's own belong
+The compiler does not see the first, and the linker keeps one of them for both. Types of a file's own belong
 into its unnamed namespace. The second: sources of a folder are compiled together (cmake/first_build.cmake), so that
 their unnamed namespaces are one. Functions may be overloaded there.
 """
@@ -19,6 +20,9 @@ TYPE = re.compile(r"(?:struct|class|union|enum(?: class)?)\s+(?:alignas\([^)]*\)
 
 
 OWN = re.compile(r"(?:using\s+(\w+)\s*=|(?:inline |static )*constexpr\s+[\w:<>\s,]+?[\s*&](\w+)\s*(?:=|\{|\[))")
+
+
+SHARED = re.compile(r"inline constexpr\s+[\w:<>\s,]+?[\s*&](\w+)\s*(?:=|\{|\[)")
 
 
 def declarations(path):
@@ -41,9 +45,9 @@ def own_names(path):
 
 
 def types_of(path):
-    """Qualified names of the types that a file defines at the level of a namespace that has a name."""
+    """Qualified names of the types and inline constants that a file defines at the level of a namespace that has a name."""
     for spaces, line in declarations(path):
-        if "" not in spaces and (found := TYPE.match(line)):
+        if "" not in spaces and (found := TYPE.match(line) or SHARED.match(line)):
             yield "::".join([*spaces, found[1]])
 
 
@@ -63,7 +67,7 @@ def main():
     twice.update((f"{name} (unnamed)", sorted(paths)) for (_, name), paths in own.items() if len(paths) > 1)
     for name, paths in sorted(twice.items()):
         print(f"types: {name} is defined in {' and '.join(paths)}, expected one of them under another name")
-    print(f"types: {len(defined)} types of {len(files)} files, {len(twice)} defined twice")
+    print(f"types: {len(defined)} types and constants of {len(files)} files, {len(twice)} defined twice")
     return 1 if twice or not defined else 0
 
 

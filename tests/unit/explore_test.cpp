@@ -43,7 +43,7 @@ Trial open(Interval run, double bound, double estimate) {
 TEST(ExplorePartition, ThePauseIsBetweenRuns) {
   IntervalCosts costs(2);
   costs[{0, 0}] = 5;
-  EXPECT_EQ(Partition(costs, 10).total(), kNone);
+  EXPECT_EQ(Partition(costs, 10).total(), kNoCost);
   EXPECT_TRUE(Partition(costs, 10).intervals().empty());
   costs[{1, 1}] = 6;
   EXPECT_EQ(Partition(costs, 10).total(), 21);
@@ -62,7 +62,7 @@ TEST(ExploreTable, LeastCostsOfARun) {
   table.add(open({0, 0}, 5, 24));
   EXPECT_EQ((table.known()[{0, 0}]), 20);
   EXPECT_EQ((table.known_streams(false)[{0, 0}]), 30);
-  EXPECT_EQ((table.known()[{0, 1}]), kNone);
+  EXPECT_EQ((table.known()[{0, 1}]), kNoCost);
   EXPECT_EQ(table.best_estimate({0, 0}), 3U);
   EXPECT_EQ(table.best_estimate({1, 1}), std::nullopt);
   EXPECT_EQ(table.runs(), (std::vector<Interval>{{0, 0}}));
@@ -179,7 +179,7 @@ TEST(ExploreGoals, OfAProductWhatIsDominatedIsLeftOut) {
   TrialTable table(1, Machine{}, Objective::edp);
   table.add(simulated({0, 0}, 30, 30));
   EXPECT_EQ(Goals(table).of(open({0, 0}, 30, 30)).cost, 0);
-  EXPECT_EQ(Goals(table).of(open({0, 0}, 29, 30)).cost, kNone);
+  EXPECT_EQ(Goals(table).of(open({0, 0}, 29, 30)).cost, kNoCost);
 }
 
 const SearchIdentity kSearch{"1", "2", "3", "4", "5"};
