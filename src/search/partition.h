@@ -11,8 +11,8 @@ namespace fuseflow {
 
 inline constexpr double kNoCost = std::numeric_limits<double>::infinity();
 
-/// A cost for every run of `n` kernels; kNoCost where there is none. In a long program few runs have
-/// one, so that it holds, for each kernel, those up to the longest that begin there.
+/// A cost for every run of `n` kernels; kNoCost where there is none. In a long program few runs
+/// have one, so that it holds, for each kernel, those up to the longest that begin there.
 class IntervalCosts {
  public:
   explicit IntervalCosts(size_t n) : costs_(n) {}
