@@ -33,7 +33,11 @@ class Finder {
         reader_(source_reader(program)),
         data_(program.tensors.size()),
         seen_(program.tensors.size(), false),
-        definer_(program.tensors.size(), nullptr) {
+        definer_(program.tensors.size(), nullptr),
+        stored_as_(program.tensors.size()) {
+    for (TensorId t = 0; t < static_cast<TensorId>(p_.tensors.size()); ++t) {
+      stored_as_[static_cast<size_t>(original_of(p_, t))].push_back(t);
+    }
     for (const Region& region : p_.regions) {
       for (const Statement& s : region.statements) definer_[static_cast<size_t>(s.result)] = &s;
     }
@@ -114,10 +118,8 @@ class Finder {
   /// What is found of a tensor holds of its copies and of what it is a copy of, which a tool may
   /// read in its place.
   void tell(TensorId t, const Facts& found) {
-    const TensorId original = original_of(p_, t);
-    for (size_t other = 0; other < p_.tensors.size(); ++other) {
-      if (original_of(p_, static_cast<TensorId>(other)) != original) continue;
-      p_.tensors[other].facts = joined(p_.tensors[other].facts, found);
+    for (const TensorId other : stored_as_[static_cast<size_t>(original_of(p_, t))]) {
+      tensor(other).facts = joined(tensor(other).facts, found);
     }
   }
 
@@ -171,6 +173,7 @@ class Finder {
   DataRead data_;
   std::vector<bool> seen_;
   std::vector<const Statement*> definer_;
+  std::vector<std::vector<TensorId>> stored_as_;  ///< by original: it and its copies
 };
 
 }  // namespace
