@@ -4,14 +4,9 @@
 #include <cmath>
 
 #include "nodes/rule.h"
+#include "sim/memory/addresses.h"
 
 namespace fuseflow::estimate {
-
-namespace {
-
-constexpr double kListed = 4;  // bytes of a position or coordinate
-
-}  // namespace
 
 ArrayBegins::ArrayBegins(const Structure& structure, const std::vector<StoredArrays>& arrays) {
   const std::vector<Tensor>& tensors = structure.program->tensors;
@@ -27,7 +22,9 @@ ArrayBegins::ArrayBegins(const Structure& structure, const std::vector<StoredArr
   for (size_t t = 0; t < tensors.size(); ++t) {
     if (!used[t]) continue;
     if (written[t]) {
-      place_result(tensors[t], begins_[t]);
+      for (const uint64_t bytes : engine::most_room_of(tensors[t])) {
+        place(static_cast<double>(bytes), begins_[t]);
+      }
       continue;
     }
     for (const StoredArrays::Level& level : arrays[t].levels) {
@@ -42,24 +39,6 @@ void ArrayBegins::place(double bytes, std::vector<double>& begins) {
   constexpr double kMost = 0x1p40;  // bytes that are kept free for an array
   begins.push_back(next_);
   next_ = std::ceil((next_ + std::min(bytes, kMost)) / kArrayAlignment) * kArrayAlignment;
-}
-
-/// The largest space that it can need.
-void ArrayBegins::place_result(const Tensor& tensor, std::vector<double>& begins) {
-  double fibers = 1;
-  for (int l = 0; l < tensor.format.rank(); ++l) {
-    const LevelKind kind = tensor.format.levels[static_cast<size_t>(l)];
-    const auto extent = static_cast<double>(tensor.level_extent(l));
-    const bool listed = kind == LevelKind::compressed || kind == LevelKind::bitvector;
-    place(listed ? kListed * (fibers + 1) : 0, begins);
-    double coordinates = 0;
-    if (kind == LevelKind::compressed) coordinates = kListed * fibers * extent;
-    if (kind == LevelKind::singleton) coordinates = kListed * fibers;
-    if (kind == LevelKind::bitvector) coordinates = 8 * fibers * std::ceil(extent / kLevelWordBits);
-    place(coordinates, begins);
-    if (kind != LevelKind::singleton) fibers *= extent;
-  }
-  place(fibers * stored_value_bytes(tensor), begins);
 }
 
 }  // namespace fuseflow::estimate

@@ -23,7 +23,6 @@ class ArrayBegins {
     return begins_[static_cast<size_t>(tensor)][static_cast<size_t>(array)];
   }
   void place(double bytes, std::vector<double>& begins);
-  void place_result(const Tensor& tensor, std::vector<double>& begins);
 
   std::vector<std::vector<double>> begins_;  ///< by tensor: two of each level, then the values
   double next_ = 0;

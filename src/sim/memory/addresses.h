@@ -12,6 +12,9 @@
 
 namespace fuseflow::engine {
 
+/// Bytes that the arrays of a result can need at most: two of each level, then the values.
+std::vector<uint64_t> most_room_of(const Tensor& tensor);
+
 class Addresses {
  public:
   static constexpr uint64_t kAlignment = 4096;
