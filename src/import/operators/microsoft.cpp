@@ -228,9 +228,8 @@ BodyValue rotary_rows(NodeImport& node, Expansion& body, int cache, int position
   return body.slice(body.input(cache), 0, earlier, earlier + places);
 }
 
-void group_query_attention(NodeImport& node) {
+void reject_unread_options(NodeImport& node) {
   if (node.has_input(1) != node.has_input(2)) node.reject("keys and values come together");
-  const bool packed = !node.has_input(1);  // after the queries
   if (node.has_input(11) || node.integer("smooth_softmax", 0) > 0)
     node.reject("a softmax with a sink (head_sink, smooth_softmax) is not supported");
   if (node.has_input(12) || node.has_input(13) || node.text("k_quant_type", "NONE") != "NONE" ||
@@ -239,29 +238,31 @@ void group_query_attention(NodeImport& node) {
   node.ignore({"kv_cache_bit_width"});
   if (node.has_output(3)) node.reject("output 3 (scores) is not supported");
   node.ignore({"qk_output"});
+  if (node.input(0).rank() != 3) node.reject("expected queries [batch, places, heads * size]");
+}
+
+/// Queries, keys and values of the node's own places by head, which may be packed in one input, one
+/// after the other; with the numbers and sizes that follow from them.
+AttentionForm grouped_heads(NodeImport& node, Expansion& body) {
   const View& x = node.input(0);
-  if (x.rank() != 3) node.reject("expected queries [batch, places, heads * size]");
-  Expansion body(node);
+  const bool packed = !node.has_input(1);
   AttentionForm form;
-  form.closed_rows_are_zero = false;
   form.type = form.precision = x.type;
   form.batch = x.extent(0), form.queries = x.extent(1);
   form.q_heads = node.integer("num_heads", 0), form.kv_heads = node.integer("kv_num_heads", 0);
   if (form.kv_heads < 1 || form.q_heads < 1) node.reject("a number of heads is not positive");
   const int64_t heads = packed ? form.q_heads + 2 * form.kv_heads : form.q_heads;
   form.size = form.v_size = head_size(node, x.extent(2), heads, "the queries");
-  const int64_t earlier = earlier_keys(node, form.queries);
-  form.keys = earlier + form.queries;
   const auto heads_from = [&](int64_t first, int64_t count) {
     BodyValue part = body.input(0);
     if (packed) part = body.slice(part, 2, first * form.size, (first + count) * form.size);
     return split_heads(body, part, {form.batch, form.queries, count * form.size}, count);
   };
   form.q = heads_from(0, form.q_heads);
-  BodyValue parts[2];
+  BodyValue* const parts[] = {&form.k, &form.v};
   for (int i = 0; i < 2; ++i) {
     if (packed) {
-      parts[i] = heads_from(form.q_heads + i * form.kv_heads, form.kv_heads);
+      *parts[i] = heads_from(form.q_heads + i * form.kv_heads, form.kv_heads);
       continue;
     }
     const View& part = node.input(i + 1);
@@ -269,26 +270,41 @@ void group_query_attention(NodeImport& node) {
       node.reject(fmt::format("input {} has shape [{}], expected {} heads of {}", i + 1,
                               fmt::join(part.shape(), ","), form.kv_heads, form.size));
     }
-    parts[i] = split_heads(body, body.input(i + 1), part.shape(), form.kv_heads);
+    *parts[i] = split_heads(body, body.input(i + 1), part.shape(), form.kv_heads);
   }
-  if (node.integer("do_rotary", 0) != 0) {
-    Rotation r;
-    r.interleaved = node.integer("rotary_interleaved", 0) != 0;
-    const View& cache = node.input(7);
-    if (cache.rank() != 2) node.reject("expected a cache [places, half of the rotated elements]");
-    r.rotated = 2 * cache.extent(1);
-    if (r.rotated > form.size) node.reject("more elements are rotated than a head has");
-    r.cosine = rotary_rows(node, body, 7, 9, earlier, form.queries);
-    r.sine = rotary_rows(node, body, 8, 9, earlier, form.queries);
-    form.q = rotate(body, form.q, {form.batch, form.q_heads, form.queries, form.size}, r);
-    parts[0] = rotate(body, parts[0], {form.batch, form.kv_heads, form.queries, form.size}, r);
-  } else {
+  return form;
+}
+
+/// Rotates queries and keys, if the node says so.
+void rotate_heads(NodeImport& node, Expansion& body, AttentionForm& form, int64_t earlier) {
+  if (node.integer("do_rotary", 0) == 0) {
     node.ignore({"rotary_interleaved"});
     for (const int i : {7, 8, 9}) node.ignore_input(i);
+    return;
   }
+  Rotation r;
+  r.interleaved = node.integer("rotary_interleaved", 0) != 0;
+  const View& cache = node.input(7);
+  if (cache.rank() != 2) node.reject("expected a cache [places, half of the rotated elements]");
+  r.rotated = 2 * cache.extent(1);
+  if (r.rotated > form.size) node.reject("more elements are rotated than a head has");
+  r.cosine = rotary_rows(node, body, 7, 9, earlier, form.queries);
+  r.sine = rotary_rows(node, body, 8, 9, earlier, form.queries);
+  form.q = rotate(body, form.q, {form.batch, form.q_heads, form.queries, form.size}, r);
+  form.k = rotate(body, form.k, {form.batch, form.kv_heads, form.queries, form.size}, r);
+}
+
+void group_query_attention(NodeImport& node) {
+  reject_unread_options(node);
+  Expansion body(node);
+  const int64_t earlier = earlier_keys(node, node.input(0).extent(1));
+  AttentionForm form = grouped_heads(node, body);
+  form.closed_rows_are_zero = false;
+  form.keys = earlier + form.queries;
+  rotate_heads(node, body, form, earlier);
   BodyValue present[2];
-  form.k = with_past(node, body, 3, parts[0], earlier, present[0], form.queries);
-  form.v = with_past(node, body, 4, parts[1], earlier, present[1], form.queries);
+  form.k = with_past(node, body, 3, form.k, earlier, present[0], form.queries);
+  form.v = with_past(node, body, 4, form.v, earlier, present[1], form.queries);
   form.scale = node.real("scale", 0);
   if (form.scale == 0) form.scale = 1 / std::sqrt(static_cast<float>(form.size));
   form.softcap = node.real("softcap", 0);

@@ -15,6 +15,7 @@ namespace fuseflow {
 namespace {
 
 constexpr int64_t kMostSteps = 512;
+constexpr ElementType kStateType = ElementType::f32;  ///< of a state while it is computed
 
 /// A convolution of each channel, over what came before (the past state, or zeros).
 void causal_conv(NodeImport& node) {
@@ -50,7 +51,7 @@ void causal_conv(NodeImport& node) {
 /// The inputs of LinearAttention by place, as [batch, heads, places, size].
 struct LinearInputs {
   BodyValue q, k, v, decay, beta;
-  int64_t batch, q_heads, heads, places, size, v_size;
+  int64_t batch = 0, q_heads = 0, heads = 0, places = 0, size = 0, v_size = 0;
 };
 
 BodyValue by_head(NodeImport& node, Expansion& body, int i, int64_t heads, const LinearInputs& in) {
@@ -64,21 +65,9 @@ BodyValue by_head(NodeImport& node, Expansion& body, int i, int64_t heads, const
   return x.type == ElementType::f32 ? value : body.cast(value, ElementType::f32);
 }
 
-/// The state S after each place t, [batch, heads, size, size of values], starts with the past one:
-/// S = exp(decay) * S + k (x) v, where with a correction v is beta * (v - S^T k); y = scale * S^T
-/// q.
-void linear_attention(NodeImport& node) {
-  const std::string rule = node.text("update_rule", "gated_delta");
-  const bool decays = rule == "gated" || rule == "gated_delta";
-  const bool corrects = rule == "delta" || rule == "gated_delta";
-  if (!decays && !corrects && rule != "linear")
-    node.reject(fmt::format("update_rule '{}' is none", shown(rule)));
-  if (decays != node.has_input(4) || corrects != node.has_input(5))
-    node.reject(fmt::format("update_rule '{}' and the inputs do not fit", rule));
-  node.ignore({"chunk_size"});  // how it may be computed
+LinearInputs linear_inputs(NodeImport& node, Expansion& body, bool decays, bool corrects) {
   if (node.input(0).rank() != 3 || node.input(2).rank() != 3)
     node.reject("expected inputs [batch, places, heads * size]");
-  Expansion body(node);
   LinearInputs in;
   in.q_heads = node.integer("q_num_heads", 0);
   in.heads = node.integer("kv_num_heads", 0);
@@ -99,45 +88,65 @@ void linear_attention(NodeImport& node) {
     const int64_t last = node.input(5).rank() == 3 ? node.input(5).extent(2) : 0;
     in.beta = by_head(node, body, 5, last == 1 ? 1 : in.heads, in);
   }
-  constexpr ElementType kSteps = ElementType::f32;
+  return in;
+}
+
+/// The past state, or zeros.
+BodyValue first_state(NodeImport& node, Expansion& body, const LinearInputs& in) {
+  const std::vector<int64_t> shape = {in.batch, in.heads, in.size, in.v_size};
+  if (!node.has_input(3))
+    return body.add("Expand", {body.number(0, kStateType), body.integers(shape)});
+  const View& past = node.input(3);
+  if (past.shape() != shape) {
+    node.reject(fmt::format("a state [{}], expected [{}]", fmt::join(past.shape(), ","),
+                            fmt::join(shape, ",")));
+  }
+  return past.type == kStateType ? body.input(3) : body.cast(body.input(3), kStateType);
+}
+
+/// The state after place t, in the place of the one before, and what the queries of t get from it.
+BodyValue linear_step(Expansion& body, const LinearInputs& in, int64_t t, BodyValue& state) {
+  const auto at = [&](const BodyValue& x) { return body.slice(x, 2, t, t + 1); };
+  const BodyValue k = body.transpose(at(in.k), {0, 1, 3, 2});  // a column
+  BodyValue v = at(in.v);
+  if (!in.decay.empty())
+    state = body.add("Mul", {state, body.transpose(at(in.decay), {0, 1, 3, 2})});
+  if (!in.beta.empty()) {
+    const BodyValue known = body.add("MatMul", {at(in.k), state});
+    v = body.add("Mul", {at(in.beta), body.add("Sub", {v, known})});
+  }
+  state = body.add("Add", {state, body.add("MatMul", {k, v})});
+  // Queries that share a state are rows of one product.
+  const BodyValue q = body.reshape(at(in.q), {in.batch, in.heads, in.q_heads / in.heads, in.size});
+  const BodyValue y = body.add("MatMul", {q, state});
+  return body.reshape(y, {in.batch, 1, in.q_heads * in.v_size});
+}
+
+/// The state S after each place t, [batch, heads, size, size of values], starts with the past one:
+/// S = exp(decay) * S + k (x) v, where with a correction v is beta * (v - S^T k); y = scale * S^T
+/// q.
+void linear_attention(NodeImport& node) {
+  const std::string rule = node.text("update_rule", "gated_delta");
+  const bool decays = rule == "gated" || rule == "gated_delta";
+  const bool corrects = rule == "delta" || rule == "gated_delta";
+  if (!decays && !corrects && rule != "linear")
+    node.reject(fmt::format("update_rule '{}' is none", shown(rule)));
+  if (decays != node.has_input(4) || corrects != node.has_input(5))
+    node.reject(fmt::format("update_rule '{}' and the inputs do not fit", rule));
+  node.ignore({"chunk_size"});  // how it may be computed
+  Expansion body(node);
+  const LinearInputs in = linear_inputs(node, body, decays, corrects);
+  BodyValue state = first_state(node, body, in);
+  std::vector<BodyValue> results;
+  for (int64_t t = 0; t < in.places; ++t) results.push_back(linear_step(body, in, t, state));
+  BodyValue all = body.concat(std::move(results), 1);
   float scale = node.real("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<float>(in.size));
-  ElementType state_type = node.input(0).type;
-  BodyValue state;
-  if (node.has_input(3)) {
-    state_type = node.input(3).type;
-    const std::vector<int64_t> shape = {in.batch, in.heads, in.size, in.v_size};
-    if (node.input(3).shape() != shape) {
-      node.reject(fmt::format("a state [{}], expected [{}]", fmt::join(node.input(3).shape(), ","),
-                              fmt::join(shape, ",")));
-    }
-    state = state_type == kSteps ? body.input(3) : body.cast(body.input(3), kSteps);
-  } else {
-    state = body.add("Expand", {body.number(0, kSteps),
-                                body.integers({in.batch, in.heads, in.size, in.v_size})});
-  }
-  const int64_t group = in.q_heads / in.heads;
-  std::vector<BodyValue> results;
-  for (int64_t t = 0; t < in.places; ++t) {
-    const auto at = [&](const BodyValue& x) { return body.slice(x, 2, t, t + 1); };
-    const BodyValue k = body.transpose(at(in.k), {0, 1, 3, 2});  // a column
-    BodyValue v = at(in.v);
-    if (decays) state = body.add("Mul", {state, body.transpose(at(in.decay), {0, 1, 3, 2})});
-    if (corrects) {
-      const BodyValue known = body.add("MatMul", {at(in.k), state});
-      v = body.add("Mul", {at(in.beta), body.add("Sub", {v, known})});
-    }
-    state = body.add("Add", {state, body.add("MatMul", {k, v})});
-    // Queries that share a state are rows of one product.
-    const BodyValue q = body.reshape(at(in.q), {in.batch, in.heads, group, in.size});
-    const BodyValue y = body.add("MatMul", {q, state});
-    results.push_back(body.reshape(y, {in.batch, 1, in.q_heads * in.v_size}));
-  }
-  BodyValue all = body.concat(std::move(results), 1);
-  if (scale != 1) all = body.add("Mul", {all, body.number(scale, kSteps)});
+  if (scale != 1) all = body.add("Mul", {all, body.number(scale, kStateType)});
   const ElementType type = node.input(0).type;
-  body.result(0, type == kSteps ? all : body.cast(all, type));
-  body.result(1, state_type == kSteps ? state : body.cast(state, state_type));
+  const ElementType state_type = node.has_input(3) ? node.input(3).type : type;
+  body.result(0, type == kStateType ? all : body.cast(all, type));
+  body.result(1, state_type == kStateType ? state : body.cast(state, state_type));
   body.finish();
 }
 
