@@ -7,6 +7,7 @@
 #include "sim/common/stored_arrays.h"
 #include "support/defect.h"
 #include "tensor/limits.h"
+#include "tensor/zeros.h"
 
 namespace fuseflow {
 namespace {
@@ -34,13 +35,6 @@ Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
                .extent = extent,
                .pos = std::move(pos),
                .crd = std::move(crd)};
-}
-
-/// Where entries may be absent, what is equal to the fill is the fill: whether -0 is left out or
-/// stays an entry makes no difference.
-void keep_one_zero(std::vector<float>& values, float fill) {
-  std::replace_if(
-      values.begin(), values.end(), [fill](float v) { return v == fill; }, fill);
 }
 
 /// Block elements beyond the shape hold the fill, whatever was written there.
@@ -106,7 +100,7 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
   }
   written.values.resize(static_cast<size_t>(positions), tensor.fill);
   round_all(written.values, tensor.type);  // what is stored is rounded, streams are not
-  if (!tensor.format.all_dense()) keep_one_zero(written.values, tensor.fill);
+  keep_one_zero(written.values, tensor.format, tensor.fill);
   storage->values = Buffer<float>(std::move(written.values));
   if (!tensor.format.block.empty()) clear_padding(*storage);
   verify(*storage);
