@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <map>
 
+#include "ir/names.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "support/destination.h"
 #include "support/error.h"
 #include "support/inputs.h"
 #include "support/io.h"
@@ -104,7 +106,7 @@ Diagnostic only_in_current_folder(const Tensor& tensor, const std::string& path,
       fmt::format("\"{}\", the data of %{}, is not in {}, the folder of the program, but in the "
                   "current folder; relative paths start at the program's folder: give -C . to "
                   "start at the current one",
-                  path, tensor.name, folder),
+                  path, quote_if_needed(tensor.name), folder),
       ""};
 }
 

@@ -155,7 +155,8 @@ class ProgramParser {
     parse_attributes(tensor);
     if (c_.accept("=")) parse_source_text(tensor);
     if (!names_.emplace(tensor.name, static_cast<TensorId>(p_.tensors.size())).second) {
-      c_.fail(token, fmt::format("%{} is declared twice, expected another name", tensor.name));
+      c_.fail(token, fmt::format("%{} is declared twice, expected another name",
+                                 quote_if_needed(tensor.name)));
     }
     p_.tensors.push_back(std::move(tensor));
   }

@@ -45,9 +45,9 @@ Program without_graphs(const Program& program, bool keep_tiles) {
   for (Region& region : result.regions) {
     if (!region.graph || (keep_tiles && has_tiles(region))) continue;
     if (region.statements.empty()) {
-      throw Error(
-          ExitCode::rejected, region.where,
-          fmt::format("region @{} has only a graph, expected statements to fuse", region.name));
+      throw Error(ExitCode::rejected, region.where,
+                  fmt::format("region @{} has only a graph, expected statements to fuse",
+                              quote_if_needed(region.name)));
     }
     region.graph.reset();
     region.plan.clear();

@@ -70,7 +70,7 @@ size_t find_region(const Program& program, const std::string& name) {
     names.push_back(program.regions[r].name);
   }
   throw Error(ExitCode::rejected,
-              fmt::format("there is no region @{}{}", name,
+              fmt::format("there is no region @{}{}", quote_if_needed(name),
                           did_you_mean(name, names, {}, ", did you mean @", "?")));
 }
 
@@ -100,7 +100,8 @@ Program run_parallelize(const Program& given, const PassArguments& arguments, Pa
     const size_t r = find_region(program, request.region);
     if (program.regions[r].statements.empty()) {
       throw Error(ExitCode::rejected, program.regions[r].where,
-                  fmt::format("region @{} has only a graph, expected statements", request.region));
+                  fmt::format("region @{} has only a graph, expected statements",
+                              quote_if_needed(request.region)));
     }
     if (touched.insert(r).second) complete_schedule(program, r, log);
     Region& region = program.regions[r];

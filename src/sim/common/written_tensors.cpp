@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/names.h"
 #include "sim/common/stored_arrays.h"
 #include "support/defect.h"
 #include "tensor/limits.h"
@@ -14,8 +15,8 @@ namespace {
 
 /// What a graph written by hand can do with some data.
 [[noreturn]] void misfit(const Tensor& tensor, const std::string& what) {
-  throw Error(ExitCode::rejected,
-              fmt::format("the graph does not fit its data: writing %{}: {}", tensor.name, what));
+  throw Error(ExitCode::rejected, fmt::format("the graph does not fit its data: writing %{}: {}",
+                                              quote_if_needed(tensor.name), what));
 }
 
 Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
@@ -25,7 +26,8 @@ Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
                                parents));
   }
   if (pos.empty()) {
-    throw Defect(fmt::format("%{}: a compressed level without a writer", tensor.name));
+    throw Defect(
+        fmt::format("%{}: a compressed level without a writer", quote_if_needed(tensor.name)));
   }
   pos.resize(static_cast<size_t>(parents + 1), pos.back());
   if (const uint32_t* beyond = find_beyond(crd, extent)) {
@@ -48,7 +50,7 @@ void clear_padding(Storage& storage) {
 
 [[noreturn]] void too_many_values(const Tensor& tensor) {
   throw Error(ExitCode::rejected,
-              fmt::format("result %{} has more than 2^32-2 values", tensor.name));
+              fmt::format("result %{} has more than 2^32-2 values", quote_if_needed(tensor.name)));
 }
 
 }  // namespace
@@ -88,7 +90,7 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
       throw Error(ExitCode::rejected,
                   fmt::format("result %{} has a {} level: only dense and compressed levels can be "
                               "written",
-                              tensor.name, level_name(tensor.format.levels[l])));
+                              quote_if_needed(tensor.name), level_name(tensor.format.levels[l])));
     }
   }
   if (__builtin_mul_overflow(positions, tensor.format.block_volume(), &positions) ||
@@ -120,7 +122,7 @@ void SharedArrays::share(const Node& writer, Written& stored) {
     for (int l = 0; l < tensor.format.rank(); ++l) {
       count = saturating_product(count, static_cast<uint64_t>(tensor.level_extent(l)));
     }
-    require_countable(count, fmt::format("result %{}", tensor.name));
+    require_countable(count, fmt::format("result %{}", quote_if_needed(tensor.name)));
     array = std::make_shared<std::vector<float>>(count, tensor.fill);
   }
   stored.whole = array;
