@@ -347,6 +347,7 @@ std::optional<Cost> EstimatedCosts::run_regions(const Program& given, TensorCont
   LoweredRegions lowered(given, phases());
   Cost total;
   try {
+    require_known_extents(given);
     for (size_t r = 0; r < given.regions.size(); ++r) {
       const Region* const region = lower_in(lowered, r);
       if (region == nullptr) return Cost{kNever, kNever, ""};
