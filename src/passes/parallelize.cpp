@@ -43,8 +43,13 @@ CopiesRequest parse_index(const std::string& text) {
 std::vector<CopiesRequest> parse_requests(const PassArguments& arguments) {
   const std::vector<std::string>& indices = arguments.all("index");
   const std::vector<std::string>& factors = arguments.all("factor");
-  if (indices.empty() && factors.empty() && (arguments.has("auto") || arguments.has("list"))) {
+  const bool described = !factors.empty() || arguments.has("contiguous");
+  if (indices.empty() && !described && (arguments.has("auto") || arguments.has("list"))) {
     return {};
+  }
+  if (indices.empty() && (arguments.has("auto") || arguments.has("list"))) {
+    throw Error(ExitCode::usage,
+                "--factor and --contiguous are about the loop of an --index, expected one");
   }
   if (indices.empty()) {
     throw Error(ExitCode::usage,
