@@ -122,6 +122,11 @@ int run(int argc, char** argv) {
   list.excludes(count);
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
+    for (const char* option : {"--region", "--free", "--concordant"}) {
+      if (!app.given(option) || o.list || o.count) continue;
+      throw Error(ExitCode::usage,
+                  fmt::format("{} is for --list and --count, expected one of them", option));
+    }
     pass.check(o.arguments);
     o.arguments.costs = estimated_costs();
     return run_filter(pass, o.filter, o.arguments, [&](const Program& result) {

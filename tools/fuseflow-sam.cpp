@@ -156,6 +156,9 @@ void check_written(const Program& program, const std::vector<const Region*>& reg
 }
 
 ExitCode write(const WriteOptions& options) {
+  if (options.text && options.format == "sam") {
+    throw Error(ExitCode::usage, "--text is for --format comal: graphs of SAM are always text");
+  }
   const Program program = read_program(options.filter);
   const std::vector<const Region*> regions = chosen_regions(program, options);
   const Dialect dialect = options.format == "sam" ? Dialect::sam : Dialect::comal;
