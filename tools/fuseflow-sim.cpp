@@ -332,7 +332,12 @@ void require_stored(const Program& program, const std::string& option, const std
 
 /// What is wrong with the options for this program, found before it is simulated.
 void check_named_tensors(const Program& program, SimOptions& options) {
-  for (const std::string& text : options.dump) require_stored(program, "--dump", text);
+  for (const std::string& text : options.dump) {
+    require_stored(program, "--dump", text);
+    const auto [tensor, file] = named_file(program, "--dump", text);
+    const Tensor& dumped = program.tensors[static_cast<size_t>(tensor)];
+    require_writable_as(file, file_shape(dumped).size(), dumped.fill);
+  }
   for (const std::string& text : options.expect) require_stored(program, "--expect", text);
   for (const std::string& text : options.expect) {
     const auto [tensor, file] = named_file(program, "--expect", text);

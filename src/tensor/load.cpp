@@ -145,10 +145,11 @@ void check_against(const RawTensor& raw, const Source& source, const DeclaredSha
 /// Of data that list every element, the fill decides which are entries.
 void check_entries(const RawTensor& raw, const Source& source, float fill) {
   if (!source.nnz || raw.present(fill) == *source.nnz) return;
+  const bool elsewhere = source.kind == Source::Kind::file || source.kind == Source::Kind::onnx;
   throw Error(ExitCode::rejected, Location{raw.origin},
-              fmt::format("{} has {} entries, not the declared {}; the data changed since the "
-                          "program was written",
-                          to_string(source), raw.present(fill), *source.nnz));
+              fmt::format("{} has {} entries, not the declared {}{}", to_string(source),
+                          raw.present(fill), *source.nnz,
+                          elsewhere ? "; the data changed since the program was written" : ""));
 }
 
 }  // namespace
