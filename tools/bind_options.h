@@ -1,6 +1,7 @@
 // The options that give a program its data and its extents, the same in every tool that has them.
 #pragma once
 
+#include <charconv>
 #include <map>
 #include <string>
 #include <vector>
@@ -32,15 +33,10 @@ inline void add_bind_options(CommandLine& app, BindOptions& o) {
 
 /// The value of `--dim`; throws Error(usage).
 inline int64_t extent_of_option(const std::string& text) {
-  size_t used = 0;
-  int64_t value = 0;
-  try {
-    value = std::stoll(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  if (used != text.size() || value < 1) {
-    throw Error(ExitCode::usage, "--dim: '" + text + "' is not a positive number");
+  int64_t value = -1;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size() || value < 0) {
+    throw Error(ExitCode::usage, "--dim: '" + text + "' is no extent, expected a number from 0");
   }
   return value;
 }

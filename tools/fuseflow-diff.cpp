@@ -4,11 +4,11 @@
 #include <charconv>
 #include <cmath>
 
+#include "bind_options.h"
 #include "estimate/estimate.h"
 #include "import/import.h"
 #include "ir/data_facts.h"
 #include "ir/files.h"
-#include "ir/parse.h"
 #include "lower/lower.h"
 #include "machine_options.h"
 #include "report/number_text.h"
@@ -32,6 +32,8 @@ struct DiffOptions {
   std::string a, b;
   std::string output = "-";
   MachineOptions machine;
+  BindOptions bound;
+  std::vector<const Option*> of_programs;
   std::vector<std::string> programs;
   std::vector<std::string> fail_above;
   bool csv = false;
@@ -58,16 +60,21 @@ void add_options(CommandLine& app, DiffOptions& o) {
                  "name")
       .option_text("A.ff B.ff")
       .expected(2);
-  app.add_flag("--csv", o.csv, "Print CSV: a row for each region and metric");
+  const Option& csv = app.add_flag("--csv", o.csv, "Print CSV: a row for each region and metric");
   app.add_option("--most", o.most, "Print at most N regions; 0: all (default: 20)")
       .option_text("N")
-      .whole_from(0);
+      .whole_from(0)
+      .excludes(csv);
   app.add_option("--fail-above", o.fail_above,
                  "End with status 5 if the total of cycles, or of METRIC, grows by more than P per "
                  "cent (repeatable)")
       .option_text("[METRIC=]P%")
       .one_a_use();
   add_machine_options(app, o.machine, "For programs:");
+  add_bind_options(app, o.bound);
+  for (const char* name : {"--bind", "--dim", "--machine", "--machine-set"}) {
+    o.of_programs.push_back(&app.option(name));
+  }
 }
 
 Guard parse_guard(const std::string& text) {
@@ -93,15 +100,10 @@ Guard parse_guard(const std::string& text) {
   return guard;
 }
 
-/// Data paths of a program hold from its file, or from the current folder on standard input.
-Program program_of(const std::string& path, const SourceText& source) {
-  return path == "-" ? parse_program(source) : read_program(path);
-}
-
-DiffSide read_side(const std::string& path, const Machine& machine) {
+DiffSide read_side(const std::string& path, const Machine& machine, const Bindings& bindings) {
   const SourceText source = read_source(path);
   if (kind_of(source.text) != InputKind::program) return {parse_run_table(source), std::nullopt};
-  Program program = program_of(path, source);
+  Program program = read_program(source, path, "", bindings);
   const DataRead read = find_data_facts(program);  // held until the estimate has loaded them
   const Program lowered = lower_program(program);
   const ProgramEstimate estimate = estimate_from_data(lowered, load_patterns(lowered), machine);
@@ -181,13 +183,26 @@ ExitCode judge(const std::vector<Guard>& guards, const RunTable& a, const RunTab
   return worse ? ExitCode::worse : lacking ? ExitCode::rejected : ExitCode::ok;
 }
 
+/// Options about what is estimated would change nothing of two reports.
+void require_programs(const DiffOptions& o, const DiffSide& a, const DiffSide& b) {
+  if (a.program || b.program) return;
+  for (const Option* option : o.of_programs) {
+    if (!option->given()) continue;
+    throw Error(ExitCode::usage,
+                "--bind, --dim, --machine and --machine-set are for programs, but A and B are "
+                "reports");
+  }
+}
+
 ExitCode diff_main(const DiffOptions& o) {
   std::vector<Guard> guards;
   for (const std::string& text : o.fail_above) guards.push_back(parse_guard(text));
   check_outputs({{"-o", o.output}});
   const Machine machine = o.machine.load();
-  DiffSide a = read_side(o.a, machine);
-  DiffSide b = read_side(o.b, machine);
+  const Bindings bindings = bindings_of(o.bound);
+  DiffSide a = read_side(o.a, machine, bindings);
+  DiffSide b = read_side(o.b, machine, bindings);
+  require_programs(o, a, b);
   attach_programs(o, a, b);
   const bool by_statements = a.program && b.program;
   const std::vector<RegionPair> pairs =

@@ -62,7 +62,9 @@ void add_options(fuseflow::CommandLine& app, ImportArguments& o) {
       .expected(0, 1)
       .default_str("text")
       .among({"text", "json"})
-      .option_text("[text|json]");
+      .option_text("[text|json]")
+      .excludes(app.option("--type"))
+      .excludes(app.option("--name"));
   app.add_option("--max-seconds", o.max_seconds, "End with status 4 after S seconds")
       .option_text("S")
       .number_above(0);

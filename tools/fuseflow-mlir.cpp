@@ -272,6 +272,14 @@ std::vector<std::vector<int64_t>> shapes_of(const std::vector<LinalgArgument>& a
 }
 
 ExitCode write_main(const MlirArguments& o) {
+  const bool reads = !o.function.empty() || !o.binds.empty() || o.generate || !o.formats.empty() ||
+                     o.regions != "operations" || !o.name.empty();
+  if (reads || (o.dense && o.dense_results)) {
+    throw Error(ExitCode::usage,
+                reads ? "--function, --bind, --generate, --format, --regions and --name are about "
+                        "what is read, not about what --write writes"
+                      : "--dense leaves out all encodings, expected it or --dense-results");
+  }
   check_outputs({{"-o", o.output}});
   const Program program = read_program(o.file);
   const std::string text = write_linalg(program, {!o.dense, o.dense_results, o.main});

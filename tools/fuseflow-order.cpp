@@ -87,11 +87,11 @@ void count_orders(const Program& program, const Options& o) {
     const RegionOrders orders = region_orders(completed, r, o.constraints());
     const SortCount count = count_sorts(orders.partial);
     const std::string& name = program.regions[r].name;
-    text += fmt::format("{},{},{},{}\n", is_plain_name(name) ? name : quote(name),
-                        orders.partial.size(), count.number, count.exact ? "yes" : "no");
+    text += fmt::format("{},{},{},{}\n", quote_if_needed(name), orders.partial.size(), count.number,
+                        count.exact ? "yes" : "no");
     if (!count.exact) {
       report(Severity::note, fmt::format("order: @{}: stopped counting: {}; there are at least {}",
-                                         name, count.stopped, count.number));
+                                         quote_if_needed(name), count.stopped, count.number));
     }
   }
   write_output(o.filter.output, text);
@@ -122,6 +122,11 @@ int run(int argc, char** argv) {
   list.excludes(count);
   register_onnx_sources();
   return run_tool(argc, argv, app, [&] {
+    for (const char* option : {"--region", "--free", "--concordant"}) {
+      if (!app.given(option) || o.list || o.count) continue;
+      throw Error(ExitCode::usage,
+                  fmt::format("{} is for --list and --count, expected one of them", option));
+    }
     pass.check(o.arguments);
     o.arguments.costs = estimated_costs();
     return run_filter(pass, o.filter, o.arguments, [&](const Program& result) {

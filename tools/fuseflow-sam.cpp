@@ -10,6 +10,7 @@
 #include "exchange/sam_dot.h"
 #include "exchange/write_graph.h"
 #include "import/import.h"
+#include "ir/names.h"
 #include "program_tool.h"
 #include "support/input_kind.h"
 #include "support/outputs.h"
@@ -87,9 +88,10 @@ std::vector<const Region*> chosen_regions(const Program& program, const WriteOpt
     if (options.region.empty() || region.name == options.region) chosen.push_back(&region);
   }
   if (chosen.empty()) {
-    throw Error(ExitCode::rejected, options.region.empty()
-                                        ? "the program has no regions"
-                                        : fmt::format("there is no region @{}", options.region));
+    throw Error(ExitCode::rejected,
+                options.region.empty()
+                    ? "the program has no regions"
+                    : fmt::format("there is no region @{}", quote_if_needed(options.region)));
   }
   if (chosen.size() > 1 && options.filter.output == "-") {
     throw Error(ExitCode::usage,
@@ -154,6 +156,9 @@ void check_written(const Program& program, const std::vector<const Region*>& reg
 }
 
 ExitCode write(const WriteOptions& options) {
+  if (options.text && options.format == "sam") {
+    throw Error(ExitCode::usage, "--text is for --format comal: graphs of SAM are always text");
+  }
   const Program program = read_program(options.filter);
   const std::vector<const Region*> regions = chosen_regions(program, options);
   const Dialect dialect = options.format == "sam" ? Dialect::sam : Dialect::comal;

@@ -145,7 +145,7 @@ std::pair<TensorId, std::string> named_file(const Program& program, const std::s
     std::vector<std::string> names;
     for (const Tensor& t : program.tensors) names.push_back(t.name);
     throw Error(ExitCode::usage,
-                fmt::format("{}: there is no tensor %{}{}", option, name,
+                fmt::format("{}: there is no tensor %{}{}", option, quote_if_needed(name),
                             did_you_mean(name, names, {}, ", did you mean %", "?")));
   }
   return {tensor, file};
@@ -301,7 +301,7 @@ void write_dump(const Program& program, const ProgramRun& run, const std::string
   if (storage == nullptr) {
     throw Error(ExitCode::usage,
                 fmt::format("--dump: %{} is not stored by the program (it streams inside a region)",
-                            program.tensors[static_cast<size_t>(tensor)].name));
+                            quote_if_needed(program.tensors[static_cast<size_t>(tensor)].name)));
   }
   const std::vector<int64_t> shape = file_shape(program.tensors[static_cast<size_t>(tensor)]);
   write_tensor(file, shape == storage->shape ? *storage : reshaped(*storage, shape));
@@ -327,12 +327,17 @@ void require_stored(const Program& program, const std::string& option, const std
   if (stored.region < 0 || stored.written) return;
   throw Error(ExitCode::usage, fmt::format("{}: %{} is not stored by the program (it streams "
                                            "inside a region)",
-                                           option, program.tensors[t].name));
+                                           option, quote_if_needed(program.tensors[t].name)));
 }
 
 /// What is wrong with the options for this program, found before it is simulated.
 void check_named_tensors(const Program& program, SimOptions& options) {
-  for (const std::string& text : options.dump) require_stored(program, "--dump", text);
+  for (const std::string& text : options.dump) {
+    require_stored(program, "--dump", text);
+    const auto [tensor, file] = named_file(program, "--dump", text);
+    const Tensor& dumped = program.tensors[static_cast<size_t>(tensor)];
+    require_writable_as(file, file_shape(dumped).size(), dumped.fill);
+  }
   for (const std::string& text : options.expect) require_stored(program, "--expect", text);
   for (const std::string& text : options.expect) {
     const auto [tensor, file] = named_file(program, "--expect", text);
@@ -340,8 +345,9 @@ void check_named_tensors(const Program& program, SimOptions& options) {
       options.expected.push_back({tensor, file, load_expected(program, tensor, file)});
     } catch (const Error& error) {
       std::vector<Diagnostic> diagnostics = error.diagnostics();
-      const std::string why = fmt::format("--expect {}: this is compared with %{}", text,
-                                          program.tensors[static_cast<size_t>(tensor)].name);
+      const std::string why =
+          fmt::format("--expect {}: this is compared with %{}", text,
+                      quote_if_needed(program.tensors[static_cast<size_t>(tensor)].name));
       diagnostics.push_back({Severity::note, {}, why, ""});
       throw Error(error.code(), std::move(diagnostics));
     }
@@ -360,8 +366,8 @@ std::set<std::string> with_graph(const Program& program) {
 /// What nodes find wrong with their streams is a defect of the lowering, unless the graph was
 /// given: the verifier does not know the data.
 [[noreturn]] void refuse_graph(const Region& region, const std::string& found) {
-  const std::string message =
-      fmt::format("the graph of region @{} does not fit its data: {}", region.name, found);
+  const std::string message = fmt::format("the graph of region @{} does not fit its data: {}",
+                                          quote_if_needed(region.name), found);
   const std::string advice = "if fuseflow-lower gave this graph, please report it as a defect";
   throw Error(ExitCode::rejected,
               {{Severity::error, region.where, message, ""}, {Severity::note, {}, advice, ""}});

@@ -9,6 +9,7 @@
 #include "energy/price.h"
 #include "estimate/count_within.h"
 #include "estimate/energy_work.h"
+#include "estimate/known_extents.h"
 #include "estimate/phase_counts.h"
 #include "ir/slice.h"
 #include "nodes/rule.h"
@@ -272,6 +273,7 @@ RegionEstimate time_region_within(size_t& rows_left, const Program& program, con
 
 ProgramEstimate estimate_from_data(const Program& program, const TensorData& data,
                                    const Machine& machine) {
+  require_known_extents(program);
   ProgramEstimate result;
   TensorData known = data;
   known.storage.resize(program.tensors.size());
@@ -359,6 +361,7 @@ RegionEstimate time_region_from_statistics(const Program& program, const Region&
 ProgramEstimate estimate_from_statistics(const Program& program,
                                          const std::vector<estimate::TensorStatistics>& statistics,
                                          const Machine& machine) {
+  require_known_extents(program);
   ProgramEstimate result;
   std::vector<estimate::TensorStatistics> known = statistics;
   known.resize(program.tensors.size());

@@ -1,5 +1,6 @@
 #include "estimate/guessed.h"
 #include "ir/elements.h"
+#include "ir/names.h"
 
 #include <fmt/format.h>
 
@@ -69,15 +70,15 @@ TensorStatistics guessed_statistics(const Tensor& tensor) {
 std::string why_not_read(const Tensor& tensor) {
   const double entries = stated_entries(tensor).value_or(0);
   if (entries > kMostEntries) {
-    return fmt::format("%{} has {:.0f} entries, more than are read for an estimate", tensor.name,
-                       entries);
+    return fmt::format("%{} has {:.0f} entries, more than are read for an estimate",
+                       quote_if_needed(tensor.name), entries);
   }
   if (tensor.source.kind != fuseflow::Source::Kind::file) return "";
   std::error_code missing;  // reading it says what is wrong
   const uintmax_t bytes = std::filesystem::file_size(tensor.source.path, missing);
   if (missing || bytes <= kMostFileBytes) return "";
   return fmt::format("the file of %{} has {} bytes, more than are read for an estimate",
-                     tensor.name, bytes);
+                     quote_if_needed(tensor.name), bytes);
 }
 
 }  // namespace fuseflow::estimate

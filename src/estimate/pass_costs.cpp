@@ -8,7 +8,9 @@
 
 #include "estimate/count_within.h"
 #include "estimate/guessed.h"
+#include "estimate/known_extents.h"
 #include "ir/copies.h"
+#include "ir/names.h"
 #include "ir/print.h"
 #include "ir/slice_regions.h"
 #include "lower/completed_region.h"
@@ -256,7 +258,8 @@ CountedRegion EstimatedCosts::count(const Program& program, const Region& region
   CountedRegion counted{cost_of(e, region), {}};
   counted.cost.guessed = guesses_values(*region.graph);
   if (!e.certain) {
-    counted.cost.doubt = fmt::format("values decide how much flows in region @{}", region.name);
+    counted.cost.doubt =
+        fmt::format("values decide how much flows in region @{}", quote_if_needed(region.name));
   }
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     if (after.data.storage[t] == known.data.storage[t]) continue;
@@ -344,6 +347,7 @@ std::optional<Cost> EstimatedCosts::run_regions(const Program& given, TensorCont
   LoweredRegions lowered(given, phases());
   Cost total;
   try {
+    require_known_extents(given);
     for (size_t r = 0; r < given.regions.size(); ++r) {
       const Region* const region = lower_in(lowered, r);
       if (region == nullptr) return Cost{kNever, kNever, ""};

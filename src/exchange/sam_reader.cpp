@@ -99,6 +99,15 @@ class SamReader {
     fail(node.line, fmt::format("{}=\"{}\", expected a number", key, printable(text)));
   }
 
+  /// Whether an attribute says `yes`; absent is `no`, and what is neither may mean anything.
+  bool says(const SamNode& node, const char* key, std::string_view yes, std::string_view no) const {
+    const std::string text = node.attribute(key);
+    if (text == yes) return true;
+    if (text.empty() || text == no) return false;
+    fail(node.line, fmt::format("{}=\"{}\" of a node of type {}, expected {} or {}", key,
+                                printable(text), printable(node.attribute("type")), no, yes));
+  }
+
   void fill(SamNode& node) {
     std::string type = node.attribute("type");
     if (type.starts_with("fuseflow_") && !node.operation->extension().kind().empty()) return;
@@ -118,7 +127,7 @@ class SamReader {
     const auto row = std::find_if(kSamArithmetic.begin(), kSamArithmetic.end(),
                                   [&](const SamArithmetic& known) { return known.name == type; });
     if (row == kSamArithmetic.end()) return false;
-    const bool sub = type == "add" && node.attribute("sub") == "1";
+    const bool sub = type == "add" && says(node, "sub", "1", "0");
     comal::ALU& op = *node.operation->mutable_alu();
     op.add_stages()->set_op(sub ? comal::ALU::SUB : row->op);
     if (!node.attribute("scalar").empty()) op.set_scalar(real(node, "scalar"));
@@ -184,7 +193,7 @@ class SamReader {
       case Operation::kFiberLookup:
         return fill_lookup(node, *op.mutable_fiber_lookup());
       case Operation::kRepeat:
-        op.mutable_repeat()->set_root(node.attribute("root") == "true");
+        op.mutable_repeat()->set_root(says(node, "root", "true", "false"));
         op.mutable_repeat()->set_index(node.attribute("index"));
         return;
       case Operation::kRepeatsig:
@@ -200,7 +209,7 @@ class SamReader {
         return;
       case Operation::kReduce:
         op.mutable_reduce()->set_reduce_type(
-            node.attribute("operator") == "max" ? comal::Reduce::MAX : comal::Reduce::ADD);
+            says(node, "operator", "max", "add") ? comal::Reduce::MAX : comal::Reduce::ADD);
         return;
       case Operation::kSpacc:
         return fill_accumulate(node, *op.mutable_spacc());
@@ -226,7 +235,7 @@ class SamReader {
     op.set_mode(static_cast<uint64_t>(number(node, "mode")));
     op.set_format(node.attribute("format"));
     op.set_index(node.attribute("index"));
-    op.set_root(node.attribute("root") == "true");
+    op.set_root(says(node, "root", "true", "false"));
   }
 
   /// in0 is the innermost loop kept; the others from the outermost inwards. A vector reducer keeps

@@ -85,7 +85,7 @@ std::string no_streams(const Program& kernels, size_t first, size_t last, const 
     const Region& kernel = kernels.regions[k];
     if (!kernel.graph || !kernel.graph->tiles) continue;
     return fmt::format("machine {} has no units for streams, and @{} is planned for its cores",
-                       machine.name, kernel.name);
+                       machine.name, quote_if_needed(kernel.name));
   }
   return "";
 }
@@ -387,7 +387,7 @@ std::vector<Point> enumerate_points(const Program& kernels, const Machine& machi
     throw Error(ExitCode::rejected, region.where,
                 fmt::format("region @{} has only a graph, so there is no other schedule of it; "
                             "expected its statements",
-                            region.name));
+                            quote_if_needed(region.name)));
   }
   const std::vector<Interval> intervals =
       intervals_of(runs.size(), longest_run(runs.size(), space), seeds);

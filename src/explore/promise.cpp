@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "explore/programs.h"
+#include "ir/names.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -37,10 +38,11 @@ std::string last_note(const TrialTable& table, size_t kernel) {
                               const Machine& machine) {
   for (size_t k = 0; k < table.kernels(); ++k) {
     if (any_possible_with(table, k)) continue;
-    throw Error(ExitCode::rejected,
-                fmt::format("the search space is empty: no region with kernel @{} is possible on "
-                            "machine {}: {}",
-                            kernels.regions[k].name, machine.name, last_note(table, k)));
+    throw Error(
+        ExitCode::rejected,
+        fmt::format("the search space is empty: no region with kernel @{} is possible on "
+                    "machine {}: {}",
+                    quote_if_needed(kernels.regions[k].name), machine.name, last_note(table, k)));
   }
   throw Error(ExitCode::rejected,
               "the search space is empty: no partition into possible regions exists");

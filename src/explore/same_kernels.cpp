@@ -90,7 +90,7 @@ void compare_statements(const Program& kernels, const Program& program) {
         throw Error(ExitCode::rejected, region.where,
                     fmt::format("%{} is not computed by the program that is searched, expected a "
                                 "seed made of the same kernels",
-                                name_of(program, s.result)));
+                                quote_if_needed(name_of(program, s.result))));
       }
       const std::string text = here.of(s);
       if (text != found->second) {
@@ -106,7 +106,7 @@ void compare_statements(const Program& kernels, const Program& program) {
   throw Error(ExitCode::rejected,
               fmt::format("%{} is not computed by the seed, expected a seed made of the same "
                           "kernels",
-                          wanted.begin()->first));
+                          quote_if_needed(wanted.begin()->first)));
 }
 
 /// Files by their names: the folder may be written in several ways.

@@ -6,6 +6,7 @@
 
 #include "estimate/pass_costs.h"
 #include "ir/copies.h"
+#include "ir/names.h"
 #include "ir/print.h"
 #include "ir/residency.h"
 #include "passes/layers.h"
@@ -75,7 +76,7 @@ Seed::Part part_of(const Program& kernels, const Program& program, const WholeKe
     throw Error(ExitCode::rejected, region.where,
                 fmt::format("region @{} of the seed is not a run of consecutive kernels, which is "
                             "all that is searched",
-                            region.name));
+                            quote_if_needed(region.name)));
   }
   Seed::Part part{whole.run().first, whole.run().last, region.schedule, true};
   if (has_tiles(region) || whole.regions.size() > 1) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/names.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -63,9 +64,9 @@ std::string best_region(const Trial& t) {
   const std::string kernels = t.point.first == t.point.last
                                   ? fmt::format("kernel {}", t.point.first)
                                   : fmt::format("kernels {} to {}", t.point.first, t.point.last);
-  return printable(fmt::format("  @{}: {} cycles; {}; {}{}{}{}", t.region, t.result.cycles, kernels,
-                               t.point.recipe.name, order, copies_text(t.point),
-                               joins_text(t.point))) +
+  return printable(fmt::format("  @{}: {} cycles; {}; {}{}{}{}", quote_if_needed(t.region),
+                               t.result.cycles, kernels, t.point.recipe.name, order,
+                               copies_text(t.point), joins_text(t.point))) +
          "\n";
 }
 

@@ -8,6 +8,7 @@
 
 #include "graph/fingerprint.h"
 #include "ir/copies.h"
+#include "ir/names.h"
 #include "lower/lower.h"
 #include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
@@ -30,7 +31,7 @@ void refuse_tuples(const Evaluator::Lowered& lowered) {
       throw Error(ExitCode::rejected,
                   fmt::format("%{} is stored as tuples, which a graph of the program reads; "
                               "expected compressed levels",
-                              tensor.name));
+                              quote_if_needed(tensor.name)));
     });
   }
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "explore/estimates.h"
+#include "ir/names.h"
 #include "support/error.h"
 #include "support/interrupt.h"
 
@@ -19,8 +20,9 @@ void run_unbounded(SearchState& s, size_t kernel) {
   trial.point.first = trial.point.last = kernel;
   const PointResult result = evaluator.simulate(trial, 0, &s.evaluator.data, s.options.threads);
   if (result.status != PointStatus::simulated && result.status != PointStatus::unvisited) {
-    throw Error(ExitCode::unfinished, fmt::format("kernel @{} does not finish: {}",
-                                                  s.kernels.regions[kernel].name, result.note));
+    throw Error(ExitCode::unfinished,
+                fmt::format("kernel @{} does not finish: {}",
+                            quote_if_needed(s.kernels.regions[kernel].name), result.note));
   }
 }
 

@@ -28,10 +28,13 @@ class Binder {
   void run(const Bindings& bindings) {
     for (const auto& [name, source] : bindings.sources) bind_source(name, source);
     for (const auto& [name, value] : bindings.extents) bind_named_extent(name, value);
-    // Data that do not say their extents take them from those that do.
+    // Data that do not say their extents take them from those that do. What an option names is
+    // looked at in any case: a wrong name is an error whether the rest needs the data or not.
     for (const bool say : {true, false}) {
       for (const Tensor& tensor : p_.tensors) {
-        if (may_tell_extents(tensor) && says_extents(tensor.source) == say) read_extents(tensor);
+        const bool named = bound_.contains(tensor.name) && is_file(tensor.source);
+        if (!named && !may_tell_extents(tensor)) continue;
+        if (says_extents(tensor.source) == say) read_extents(tensor);
       }
     }
     if (changed_) spread_extents();
@@ -93,6 +96,10 @@ class Binder {
     changed_ = true;
   }
 
+  static bool is_file(const Source& source) {
+    return source.kind == Source::Kind::file || source.kind == Source::Kind::onnx;
+  }
+
   static bool may_tell_extents(const Tensor& tensor) {
     const bool open = std::any_of(tensor.shape.begin(), tensor.shape.end(),
                                   [](const Extent& extent) { return !extent.known(); });
@@ -118,8 +125,8 @@ class Binder {
     }
     for (size_t d = 0; d < shape.size(); ++d) {
       const std::string symbol = tensor.shape[d].symbol;
-      if (symbol.empty()) continue;
-      if (tensor.shape[d].known() && tensor.shape[d].value != shape[d]) refuse(tensor, d, shape);
+      if (symbol.empty() || tensor.shape[d].value == shape[d]) continue;
+      if (tensor.shape[d].known()) refuse(tensor, d, shape);
       set_extent(symbol, shape[d]);
     }
   }

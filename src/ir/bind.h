@@ -16,8 +16,9 @@ struct Bindings {
 };
 
 /// Gives inputs and constants (and their copies) these sources, and symbolic extents their values.
-/// Then every symbolic extent of a tensor with data takes the value that the data have; files of
-/// the program's own that cannot be read are left to the code that needs their elements. Throws
+/// Then every symbolic extent of a tensor with data takes the value that the data have. Files that
+/// the bindings name are read in any case, and refused where they do not fit; files of the
+/// program's own that cannot be read are left to the code that needs their elements. Throws
 /// Error(usage) for names that the program does not have, Error(rejected) where data disagree with
 /// the program, among themselves, or with facts that the program states of a tensor.
 void bind(Program& program, const Bindings& bindings);

@@ -86,13 +86,11 @@ class Cursor {
   /// Throws Failure if `token` names something lost; call before an unknown name is reported.
   void give_up_if_lost(const Token& token) const;
 
-  std::string_view text_between(size_t begin, size_t end) const {
-    return std::string_view(source_.text).substr(begin, end - begin);
-  }
   /// End offset of the token taken last.
   size_t last_end() const { return position_ == 0 ? 0 : tokens_[position_ - 1].end; }
   const SourceText& source() const { return source_; }
-  /// Runs a parser of a sub-text (a format, a source) that begins at `first`; errors get its place.
+  /// Runs a parser of a sub-text (a format, a source) from `first` to the token taken last, on one
+  /// line and without comments; errors get the place of the token that they are at.
   template <typename Parse>
   auto parse_part(const Token& first, Parse&& parse);
 
@@ -112,20 +110,30 @@ std::string did_you_mean_name(std::string_view name, const std::vector<std::stri
 
 template <typename Parse>
 auto Cursor::parse_part(const Token& first, Parse&& parse) {
-  for (size_t t = position_; t > 0 && tokens_[t - 1].begin >= first.begin; --t) {
-    if (tokens_[t - 1].kind == TokenKind::invalid) throw Failure{};
+  std::string text(last_end() - first.begin, ' ');  // what is between tokens is blank
+  size_t begin = position_;
+  for (; begin > 0 && tokens_[begin - 1].begin >= first.begin; --begin) {
+    const Token& token = tokens_[begin - 1];
+    if (token.kind == TokenKind::invalid) throw Failure{};
+    source_.text.copy(text.data() + (token.begin - first.begin), token.end - token.begin,
+                      token.begin);
   }
   try {
-    return parse(text_between(first.begin, last_end()));
+    return parse(std::string_view(text));
   } catch (const Error& wrong) {
     Location where = location(first);
     const int column = wrong.diagnostics().empty() ? 0 : wrong.diagnostics()[0].where.column;
     if (column > 0) {
+      const size_t at = first.begin + static_cast<size_t>(column) - 1;
+      while (begin + 1 < position_ && tokens_[begin + 1].begin <= at) ++begin;
+      where = location(tokens_[begin]);
+      const auto inside = static_cast<int>(at - tokens_[begin].begin);
       const int length = wrong.diagnostics()[0].where.length;
-      where.column += column - 1;
-      if (length > 1) where.length = length;
+      where.column += inside;
+      where.length = length > 1 ? length : std::max(where.length - inside, 1);
+    } else {
+      where.length = static_cast<int>(text.size());
     }
-    if (column <= 0) where.length = static_cast<int>(last_end() - first.begin);
     error(where, wrong.what());
     throw Failure{};
   }

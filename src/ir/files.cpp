@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <map>
 
+#include "ir/names.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "support/destination.h"
 #include "support/error.h"
 #include "support/inputs.h"
 #include "support/io.h"
@@ -20,13 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of a program's file; empty: the current one.
+/// The folder of a program's file; empty: the current one, also for what is open already, whatever
+/// it leads to, and for pipes and devices.
 std::string folder_of(const std::string& file) {
-  if (file.empty() || file == "-") return "";
-  std::error_code ignored;
-  const fs::file_status status = fs::status(file, ignored);
-  if (fs::exists(status) && !fs::is_regular_file(status)) return "";  // a pipe, a device
-  return fs::path(file).parent_path().string();
+  const bool is_file = destination_of(file).kind == Destination::Kind::file;
+  return is_file ? fs::path(file).parent_path().string() : "";
 }
 
 /// The path with links resolved as far as it exists.
@@ -104,7 +104,7 @@ Diagnostic only_in_current_folder(const Tensor& tensor, const std::string& path,
       fmt::format("\"{}\", the data of %{}, is not in {}, the folder of the program, but in the "
                   "current folder; relative paths start at the program's folder: give -C . to "
                   "start at the current one",
-                  path, tensor.name, folder),
+                  path, quote_if_needed(tensor.name), folder),
       ""};
 }
 
@@ -127,7 +127,12 @@ bool names_model(const Tensor& tensor, const std::string& given) {
 Program read_program(const std::string& path, const std::string& directory,
                      const Bindings& bindings) {
   check_directory(directory);
-  Program program = parse_program(read_source(path));
+  return read_program(read_source(path), path, directory, bindings);
+}
+
+Program read_program(const SourceText& text, const std::string& path, const std::string& directory,
+                     const Bindings& bindings) {
+  Program program = parse_program(text);
   const std::string folder = directory.empty() ? folder_of(path) : directory;
   const bool given_here = directory.empty() && (path.empty() || path == "-");
   std::vector<Diagnostic> misplaced;

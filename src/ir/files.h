@@ -8,6 +8,7 @@
 
 #include "ir/bind.h"
 #include "ir/program.h"
+#include "support/io.h"
 
 namespace fuseflow {
 
@@ -18,6 +19,9 @@ namespace fuseflow {
 /// the current folder. Then binds what `bindings` says, and extents that the data tell (ir/bind.h).
 Program read_program(const std::string& path, const std::string& directory = "",
                      const Bindings& bindings = {});
+/// The same of the text that was read from `path`.
+Program read_program(const SourceText& source, const std::string& path,
+                     const std::string& directory, const Bindings& bindings);
 
 /// Writes the program to the file `path`, its relative data paths as seen from that file's
 /// folder; to standard output when "-" (or no regular file): as seen from the current folder.

@@ -36,7 +36,8 @@ std::string quote(std::string_view name) {
 }
 
 std::string quote_if_needed(std::string_view name) {
-  return is_plain_name(name) ? std::string(name) : quote(name);
+  const bool number = name == "inf" || name == "nan";
+  return is_plain_name(name) && !number ? std::string(name) : quote(name);
 }
 
 std::string float_text(float value) {

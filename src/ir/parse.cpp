@@ -155,7 +155,8 @@ class ProgramParser {
     parse_attributes(tensor);
     if (c_.accept("=")) parse_source_text(tensor);
     if (!names_.emplace(tensor.name, static_cast<TensorId>(p_.tensors.size())).second) {
-      c_.fail(token, fmt::format("%{} is declared twice, expected another name", tensor.name));
+      c_.fail(token, fmt::format("%{} is declared twice, expected another name",
+                                 quote_if_needed(tensor.name)));
     }
     p_.tensors.push_back(std::move(tensor));
   }
@@ -234,7 +235,7 @@ class ProgramParser {
       } while (c_.accept(","));
     }
     if (c_.accept("[")) {
-      while (!c_.at("]") && !c_.at_end() && c_.peek().line == first.line) c_.next();
+      while (!c_.at("]") && !c_.at_end() && !at_declaration()) c_.next();
       c_.expect("]", "dense,compressed[16x16]");
     }
     tensor.format = c_.parse_part(first, [&](std::string_view text) {
@@ -249,7 +250,8 @@ class ProgramParser {
   bool at_declaration() const {
     const Token& next = c_.token_at(c_.mark() + 1);
     const bool named = next.kind == TokenKind::tensor || next.kind == TokenKind::region;
-    return c_.peek().first_on_line && (named || next.is("{") || is_one_of(c_.peek(), kTopWords));
+    if (is_one_of(c_.peek(), kTopWords)) return true;
+    return c_.peek().first_on_line && (named || next.is("{"));
   }
 
   void parse_attributes(Tensor& tensor) {

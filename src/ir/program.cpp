@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "ir/names.h"
 #include "ir/slice.h"
 
 namespace fuseflow {
@@ -31,7 +32,7 @@ std::vector<int64_t> known_shape(const Tensor& tensor) {
           ExitCode::rejected, tensor.where,
           fmt::format("%{} has the symbolic extent {}, expected it to be bound: `dim {} = 34`, "
                       "`--dim {}=34`, or data of an input that has it: `--bind NAME=FILE`",
-                      tensor.name, extent.symbol, extent.symbol, extent.symbol));
+                      quote_if_needed(tensor.name), extent.symbol, extent.symbol, extent.symbol));
     }
     shape.push_back(extent.value);
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/names.h"
+
 namespace fuseflow {
 
 namespace {
@@ -57,7 +59,7 @@ class Sorter {
       throw Error(ExitCode::rejected, definition->where,
                   fmt::format("%{} needs its own value by the statements of the reference section, "
                               "expected an order in which producers come before consumers",
-                              p_.tensors[t].name));
+                              quote_if_needed(p_.tensors[t].name)));
     }
     state_[t] = State::open;
     stack_.push_back({definition});

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "ir/names.h"
 #include "nodes/rule.h"
 
 namespace fuseflow {
@@ -78,7 +79,7 @@ class Check {
 
  private:
   std::string name(TensorId tensor) const {
-    return "%" + p_.tensors[static_cast<size_t>(tensor)].name;
+    return "%" + quote_if_needed(p_.tensors[static_cast<size_t>(tensor)].name);
   }
 
   void check_declared() const {
@@ -91,7 +92,8 @@ class Check {
       if (lives.last[t] == kNone || lives.last[t] <= written) {
         wrong_(written, fmt::format("{} stays in the scratchpad, but no later region reads it; "
                                     "expected a `place` line in region @{}",
-                                    name(static_cast<TensorId>(t)), p_.regions[written].name));
+                                    name(static_cast<TensorId>(t)),
+                                    quote_if_needed(p_.regions[written].name)));
       }
       for (size_t r = written; r < p_.regions.size() && r <= lives.last[t]; ++r) {
         check_placements(r, static_cast<TensorId>(t));
@@ -105,7 +107,8 @@ class Check {
       wrong_(r,
              fmt::format("region @{} places {} as {}, but it stays in the scratchpad from region "
                          "to region; expected one of the two",
-                         p_.regions[r].name, name(tensor), placement_name(use.placement)));
+                         quote_if_needed(p_.regions[r].name), name(tensor),
+                         placement_name(use.placement)));
     }
   }
 
@@ -113,7 +116,7 @@ class Check {
     for (const TensorId tensor : graph.resident) {
       if (left[static_cast<size_t>(tensor)] && has(graph.scratchpad, tensor)) continue;
       wrong_(r, fmt::format("graph of region @{} finds {} in the scratchpad, where {}",
-                            p_.regions[r].name, name(tensor),
+                            quote_if_needed(p_.regions[r].name), name(tensor),
                             left[static_cast<size_t>(tensor)]
                                 ? "it does not keep it; expected it in its `scratchpad` line"
                                 : "no region before it left it"));
@@ -128,7 +131,7 @@ class Check {
           told[t] = true;
           wrong_(r, fmt::format("graph of region @{} reads {} from memory, but the region that "
                                 "wrote it left it in the scratchpad; expected `resident {}`",
-                                p_.regions[r].name, name(tensor), name(tensor)));
+                                quote_if_needed(p_.regions[r].name), name(tensor), name(tensor)));
         }
       });
     }
@@ -203,7 +206,7 @@ std::string returned_text(const std::vector<std::string>& names) {
 }
 
 std::string name_in_text(const Program& program, const Resident& passed) {
-  return "%" + program.tensors[static_cast<size_t>(passed.tensor)].name;
+  return "%" + quote_if_needed(program.tensors[static_cast<size_t>(passed.tensor)].name);
 }
 
 }  // namespace

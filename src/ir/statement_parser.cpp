@@ -412,7 +412,7 @@ class StatementParser {
       if (c_.peek(1).is("[") || names_.contains(token.text)) {
         c_.fail(token, fmt::format("unexpected '{0}', expected an operand; a tensor's name begins "
                                    "with '%': `%{0}`",
-                                   token.text));
+                                   quote_if_needed(token.text)));
       }
       check_reduction_in_name(token);
       c_.fail(token, fmt::format("unexpected {}, expected an operand: a number, %tensor[...], or a "
@@ -518,7 +518,8 @@ class StatementParser {
     wrong_rank_ = s_.result_indices.size() != rank;
     if (!wrong_rank_) return;
     c_.error(s_.where, fmt::format("%{} has rank {}, got {} ind{} on the left side, expected {}",
-                                   program_.tensors[s_.result].name, rank, s_.result_indices.size(),
+                                   quote_if_needed(program_.tensors[s_.result].name), rank,
+                                   s_.result_indices.size(),
                                    s_.result_indices.size() == 1 ? "ex" : "ices", rank));
   }
 

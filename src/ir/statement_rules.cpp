@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ir/copies.h"
+#include "ir/names.h"
 
 namespace fuseflow {
 
@@ -27,7 +28,8 @@ bool same_extent(const Extent& a, const Extent& b) {
 
 std::string dimension_text(const Program& program, const Origin& origin) {
   return fmt::format("dimension {} of %{} has extent {}", origin.dimension,
-                     program.tensors[origin.tensor].name, extent_text(origin.extent));
+                     quote_if_needed(program.tensors[origin.tensor].name),
+                     extent_text(origin.extent));
 }
 
 bool valid_tensor(const Program& program, TensorId tensor) {
@@ -114,13 +116,13 @@ class Checker {
       return fail(-1,
                   fmt::format("%{} is an input and cannot be defined by a statement, expected a "
                               "tensor declared `temp` or `result`",
-                              result.name));
+                              quote_if_needed(result.name)));
     }
     if (s_.result_indices.size() != result.shape.size()) {
       return fail(-1, fmt::format("%{} has rank {}, expected {} instead of {} indices on the left "
                                   "side",
-                                  result.name, result.shape.size(), result.shape.size(),
-                                  s_.result_indices.size()));
+                                  quote_if_needed(result.name), result.shape.size(),
+                                  result.shape.size(), s_.result_indices.size()));
     }
     std::set<IndexId> seen;
     for (size_t d = 0; d < s_.result_indices.size(); ++d) {
@@ -134,7 +136,7 @@ class Checker {
       if (s_.indices[index].extent != result.shape[d].value) {
         return fail(-1, fmt::format("index {} has extent {}, expected {} (dimension {} of %{})",
                                     s_.indices[index].name, s_.indices[index].extent,
-                                    extent_text(result.shape[d]), d, result.name));
+                                    extent_text(result.shape[d]), d, quote_if_needed(result.name)));
       }
     }
     return check_index_names();
@@ -244,12 +246,12 @@ class Checker {
     if (!valid_tensor(program_, e.tensor)) return error_(node, "access to an unknown tensor");
     const Tensor& tensor = program_.tensors[e.tensor];
     if (e.tensor == s_.result) {
-      error_(node, fmt::format("%{} is used in its own definition", tensor.name));
+      error_(node, fmt::format("%{} is used in its own definition", quote_if_needed(tensor.name)));
     }
     if (e.subscripts.size() != tensor.shape.size()) {
-      return error_(
-          node, fmt::format("%{} has rank {}, got {} subscript{}", tensor.name, tensor.shape.size(),
-                            e.subscripts.size(), e.subscripts.size() == 1 ? "" : "s"));
+      return error_(node, fmt::format("%{} has rank {}, got {} subscript{}",
+                                      quote_if_needed(tensor.name), tensor.shape.size(),
+                                      e.subscripts.size(), e.subscripts.size() == 1 ? "" : "s"));
     }
     for (const Subscript& subscript : e.subscripts) check_subscript(node, subscript);
   }

@@ -50,7 +50,7 @@ class Verifier {
     }
   }
 
-  std::string name(TensorId tensor) const { return "%" + p_.tensors[tensor].name; }
+  std::string name(TensorId tensor) const { return "%" + quote_if_needed(p_.tensors[tensor].name); }
 
   bool valid(TensorId tensor) const {
     return tensor >= 0 && static_cast<size_t>(tensor) < p_.tensors.size();
@@ -64,7 +64,8 @@ class Verifier {
     for (const Tensor& t : p_.tensors) {
       if (t.name.empty()) error(t.where, "a tensor has no name");
       if (!names.insert(t.name).second) {
-        error(t.where, fmt::format("%{} is declared twice, expected another name", t.name));
+        error(t.where,
+              fmt::format("%{} is declared twice, expected another name", quote_if_needed(t.name)));
       }
       check_shape(t, symbols);
       check_attributes(t);
@@ -75,21 +76,22 @@ class Verifier {
     for (const Extent& extent : t.shape) {
       if (extent.symbol.empty()) {
         if (!extent.known())
-          error(t.where, fmt::format("%{} has an extent without value and name", t.name));
+          error(t.where,
+                fmt::format("%{} has an extent without value and name", quote_if_needed(t.name)));
         continue;
       }
       const int64_t value = std::max<int64_t>(extent.value, -1);
       const auto [known, inserted] = symbols.emplace(extent.symbol, value);
       if (!inserted && known->second != value) {
-        error(t.where, fmt::format("%{} takes dimension {} as {}, but it was {} before", t.name,
-                                   extent.symbol, extent_text(extent),
+        error(t.where, fmt::format("%{} takes dimension {} as {}, but it was {} before",
+                                   quote_if_needed(t.name), extent.symbol, extent_text(extent),
                                    extent_text({known->second, extent.symbol})));
       }
     }
     try {
       check_format(t.format, static_cast<int>(t.shape.size()));
     } catch (const Error& wrong) {
-      error(t.where, fmt::format("%{}: {}", t.name, wrong.what()));
+      error(t.where, fmt::format("%{}: {}", quote_if_needed(t.name), wrong.what()));
     }
   }
 
@@ -98,17 +100,17 @@ class Verifier {
     if (!given && t.source.kind != Source::Kind::none) {
       error(t.where, fmt::format("%{} is computed and cannot have a source, expected `input` or "
                                  "`const`",
-                                 t.name));
+                                 quote_if_needed(t.name)));
     }
     if (t.role == Role::constant && t.source.kind == Source::Kind::none) {
       error(t.where,
             fmt::format("constant %{} has no source, expected one, e.g. `= file(\"w.npy\")`",
-                        t.name));
+                        quote_if_needed(t.name)));
     }
     const bool may_stay = t.placement == Placement::scratchpad && t.role != Role::result;
     if (t.placement != Placement::memory && !may_stay) {
-      error(t.where, fmt::format("%{} cannot have the placement {}, expected {}", t.name,
-                                 placement_name(t.placement),
+      error(t.where, fmt::format("%{} cannot have the placement {}, expected {}",
+                                 quote_if_needed(t.name), placement_name(t.placement),
                                  t.role == Role::result ? "memory, where results are written"
                                                         : "memory or scratchpad"));
     }
@@ -123,13 +125,13 @@ class Verifier {
     if (absent && !holds(t.type, t.fill)) {
       error(t.where,
             fmt::format("the fill {} of %{} is not a value of {}, expected one, or another type",
-                        float_text(t.fill), t.name, element_name(t.type)));
+                        float_text(t.fill), quote_if_needed(t.name), element_name(t.type)));
     }
     if (absent && !satisfies(t.fill, joined(t.facts, t.assumed))) {
       error(t.where,
             fmt::format("the fill {} of %{} contradicts its facts, expected facts that hold of "
                         "the fill, too",
-                        float_text(t.fill), t.name));
+                        float_text(t.fill), quote_if_needed(t.name)));
     }
   }
 
@@ -138,7 +140,7 @@ class Verifier {
     if (t.role != Role::result) {
       error(t.where, fmt::format("%{} is not a result, expected `shape(..)` of results only: it is "
                                  "the shape of their files",
-                                 t.name));
+                                 quote_if_needed(t.name)));
     }
     const bool known = std::all_of(t.shape.begin(), t.shape.end(),
                                    [](const Extent& extent) { return extent.known(); });
@@ -146,7 +148,7 @@ class Verifier {
     const int64_t own = element_count(known_shape(t)), files = element_count(*t.model_shape);
     if (own == files) return;
     error(t.where, fmt::format("shape({}) of %{} has {} elements, expected {} as [{}] has",
-                               fmt::join(*t.model_shape, ", "), t.name, files, own,
+                               fmt::join(*t.model_shape, ", "), quote_if_needed(t.name), files, own,
                                fmt::join(known_shape(t), ", ")));
   }
 
@@ -165,11 +167,12 @@ class Verifier {
       const Region& region = p_.regions[r];
       if (region.name.empty()) error(region.where, "a region has no name");
       if (!names.insert(region.name).second) {
-        error(region.where,
-              fmt::format("region @{} is defined twice, expected another name", region.name));
+        error(region.where, fmt::format("region @{} is defined twice, expected another name",
+                                        quote_if_needed(region.name)));
       }
       if (region.statements.empty() && !region.graph) {
-        error(region.where, fmt::format("region @{} is empty, expected a statement", region.name));
+        error(region.where, fmt::format("region @{} is empty, expected a statement",
+                                        quote_if_needed(region.name)));
       }
       const size_t before = errors_.size();
       for (const Statement& s : region.statements) check_statement_in(s);
@@ -209,7 +212,8 @@ class Verifier {
       error(s.where,
             fmt::format("{} uses {} before it is defined (in region @{}), expected producers "
                         "before consumers",
-                        name(s.result), name(tensor), p_.regions[definer_[tensor]].name));
+                        name(s.result), name(tensor),
+                        quote_if_needed(p_.regions[definer_[tensor]].name)));
     }
   }
 
@@ -233,28 +237,29 @@ class Verifier {
     std::set<std::string> order;
     for (const std::string& index : schedule.order) {
       if (!order.insert(index).second) {
-        error(region.where,
-              fmt::format("the order of region @{} names {} twice", region.name, index));
+        error(region.where, fmt::format("the order of region @{} names {} twice",
+                                        quote_if_needed(region.name), index));
       }
     }
     std::set<std::pair<TensorId, TensorId>> placed;
     for (const UsePlacement& use : schedule.placements) {
       if (!check_placement(region, r, use)) continue;
       if (!placed.insert({use.tensor, use.consumer}).second) {
-        error(region.where,
-              fmt::format("region @{} places {} twice", region.name, name(use.tensor)));
+        error(region.where, fmt::format("region @{} places {} twice", quote_if_needed(region.name),
+                                        name(use.tensor)));
       }
     }
     check_joins(region);
     std::set<std::string> split;
     for (const Parallel& parallel : schedule.parallel) {
       if (!split.insert(parallel.index).second) {
-        error(region.where,
-              fmt::format("region @{} parallelizes {} twice", region.name, parallel.index));
+        error(region.where, fmt::format("region @{} parallelizes {} twice",
+                                        quote_if_needed(region.name), parallel.index));
       }
       if (parallel.factor < 1) {
-        error(region.where, fmt::format("region @{} parallelizes {} by {}, expected at least 1",
-                                        region.name, parallel.index, parallel.factor));
+        error(region.where,
+              fmt::format("region @{} parallelizes {} by {}, expected at least 1",
+                          quote_if_needed(region.name), parallel.index, parallel.factor));
       }
     }
   }
@@ -263,13 +268,14 @@ class Verifier {
     std::set<std::string> joined;
     for (const Join& join : region.schedule.joins) {
       if (!joined.insert(join.index).second) {
-        error(region.where, fmt::format("region @{} joins {} twice", region.name, join.index));
+        error(region.where,
+              fmt::format("region @{} joins {} twice", quote_if_needed(region.name), join.index));
       }
       std::set<TensorId> located;
       for (const TensorId tensor : join.located) {
         if (located.insert(tensor).second) continue;
-        error(region.where, fmt::format("region @{} locates {} twice in {}", region.name,
-                                        name(tensor), join.index));
+        error(region.where, fmt::format("region @{} locates {} twice in {}",
+                                        quote_if_needed(region.name), name(tensor), join.index));
       }
     }
   }
@@ -280,7 +286,7 @@ class Verifier {
       return false;
     };
     if (!valid(use.tensor))
-      return fail(fmt::format("region @{} places an unknown tensor", region.name));
+      return fail(fmt::format("region @{} places an unknown tensor", quote_if_needed(region.name)));
     const bool internal = definer_[use.tensor] == r;
     bool used = false;
     bool consumer_found = use.consumer < 0;
@@ -293,19 +299,19 @@ class Verifier {
     }
     if (!used && !internal) {
       return fail(fmt::format("region @{} places {}, which it neither defines nor uses",
-                              region.name, name(use.tensor)));
+                              quote_if_needed(region.name), name(use.tensor)));
     }
     if (!consumer_found) {
       return fail(
           fmt::format("region @{} places {} for a consumer that does not use it; expected one "
                       "of its statements that reads {}",
-                      region.name, name(use.tensor), name(use.tensor)));
+                      quote_if_needed(region.name), name(use.tensor), name(use.tensor)));
     }
     if (!internal && use.placement != Placement::memory && use.placement != Placement::scratchpad) {
-      return fail(
-          fmt::format("region @{} places {} as {}, expected memory or scratchpad for a tensor "
-                      "that is not computed in the region",
-                      region.name, name(use.tensor), placement_name(use.placement)));
+      return fail(fmt::format(
+          "region @{} places {} as {}, expected memory or scratchpad for a tensor "
+          "that is not computed in the region",
+          quote_if_needed(region.name), name(use.tensor), placement_name(use.placement)));
     }
     return true;
   }
@@ -319,7 +325,7 @@ class Verifier {
       if (results.contains(from)) continue;
       error(region.where, fmt::format("graph of region @{}: node {} comes from {}, expected a "
                                       "statement of the region",
-                                      region.name, n,
+                                      quote_if_needed(region.name), n,
                                       valid(from) ? name(from) : std::string("an unknown tensor")));
       return;
     }
@@ -328,14 +334,15 @@ class Verifier {
   void check_graph(const Region& region) {
     if (graph_tensors_.empty()) graph_tensors_ = graph_tensors(p_);
     verify_graph(*region.graph, graph_tensors_, [&](NodeId, std::string message) {
-      error(region.where, fmt::format("graph of region @{}: {}", region.name, message));
+      error(region.where,
+            fmt::format("graph of region @{}: {}", quote_if_needed(region.name), message));
     });
     check_origins(region);
     for (const auto* kept : {&region.graph->scratchpad, &region.graph->resident}) {
       if (std::all_of(kept->begin(), kept->end(), [&](TensorId t) { return valid(t); })) continue;
       error(region.where,
             fmt::format("graph of region @{} keeps an unknown tensor in the scratchpad",
-                        region.name));
+                        quote_if_needed(region.name)));
     }
     for (const Node& node : region.graph->nodes) {
       if (node.kind == NodeKind::write_values && valid(node.tensor)) defined_[node.tensor] = true;
@@ -399,7 +406,8 @@ class Verifier {
       if (!given && !defined_[t] && definer_[t] < 0) {
         error(tensor.where,
               fmt::format("{} %{} is not defined, expected a statement: `%{}[...] = ...`",
-                          role_name(tensor.role), tensor.name, tensor.name));
+                          role_name(tensor.role), quote_if_needed(tensor.name),
+                          quote_if_needed(tensor.name)));
       }
     }
   }
@@ -418,7 +426,7 @@ class Verifier {
       error(region.where,
             fmt::format("{}{} is written by no node of region @{}{}, expected `write_values {} "
                         "(..)` in its graph; without a graph fuseflow-lower makes one",
-                        result ? "result " : "", name(tensor), region.name,
+                        result ? "result " : "", name(tensor), quote_if_needed(region.name),
                         result ? "" : ", but read by a later one", name(tensor)));
     }
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/names.h"
 #include "ir/program.h"
 #include "lower/region_indices.h"
 #include "support/error.h"
@@ -21,7 +22,8 @@ auto at_region(const Region& region, const Act& act) {
     std::vector<Diagnostic> diagnostics = error.diagnostics();
     if (error.code() != ExitCode::rejected || !diagnostics[0].where.file.empty()) throw;
     diagnostics[0].where = region.where;
-    diagnostics[0].message = fmt::format("region @{}: {}", region.name, diagnostics[0].message);
+    diagnostics[0].message =
+        fmt::format("region @{}: {}", quote_if_needed(region.name), diagnostics[0].message);
     throw Error(error.code(), std::move(diagnostics));
   }
 }

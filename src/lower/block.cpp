@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "ir/names.h"
 #include "nodes/blocks.h"
 #include "nodes/rule.h"
 #include "nodes/spaces.h"
@@ -65,17 +66,18 @@ class LoopExtents {
         refuse(
             fmt::format("dimension {} of %{} is blocked by {}, but accessed otherwise than by a "
                         "plain index",
-                        dimension, t.name, block));
+                        dimension, quote_if_needed(t.name), block));
       }
       for (const auto& term : subscript.terms) uses_.push_back({term.first, 1, tensor, -1});
       return;
     }
     const RegionIndex& index = indices_.indices[subscript.plain()];
     if (block > 1 && index.extent != t.shape[dimension].value) {
-      refuse(fmt::format(
-          "dimension {} of %{} is blocked by {}, but {} runs over {} of its {} "
-          "elements",
-          dimension, t.name, block, index.name, index.extent, t.shape[dimension].value));
+      refuse(
+          fmt::format("dimension {} of %{} is blocked by {}, but {} runs over {} of its {} "
+                      "elements",
+                      dimension, quote_if_needed(t.name), block, index.name, index.extent,
+                      t.shape[dimension].value));
     }
     uses_.push_back({subscript.plain(), block, tensor, static_cast<int>(dimension)});
   }
@@ -86,11 +88,12 @@ class LoopExtents {
       extent = use.block;
       said_by_[use.index] = use.tensor;
     } else if (extent != use.block) {
-      refuse(fmt::format(
-          "index {} runs through blocks of {} in %{} and of {} in %{}, expected the "
-          "same (1: no blocks){}",
-          indices_.indices[use.index].name, extent, program_.tensors[said_by_[use.index]].name,
-          use.block, program_.tensors[use.tensor].name, advice()));
+      refuse(
+          fmt::format("index {} runs through blocks of {} in %{} and of {} in %{}, expected the "
+                      "same (1: no blocks){}",
+                      indices_.indices[use.index].name, extent,
+                      quote_if_needed(program_.tensors[said_by_[use.index]].name), use.block,
+                      quote_if_needed(program_.tensors[use.tensor].name), advice()));
     }
   }
 
@@ -111,15 +114,16 @@ class LoopExtents {
     std::vector<std::string> declared;
     declared.reserve(changed.size());
     for (const auto& [tensor, format] : changed) {
-      declared.push_back(
-          fmt::format("%{} as {}", program_.tensors[tensor].name, to_string(format)));
+      declared.push_back(fmt::format("%{} as {}", quote_if_needed(program_.tensors[tensor].name),
+                                     to_string(format)));
     }
     return fmt::format("; declare {}", fmt::join(declared, ", "));
   }
 
   [[noreturn]] void refuse(const std::string& reason) const {
-    throw Error(ExitCode::rejected, region_.where,
-                fmt::format("region @{} cannot be blocked: {}", region_.name, reason));
+    throw Error(
+        ExitCode::rejected, region_.where,
+        fmt::format("region @{} cannot be blocked: {}", quote_if_needed(region_.name), reason));
   }
 
   const Program& program_;

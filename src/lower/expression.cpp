@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "ir/names.h"
 #include "ir/sparsity.h"
 #include "ops/sign.h"
 
@@ -350,10 +351,10 @@ std::vector<OrderEdge> mask_preferences(const Program& program, const Expression
           for (const auto& [index, tensor] : reaches[mask].sparse) {
             if (!std::binary_search(expr.free.begin(), expr.free.end(), index)) continue;
             for (const int over : expr.over) {
-              edges.push_back(
-                  {index, over, EdgeKind::preference,
-                   fmt::format("%{} filters before a reduction", program.tensors[tensor].name),
-                   tensor, -1, ++group});
+              edges.push_back({index, over, EdgeKind::preference,
+                               fmt::format("%{} filters before a reduction",
+                                           quote_if_needed(program.tensors[tensor].name)),
+                               tensor, -1, ++group});
             }
           }
         }

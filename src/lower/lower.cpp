@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/copies.h"
+#include "ir/names.h"
 #include "ir/print.h"
 #include "ir/residency.h"
 #include "ir/slice.h"
@@ -128,7 +129,7 @@ std::vector<std::string> nest_tuples(Program& program) {
     notes.push_back(
         fmt::format("%{} is read as {} instead of {}: the coordinates of tuples repeat, and loops "
                     "visit each once",
-                    tensor.name, to_string(tensor.format), before));
+                    quote_if_needed(tensor.name), to_string(tensor.format), before));
   }
   return notes;
 }
@@ -143,7 +144,7 @@ Graph complete_and_lower(Program& program, size_t region, std::vector<std::strin
     PlacementChoice choice = choose_placements(program, region, placement);
     program = std::move(choice.program);
     for (std::string& note : choice.notes) {
-      notes.push_back(fmt::format("@{}: {}", program.regions[region].name, note));
+      notes.push_back(fmt::format("@{}: {}", quote_if_needed(program.regions[region].name), note));
     }
     return lower_region(program, region, options);
   }
@@ -159,7 +160,7 @@ void note_joins(const Program& program, size_t region, const std::vector<JoinPla
     notes.push_back(
         fmt::format("@{}: `{}` changes nothing: the region joins nothing of this kind "
                     "there",
-                    program.regions[region].name, join_line(program, join)));
+                    quote_if_needed(program.regions[region].name), join_line(program, join)));
   }
 }
 

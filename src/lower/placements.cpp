@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ir/copies.h"
+#include "ir/names.h"
 #include "lower/flops.h"
 #include "support/stop.h"
 #include "support/text.h"
@@ -183,9 +184,9 @@ class PlacementSearch {
       add_copy_statement(edge.tensor, copy, instance.statement);
     }
     follow_copies(choice_.program, region_);
-    choice_.notes.push_back(fmt::format("%{} is a copy of %{} as {}: {}", tensor(copy).name,
-                                        tensor(edge.tensor).name, to_string(tensor(copy).format),
-                                        why));
+    choice_.notes.push_back(fmt::format(
+        "%{} is a copy of %{} as {}: {}", quote_if_needed(tensor(copy).name),
+        quote_if_needed(tensor(edge.tensor).name), to_string(tensor(copy).format), why));
     return true;
   }
 
@@ -297,7 +298,7 @@ class PlacementSearch {
     if (fits) used_bytes_ += bytes;
     auto& list = schedule().placements;
     list.insert(list.begin(), {id, -1, fits ? Placement::scratchpad : Placement::memory});
-    choice_.notes.push_back(fmt::format("%{} is kept in {}: {}", tensor(id).name,
+    choice_.notes.push_back(fmt::format("%{} is kept in {}: {}", quote_if_needed(tensor(id).name),
                                         fits ? "the scratchpad" : "memory", why));
     drop_lost_order();
     return true;
@@ -376,7 +377,7 @@ class PlacementSearch {
       const double together = flops_of(fused, s.result);
       if (apart <= 0 || together <= 1.05 * apart) continue;
       notes.push_back(fmt::format("%{} is recomputed (about {:.1f} times its FLOPs)",
-                                  tensor(s.result).name, together / apart));
+                                  quote_if_needed(tensor(s.result).name), together / apart));
     }
   }
 
@@ -416,8 +417,8 @@ std::vector<PlacementChoice> choose_placements_for(Program program, size_t regio
   try {
     return PlacementSearch(std::move(program), region, options).run(bounds);
   } catch (const LoweringConflict& conflict) {  // there is nothing left to store or to copy
-    throw UnresolvedConflict(
-        where, fmt::format("region @{}: {}", name, conflict.diagnostics()[0].message));
+    throw UnresolvedConflict(where, fmt::format("region @{}: {}", quote_if_needed(name),
+                                                conflict.diagnostics()[0].message));
   }
 }
 

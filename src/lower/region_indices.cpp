@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "ir/names.h"
 #include "ir/slice.h"
 #include "lower/expression.h"
 #include "support/suggest.h"
@@ -79,7 +80,8 @@ std::string access_text(const Program& program, const RegionIndices& indices, Te
     }
     parts.push_back(text);
   }
-  return fmt::format("%{}[{}]", program.tensors[tensor].name, fmt::join(parts, ", "));
+  return fmt::format("%{}[{}]", quote_if_needed(program.tensors[tensor].name),
+                     fmt::join(parts, ", "));
 }
 
 namespace {
@@ -526,8 +528,8 @@ class EdgeBuilder {
         if (std::binary_search(own.begin(), own.end(), foreign)) continue;
         for (const int index : own) {
           add({index, foreign, required ? EdgeKind::stream : EdgeKind::preference,
-               fmt::format("streaming %{} into %{}", program_.tensors[tensor].name,
-                           program_.tensors[statement.result].name),
+               fmt::format("streaming %{} into %{}", quote_if_needed(program_.tensors[tensor].name),
+                           quote_if_needed(program_.tensors[statement.result].name)),
                tensor, position, group_});
         }
       }

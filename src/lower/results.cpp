@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/names.h"
+
 namespace fuseflow {
 
 namespace {
@@ -50,10 +52,11 @@ class ResultWriter {
       for (LevelKind& other : nearest.levels) {
         if (other != LevelKind::dense) other = LevelKind::compressed;
       }
-      throw Error(ExitCode::rejected, tensor_.where,
-                  fmt::format("result %{} has a {} level, which can be read, not written; expected "
-                              "dense or compressed ones, e.g. {}",
-                              tensor_.name, level_name(level), to_string(nearest)));
+      throw Error(
+          ExitCode::rejected, tensor_.where,
+          fmt::format("result %{} has a {} level, which can be read, not written; expected "
+                      "dense or compressed ones, e.g. {}",
+                      quote_if_needed(tensor_.name), level_name(level), to_string(nearest)));
     }
   }
 

@@ -168,7 +168,7 @@ TensorId find_requested(const Program& program, const std::string& name) {
   std::vector<std::string> names;
   for (const Tensor& t : program.tensors) names.push_back(t.name);
   throw Error(ExitCode::rejected,
-              fmt::format("there is no tensor %{}{}", name,
+              fmt::format("there is no tensor %{}{}", quote_if_needed(name),
                           did_you_mean(name, names, {}, ", did you mean %", "?")));
 }
 
@@ -181,21 +181,22 @@ std::map<int, int64_t> requested(const Program& program, const Dimensions& dimen
     const TensorId tensor = find_requested(program, name);
     if (extents.size() != program.tensors[tensor].shape.size()) {
       throw Error(ExitCode::rejected,
-                  fmt::format("%{} has {} dimensions, got {} block extents", name,
+                  fmt::format("%{} has {} dimensions, got {} block extents", quote_if_needed(name),
                               program.tensors[tensor].shape.size(), extents.size()));
     }
     for (size_t d = 0; d < extents.size(); ++d) {
       const int found = dimensions.find(tensor, d);
       if (extents[d] > 1 && !dimensions.obstacle(found).empty()) {
-        throw Error(ExitCode::rejected, fmt::format("dimension {} of %{} cannot be blocked: {}", d,
-                                                    name, dimensions.obstacle(found)));
+        throw Error(ExitCode::rejected,
+                    fmt::format("dimension {} of %{} cannot be blocked: {}", d,
+                                quote_if_needed(name), dimensions.obstacle(found)));
       }
       const auto [place, is_new] = blocks.emplace(found, extents[d]);
       if (!is_new && place->second != extents[d]) {
         throw Error(ExitCode::rejected,
                     fmt::format("dimension {} of %{} is to have blocks of {}, but an index runs "
                                 "through it and through a dimension with blocks of {}",
-                                d, name, extents[d], place->second));
+                                d, quote_if_needed(name), extents[d], place->second));
       }
     }
   }

@@ -45,9 +45,9 @@ Program without_graphs(const Program& program, bool keep_tiles) {
   for (Region& region : result.regions) {
     if (!region.graph || (keep_tiles && has_tiles(region))) continue;
     if (region.statements.empty()) {
-      throw Error(
-          ExitCode::rejected, region.where,
-          fmt::format("region @{} has only a graph, expected statements to fuse", region.name));
+      throw Error(ExitCode::rejected, region.where,
+                  fmt::format("region @{} has only a graph, expected statements to fuse",
+                              quote_if_needed(region.name)));
     }
     region.graph.reset();
     region.plan.clear();
@@ -184,7 +184,8 @@ Pass fuse_pass() {
       "fuse",
       "Merge regions: intermediates inside a region stream instead of going through memory",
       {{"strategy", "none|layer|full|auto", "Which regions to make (default: auto)"},
-       {"region", "NAME:VALUE,...", "Make a region of these values or regions; repeatable", true},
+       {"region", "NAME:VALUE,...",
+        "Make a region of these statements (named by their results) or regions; repeatable", true},
        {"recompute", "bounded|always", "Recompute what cannot stream: up to a bound, or always"},
        {"no-tiles", "", "auto: no kernels for the machine's cores"},
        {"max-copies", "N",

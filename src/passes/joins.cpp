@@ -168,9 +168,10 @@ void apply(Program& program, const JoinRequest& request, PassLog& log) {
   const std::vector<JoinPlace> places =
       at_region(region, [&] { return lower_region_traced(program, r).join_places; });
   if (!has_effect(join, places)) {
-    throw Error(ExitCode::rejected,
-                fmt::format("region @{}: {} changes nothing; it joins {}", region.name,
-                            join_line(program, join), places_text(program, places)));
+    throw Error(
+        ExitCode::rejected,
+        fmt::format("region @{}: {} changes nothing; it joins {}", quote_if_needed(region.name),
+                    join_line(program, join), places_text(program, places)));
   }
   log.note(fmt::format("@{}: {}", quote_if_needed(region.name), join_line(program, join)));
 }

@@ -72,7 +72,7 @@ void set_order(Program& program, const OrderRequest& request, PassLog& log) {
       throw Error(ExitCode::rejected,
                   fmt::format("order of region @{}: index {} occurs twice, expected "
                               "different indices",
-                              region.name, index));
+                              quote_if_needed(region.name), index));
     }
   }
   region.schedule.order = request.indices;
@@ -85,7 +85,8 @@ void set_order(Program& program, const OrderRequest& request, PassLog& log) {
         fmt::format("@{}: order {}", quote_if_needed(region.name), order_text(indices, chosen)));
   } catch (const Error& wrong) {
     throw Error(ExitCode::rejected, region.where,
-                fmt::format("region @{}: {}", region.name, wrong.diagnostics()[0].message));
+                fmt::format("region @{}: {}", quote_if_needed(region.name),
+                            wrong.diagnostics()[0].message));
   }
 }
 

@@ -43,8 +43,13 @@ CopiesRequest parse_index(const std::string& text) {
 std::vector<CopiesRequest> parse_requests(const PassArguments& arguments) {
   const std::vector<std::string>& indices = arguments.all("index");
   const std::vector<std::string>& factors = arguments.all("factor");
-  if (indices.empty() && factors.empty() && (arguments.has("auto") || arguments.has("list"))) {
+  const bool described = !factors.empty() || arguments.has("contiguous");
+  if (indices.empty() && !described && (arguments.has("auto") || arguments.has("list"))) {
     return {};
+  }
+  if (indices.empty() && (arguments.has("auto") || arguments.has("list"))) {
+    throw Error(ExitCode::usage,
+                "--factor and --contiguous are about the loop of an --index, expected one");
   }
   if (indices.empty()) {
     throw Error(ExitCode::usage,
@@ -70,7 +75,7 @@ size_t find_region(const Program& program, const std::string& name) {
     names.push_back(program.regions[r].name);
   }
   throw Error(ExitCode::rejected,
-              fmt::format("there is no region @{}{}", name,
+              fmt::format("there is no region @{}{}", quote_if_needed(name),
                           did_you_mean(name, names, {}, ", did you mean @", "?")));
 }
 
@@ -100,7 +105,8 @@ Program run_parallelize(const Program& given, const PassArguments& arguments, Pa
     const size_t r = find_region(program, request.region);
     if (program.regions[r].statements.empty()) {
       throw Error(ExitCode::rejected, program.regions[r].where,
-                  fmt::format("region @{} has only a graph, expected statements", request.region));
+                  fmt::format("region @{} has only a graph, expected statements",
+                              quote_if_needed(request.region)));
     }
     if (touched.insert(r).second) complete_schedule(program, r, log);
     Region& region = program.regions[r];

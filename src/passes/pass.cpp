@@ -57,6 +57,11 @@ Program run_pass(const Pass& pass, const Program& program, const PassArguments& 
   const Program kernels = without_copy_regions(program);
   const Program given = arguments.has("drop-graphs") ? without_graphs_given(kernels, log) : kernels;
   Program made = pass.run(given, arguments, log);
+  if (requested && arguments.has("auto")) {
+    log.note(
+        "what was asked for by name is set after --auto has chosen, whose estimates are "
+        "without it");
+  }
   leave_out_impossible(given, made, log);
   return with_kept_graphs(given, std::move(made), {pass.name, requested}, log);
 }

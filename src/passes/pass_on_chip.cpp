@@ -124,7 +124,7 @@ Program pass_on_chip(Program program, const Machine& machine, CostModel& costs, 
     log.note(
         fmt::format("%{} stays in the scratchpad from @{} to @{}: these take {}, {:.0f} bytes of "
                     "memory instead of {:.0f}",
-                    program.tensors[static_cast<size_t>(passed.tensor)].name,
+                    quote_if_needed(program.tensors[static_cast<size_t>(passed.tensor)].name),
                     quote_if_needed(program.regions[passed.written].name),
                     quote_if_needed(program.regions[passed.last].name), gain_text(*after, *before),
                     after->dram_bytes, before->dram_bytes));

@@ -130,16 +130,17 @@ class Placer {
       if (resident.tensor == request.tensor) return_to_memory(p_, resident);
     }
     if (!inside && request.placement != Placement::memory) {
-      const std::string users =
-          outside.empty()
-              ? p_.tensors[request.tensor].role == Role::temporary
-                    ? "nothing reads it"
-                    : "it is a result and has no use in its region"
-              : fmt::format("its uses are in another region (@{})", p_.regions[outside[0]].name);
+      const std::string users = outside.empty()
+                                    ? p_.tensors[request.tensor].role == Role::temporary
+                                          ? "nothing reads it"
+                                          : "it is a result and has no use in its region"
+                                    : fmt::format("its uses are in another region (@{})",
+                                                  quote_if_needed(p_.regions[outside[0]].name));
       refuse(request, users,
              outside.empty() ? "memory, where it is written anyway"
                              : fmt::format("memory or scratchpad, or to fuse @{} and @{} first",
-                                           p_.regions[region].name, p_.regions[outside[0]].name));
+                                           quote_if_needed(p_.regions[region].name),
+                                           quote_if_needed(p_.regions[outside[0]].name)));
     }
     if (request.placement == Placement::scratchpad) refuse_written(request, region);
     std::vector<UsePlacement>& list = p_.regions[region].schedule.placements;
@@ -172,8 +173,8 @@ class Placer {
             ExitCode::rejected,
             fmt::format("region @{} keeps about {:.0f} bytes in the scratchpad ({}), but machine "
                         "{} has {}; expected some of them in memory",
-                        p_.regions[r].name, bytes, fmt::join(parts, ", "), machine_.name,
-                        machine_.scratchpad.bytes));
+                        quote_if_needed(p_.regions[r].name), bytes, fmt::join(parts, ", "),
+                        machine_.name, machine_.scratchpad.bytes));
       }
     }
   }
@@ -296,8 +297,9 @@ class Placer {
       if (const std::string why = failure(region); !why.empty()) refuse(request, why, "memory");
     }
     log_.note(fmt::format("{} stays in the scratchpad from region @{} to @{}",
-                          tensor_text(p_, request.tensor), p_.regions[found->written].name,
-                          p_.regions[found->last].name));
+                          tensor_text(p_, request.tensor),
+                          quote_if_needed(p_.regions[found->written].name),
+                          quote_if_needed(p_.regions[found->last].name)));
   }
 
   [[noreturn]] void refuse(const PlaceRequest& request, const std::string& why,
@@ -349,8 +351,8 @@ class Placer {
       refuse(request, "it comes from outside of the region",
              definer < 0 ? "memory or scratchpad"
                          : fmt::format("memory or scratchpad, or to fuse @{} and @{} first",
-                                       p_.regions[d_.nodes[definer].region].name,
-                                       p_.regions[node.region].name));
+                                       quote_if_needed(p_.regions[d_.nodes[definer].region].name),
+                                       quote_if_needed(p_.regions[node.region].name)));
     }
     if (internal && request.placement == Placement::scratchpad)
       refuse_written(request, node.region);

@@ -106,10 +106,11 @@ std::vector<Group> requested_groups(const Program& program, const std::vector<st
     for (const std::string& member : request.members) {
       for (const int s : find_members(program, d, member)) {
         if (taken[s] >= 0 && taken[s] != static_cast<int>(groups.size())) {
-          throw Error(ExitCode::rejected,
-                      fmt::format("%{} is named in two regions, @{} and @{}; expected one",
-                                  program.tensors[d.nodes[s].statement->result].name,
-                                  groups[taken[s]].name, request.name));
+          throw Error(
+              ExitCode::rejected,
+              fmt::format("%{} is named in two regions, @{} and @{}; expected one",
+                          quote_if_needed(program.tensors[d.nodes[s].statement->result].name),
+                          quote_if_needed(groups[taken[s]].name), quote_if_needed(request.name)));
         }
         if (taken[s] < 0) group.statements.push_back(s);
         taken[s] = static_cast<int>(groups.size());

@@ -75,8 +75,8 @@ class Regrouper {
         ExitCode::rejected,
         fmt::format("region @{} would have a hole: {} leaves and re-enters it; expected {} in "
                     "the region, too, or {} outside of it",
-                    group_name(groups_[g]), fmt::join(path, " -> "), fmt::join(outside, ", "),
-                    name(entry)));
+                    quote_if_needed(group_name(groups_[g])), fmt::join(path, " -> "),
+                    fmt::join(outside, ", "), name(entry)));
   }
 
   /// Dependence order; among the groups that are ready, the one with the earliest statement.
@@ -112,7 +112,7 @@ class Regrouper {
     std::vector<std::string> names;
     for (size_t g = 0; g < groups_.size(); ++g) {
       if (std::find(order.begin(), order.end(), static_cast<int>(g)) == order.end()) {
-        names.push_back("@" + group_name(groups_[g]));
+        names.push_back("@" + quote_if_needed(group_name(groups_[g])));
       }
     }
     throw Error(
@@ -170,14 +170,16 @@ class Regrouper {
   void carry_schedule(const Region& from, Region& to, const std::set<TensorId>& used,
                       const std::set<TensorId>& defined) {
     if (!from.schedule.order.empty()) {
-      log_.note(fmt::format(
-          "dropped the order of region @{}: its statements are in another region now", from.name));
+      log_.note(
+          fmt::format("dropped the order of region @{}: its statements are in another region now",
+                      quote_if_needed(from.name)));
     }
     if (!from.schedule.parallel.empty()) {
-      log_.note(fmt::format("dropped the parallel factors of region @{}", from.name));
+      log_.note(
+          fmt::format("dropped the parallel factors of region @{}", quote_if_needed(from.name)));
     }
     if (!from.schedule.joins.empty()) {
-      log_.note(fmt::format("dropped the joins of region @{}", from.name));
+      log_.note(fmt::format("dropped the joins of region @{}", quote_if_needed(from.name)));
     }
     for (const UsePlacement& use : from.schedule.placements) {
       // What was said of an intermediate does not hold for a tensor that comes from another region.

@@ -156,8 +156,9 @@ void store_by_hand(Program& program, const std::string& text, PassLog& log) {
   if (uses.empty()) {
     throw Error(ExitCode::rejected,
                 fmt::format("--store: {} reads %{}, expected a region that does",
-                            request.region.empty() ? "no region"
-                                                   : fmt::format("region @{} not", request.region),
+                            request.region.empty()
+                                ? "no region"
+                                : fmt::format("region @{} not", quote_if_needed(request.region)),
                             quote_if_needed(request.tensor)));
   }
   store_as(program, tensor, format, uses);

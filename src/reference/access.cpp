@@ -4,13 +4,15 @@
 
 #include <algorithm>
 
+#include "ir/names.h"
+
 namespace fuseflow::reference {
 
 void too_large(const Program& program, const Statement& statement, const std::string& why) {
   throw Error(ExitCode::rejected, statement.where,
               fmt::format("the reference evaluation cannot spell out %{}: {}; run without --check, "
                           "or compare with a given result by --expect",
-                          program.tensors[statement.result].name, why));
+                          quote_if_needed(program.tensors[statement.result].name), why));
 }
 
 /// The loops that the subscripts name, ascending.
@@ -119,7 +121,8 @@ std::shared_ptr<const std::vector<float>> Accesses::elements(TensorId tensor) {
   if (spelled) return spelled;
   if (value.elements() > shared_.options.max_elements) {
     too_large(program_, statement_,
-              fmt::format("%{} has {} elements", program_.tensors[tensor].name, value.elements()));
+              fmt::format("%{} has {} elements", quote_if_needed(program_.tensors[tensor].name),
+                          value.elements()));
   }
   const auto all = watch_.tensor(value.elements(), value.sparse->fill);
   for_each_stored(*value.sparse, [&](std::span<const int64_t> coords, float entry) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "ir/sparsity.h"
 #include "reference/results.h"
@@ -184,7 +183,8 @@ Table StatementEvaluator::eval(int32_t position) {
 
 Table StatementEvaluator::coordinate(IndexId index) {
   const auto values = watch_.array(domain_.extent[index]);
-  std::iota(values->begin(), values->end(), static_cast<float>(domain_.first[index]));
+  int64_t at = domain_.first[index];  // counted in integers: a float stands still at 2^24
+  for (float& value : *values) value = static_cast<float>(at++);
   Table table = dense_table(domain_, {index}, values);
   table.fixed = true;
   return table;

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "support/input_kind.h"
+
 namespace fuseflow {
 namespace {
 
@@ -36,6 +38,8 @@ CsvTable::CsvTable(const SourceText& source, const std::vector<std::string_view>
   }
   columns_ = csv_fields(take_line(rest));
   if (!begins_with(columns_, begins)) {
+    const std::string why = why_no_table(source.text, what);
+    if (!why.empty()) throw Error(ExitCode::rejected, Location{file_}, why);
     throw Error(ExitCode::rejected, Location{file_, 1, 0, 1},
                 fmt::format("not {}: expected a header that begins with `{}`", what,
                             fmt::join(begins, ",")));

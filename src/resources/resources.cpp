@@ -166,8 +166,8 @@ std::optional<Shortage> shortage_of(const Program& program, const Region& region
           key,
           fmt::format("region @{} needs {} {} units, machine {} has {}; split the region{}, "
                       "or set {}",
-                      region.name, phase.units[static_cast<size_t>(u)], unit_class_name(unit),
-                      machine.name, count,
+                      quote_if_needed(region.name), phase.units[static_cast<size_t>(u)],
+                      unit_class_name(unit), machine.name, count,
                       graph.row_phases.empty() ? "" : ", let its phases take turns (`barriers`)",
                       key)};
     }
@@ -179,7 +179,7 @@ std::optional<Shortage> shortage_of(const Program& program, const Region& region
       fmt::format("region @{} holds up to {} bytes on chip ({} of tensors in the scratchpad, {} in "
                   "buffers and accumulators), machine {} has {}; {}{}split the region, or "
                   "set scratchpad.bytes",
-                  region.name, bytes, needed.tensor_bytes, buffers, machine.name,
+                  quote_if_needed(region.name), bytes, needed.tensor_bytes, buffers, machine.name,
                   machine.scratchpad.bytes,
                   needed.tensor_bytes > 0 ? "place less of it there, " : "",
                   advice_on_entries(program, graph))};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/copies.h"
+#include "ir/names.h"
 #include "ir/slice.h"
 #include "support/error.h"
 #include "support/text.h"
@@ -36,7 +37,8 @@ void take_formats(const Program& kernels, const Program& program, const Region& 
       throw Error(ExitCode::rejected, region.where,
                   fmt::format("region @{} of the seed is planned for %{} as {}, which the program "
                               "that is searched stores otherwise or declares elsewhere",
-                              region.name, tensor.name, to_string(tensor.format)));
+                              quote_if_needed(region.name), quote_if_needed(tensor.name),
+                              to_string(tensor.format)));
     }
   }
 }
@@ -51,7 +53,7 @@ Error part_of_kernel(const Region& region) {
   return Error(ExitCode::rejected, region.where,
                fmt::format("region @{} of the seed is a part of a kernel; expected whole kernels, "
                            "or all of their parts planned for cores",
-                           region.name));
+                           quote_if_needed(region.name)));
 }
 
 /// The region of `planned`, with its statements of `whole` and the dense copies that it reads.

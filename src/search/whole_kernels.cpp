@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/fingerprint.h"
+#include "ir/names.h"
 #include "search/stream_kernels.h"
 #include "support/error.h"
 
@@ -33,7 +34,7 @@ std::vector<size_t> kernels_of(const Program& kernels, const Program& program,
       throw Error(ExitCode::rejected, region.where,
                   fmt::format("%{} is not computed by the program that is searched, expected a "
                               "seed made of the same kernels",
-                              value));
+                              quote_if_needed(value)));
     }
   }
   std::sort(members.begin(), members.end());

@@ -9,6 +9,7 @@
 #include <exception>
 
 #include "ir/copies.h"
+#include "ir/names.h"
 #include "ir/slice.h"
 #include "nodes/rule.h"
 #include "resources/resources.h"
@@ -47,7 +48,8 @@ std::vector<bool> tensors_read(const Program& program) {
 }
 
 Diagnostic source_note(const Tensor& tensor) {
-  return {Severity::note, tensor.where, fmt::format("this is the source of %{}", tensor.name), ""};
+  return {Severity::note, tensor.where,
+          fmt::format("this is the source of %{}", quote_if_needed(tensor.name)), ""};
 }
 
 std::shared_ptr<const Storage> load_tensor(const Tensor& tensor, const LoadOptions& options) {
@@ -55,7 +57,7 @@ std::shared_ptr<const Storage> load_tensor(const Tensor& tensor, const LoadOptio
     throw Error(ExitCode::rejected, tensor.where,
                 fmt::format("%{} is not bound to data, expected a source such as "
                             "`= file(\"{}.npy\")`, or `--bind {}=FILE`",
-                            tensor.name, tensor.name, tensor.name));
+                            quote_if_needed(tensor.name), tensor.name, tensor.name));
   }
   try {
     LoadOptions own = options;
@@ -130,7 +132,8 @@ RunResult run_named(const Program& slice, const Graph& graph, const TensorData& 
     if (error.code() != ExitCode::rejected || placed) throw;
     const Region& region = slice.regions[0];
     throw Error(ExitCode::rejected, region.where,
-                fmt::format("region @{}: {}", region.name, error.diagnostics()[0].message));
+                fmt::format("region @{}: {}", quote_if_needed(region.name),
+                            error.diagnostics()[0].message));
   }
 }
 
@@ -209,7 +212,7 @@ ProgramRun run_program(const Program& program, TensorData data, const Machine& m
       throw Error(ExitCode::unfinished, program.regions[r].where,
                   fmt::format("the program takes more cycles than can be counted: with those "
                               "between regions, {} until the end of region @{}",
-                              ended, program.regions[r].name));
+                              ended, quote_if_needed(program.regions[r].name)));
     }
     if (run.finish != Finish::done) break;
   }

@@ -1,5 +1,5 @@
-// Where writing to a path leads: to a descriptor that is open already, to a device or pipe, or to a
-// file, which may be there or not.
+// Where a path leads, for writing and for reading: to a descriptor that is open already, to a
+// device or pipe, or to a file, which may be there or not.
 #pragma once
 
 #include <string>

@@ -143,10 +143,15 @@ bool is_report(std::string_view text) {
                      [&](std::string_view first) { return line.starts_with(first); });
 }
 
+/// `name = ..`, another key of a machine (words joined by _ and .), or the heading of a table.
 bool is_machine(std::string_view text) {
   const std::string_view line = trimmed(first_line(after_comments(text, '#')));
-  if (line.starts_with("name = \"")) return true;
-  return line.size() > 2 && line.front() == '[' && line.back() == ']';
+  if (line.size() > 2 && line.front() == '[' && line.back() == ']') return true;
+  const std::string_view key = trimmed(line.substr(0, std::min(line.find('='), line.size())));
+  if (key.size() == line.size()) return false;
+  constexpr std::string_view kInKeys = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+  const bool joined = key.find_first_of("_.") != std::string_view::npos;
+  return key == "name" || (joined && key.find_first_not_of(kInKeys) == std::string_view::npos);
 }
 
 /// After blanks and comments of Graphviz.
@@ -282,6 +287,12 @@ std::string why_no_model(std::string_view bytes) {
   if (kind == InputKind::empty) return "the file is empty, expected an ONNX model";
   if (kind == InputKind::text) return "this is some text, expected an ONNX model";
   return message(kind, "an ONNX model");
+}
+
+std::string why_no_table(std::string_view bytes, std::string_view expected) {
+  const InputKind kind = kind_of(bytes);
+  const bool text = kind == InputKind::text || kind == InputKind::empty;
+  return kind == InputKind::report || text ? "" : message(kind, expected);
 }
 
 std::string why_no_machine(std::string_view bytes) {

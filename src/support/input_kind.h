@@ -38,6 +38,10 @@ std::string why_no_program(const SourceText& source);
 /// Why bytes are no ONNX model, in one message; empty if it can only be said that they are none.
 std::string why_no_model(std::string_view bytes);
 
+/// Why bytes are no CSV of our tools, in one message; empty if they may be another than the one
+/// expected.
+std::string why_no_table(std::string_view bytes, std::string_view expected);
+
 /// Why bytes are no TOML, so no machine description, in one message; empty if it can only be said
 /// where they are not.
 std::string why_no_machine(std::string_view bytes);

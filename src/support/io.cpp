@@ -119,8 +119,7 @@ void require_regular(const std::string& path, std::string_view expected) {
 }
 
 void require_regular_or_open(const std::string& path, std::string_view expected) {
-  const bool open = path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") ||
-                    path.starts_with("/proc/self/fd/");
+  const bool open = destination_of(path).kind == Destination::Kind::descriptor;
   if (!open) require_regular(path, expected);
 }
 

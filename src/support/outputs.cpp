@@ -53,12 +53,18 @@ int obstacle(const NamedOutput& output) {
   if (fs::is_socket(status)) return ENXIO;  // as open() says
   const Destination destination = destination_of(output.path);
   if (destination.kind == Destination::Kind::descriptor) return 0;
+  const auto refused = [](const std::string& path, int mode) {
+    return ::faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0 ? 0 : errno;
+  };
+  // A file that may not be written is not replaced, either, though its folder would allow it.
+  if (fs::exists(status)) {
+    const int number = refused(destination.path, W_OK);
+    if (number != 0) return number;
+  }
   const bool opened = destination.kind == Destination::Kind::special ||
                       (fs::exists(status) && !output.appended_to.empty());
   const std::string folder = fs::path(destination.path).parent_path().string();
-  const std::string asked = opened ? destination.path : folder.empty() ? "." : folder;
-  const int mode = opened ? W_OK : W_OK | X_OK;
-  return ::faccessat(AT_FDCWD, asked.c_str(), mode, AT_EACCESS) == 0 ? 0 : errno;
+  return opened ? 0 : refused(folder.empty() ? "." : folder, W_OK | X_OK);
 }
 
 void require_writable(const NamedOutput& output) {

@@ -13,6 +13,7 @@
 #include "tensor/limits.h"
 #include "tensor/repeated.h"
 #include "tensor/storage.h"
+#include "tensor/zeros.h"
 
 namespace fuseflow {
 
@@ -342,7 +343,9 @@ Storage from_coo(Coo entries, const Format& format, float fill) {
   order(sorted, format);
   LevelBuilder builder(sorted, format);
   storage.levels = builder.build();
-  storage.values = builder.values(fill);
+  std::vector<float> values = builder.values(fill);
+  keep_one_zero(values, format, fill);
+  storage.values = std::move(values);
   return storage;
 }
 

@@ -145,10 +145,11 @@ void check_against(const RawTensor& raw, const Source& source, const DeclaredSha
 /// Of data that list every element, the fill decides which are entries.
 void check_entries(const RawTensor& raw, const Source& source, float fill) {
   if (!source.nnz || raw.present(fill) == *source.nnz) return;
+  const bool elsewhere = source.kind == Source::Kind::file || source.kind == Source::Kind::onnx;
   throw Error(ExitCode::rejected, Location{raw.origin},
-              fmt::format("{} has {} entries, not the declared {}; the data changed since the "
-                          "program was written",
-                          to_string(source), raw.present(fill), *source.nnz));
+              fmt::format("{} has {} entries, not the declared {}{}", to_string(source),
+                          raw.present(fill), *source.nnz,
+                          elsewhere ? "; the data changed since the program was written" : ""));
 }
 
 }  // namespace
@@ -251,7 +252,7 @@ Storage load(const Source& source, const DeclaredShape& shape, const Format& for
 
 namespace {
 
-/// What was loaded and is still held by somebody, by its source.
+/// What was loaded and is still held by somebody, by its source, shape, type and fill.
 struct LoadedStorages {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<const Storage>> storages;
@@ -262,10 +263,10 @@ LoadedStorages& held() {
   return instance;
 }
 
-/// Whether `format` can be made of `storage` as if it had been read so: nothing is lost where every
-/// entry is explicit.
-bool can_convert(const Storage& storage, float fill) {
-  return same_value(storage.fill, fill) && !storage.format.has_padding();
+/// Whether `format` can be made of `storage` as if it had been read so: every entry is explicit in
+/// `storage`, and `format` does not keep the -0 that it has lost.
+bool can_convert(const Storage& storage, const Format& format) {
+  return !storage.format.has_padding() && !format.all_dense();
 }
 
 }  // namespace
@@ -273,16 +274,16 @@ bool can_convert(const Storage& storage, float fill) {
 std::shared_ptr<const Storage> load_shared(const Source& source, const DeclaredShape& shape,
                                            const Format& format, float fill,
                                            const LoadOptions& options) {
-  const std::string key = fmt::format("{}\n{}\n{}\n{}", options.base_dir, to_string(source),
+  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", options.base_dir, to_string(source),
                                       fmt::join(shape.value_or(std::vector<int64_t>{-1}), ","),
-                                      element_name(options.element));
+                                      element_name(options.element), fill);
   std::shared_ptr<const Storage> found;
   {
     const std::lock_guard lock(held().mutex);
     found = held().storages[key].lock();
   }
-  if (found && found->format == format && same_value(found->fill, fill)) return found;
-  if (found && can_convert(*found, fill))
+  if (found && found->format == format) return found;
+  if (found && can_convert(*found, format))
     return std::make_shared<const Storage>(convert(*found, format));
   auto loaded = std::make_shared<const Storage>(load(source, shape, format, fill, options));
   const std::lock_guard lock(held().mutex);

@@ -309,11 +309,12 @@ RawTensor parse_npy(std::string_view bytes, const std::string& path) {
   const uint64_t expected = saturating_product(count, static_cast<uint64_t>(stored_bytes(header)));
   const uint64_t present = bytes.size() - header.data_offset;
   if (expected != present) {
-    throw Error(ExitCode::rejected, Location{path},
-                fmt::format("byte {}: shape ({}) of {} needs {} bytes of data, but the file has "
-                            "{}; it is truncated or its header is wrong",
-                            header.data_offset, fmt::join(header.shape, ", "), header.descr,
-                            expected, present));
+    throw Error(
+        ExitCode::rejected, Location{path},
+        fmt::format("byte {}: shape ({}) of {} needs {} bytes of data, but the file has "
+                    "{}; it is truncated or its header is wrong",
+                    header.data_offset, fmt::join(header.shape, ", "), header.descr,
+                    expected == UINT64_MAX ? "2^64 or more" : std::to_string(expected), present));
   }
   const char* data = bytes.data() + header.data_offset;
   std::vector<float> values = decode(header, data, count, path);

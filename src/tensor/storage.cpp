@@ -12,6 +12,7 @@
 #include "support/defect.h"
 #include "support/error.h"
 #include "tensor/limits.h"
+#include "tensor/zeros.h"
 
 namespace fuseflow {
 
@@ -250,12 +251,19 @@ float Storage::at(std::span<const int64_t> coords) const {
                       : values[static_cast<size_t>(position * format.block_volume() + in_block)];
 }
 
+void keep_one_zero(std::vector<float>& values, const Format& format, float fill) {
+  if (format.all_dense()) return;
+  std::replace_if(
+      values.begin(), values.end(), [fill](float v) { return v == fill; }, fill);
+}
+
 void round_values(Storage& storage, ElementType type) {
   if (holds_f32(type)) return;
   const auto held = [type](float v) { return same_value(rounded(v, type), v); };
   if (std::all_of(storage.values.begin(), storage.values.end(), held)) return;
   std::vector<float> values = storage.values.to_vector();
   round_all(values, type);
+  keep_one_zero(values, storage.format, storage.fill);
   storage.values = Buffer<float>(std::move(values));
 }
 

@@ -150,6 +150,10 @@ float TextCursor::integer_value() {
   int64_t result = 0;
   const auto [end, status] = std::from_chars(at_, end_, result);
   at_ = end;
+  if (status == std::errc::result_out_of_range && at_number_end()) {
+    at_ = start;  // of more than 64 bits, as f32 may hold it
+    return value();
+  }
   if (status != std::errc{} || !at_number_end()) {
     at_ = start;
     if (at_line_end()) fail("the line ends where a value is expected");

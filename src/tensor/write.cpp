@@ -14,13 +14,36 @@ namespace fuseflow {
 
 namespace {
 
-void require_zero_fill(const Storage& storage, const char* kind) {
-  if (storage.fill == 0) return;
+void require_zero_fill(float fill, const char* kind) {
+  if (fill == 0) return;
   throw Error(
       ExitCode::rejected,
       fmt::format("a tensor with fill {} cannot be written as {}, whose absent entries mean "
                   "0; write .npy",
-                  storage.fill, kind));
+                  fill, kind));
+}
+
+void require_mtx(size_t rank, float fill) {
+  if (rank != 2) {
+    throw Error(
+        ExitCode::rejected,
+        fmt::format("a tensor of {} dimensions cannot be written as .mtx, expected 2; write {}",
+                    rank, rank == 0 || fill != 0 ? ".npy" : ".tns or .npy"));
+  }
+  require_zero_fill(fill, ".mtx");
+}
+
+void require_tns(size_t rank, float fill) {
+  if (rank == 0) {
+    throw Error(ExitCode::rejected,
+                "a scalar cannot be written as .tns, expected 1 dimension or "
+                "more; write .npy");
+  }
+  require_zero_fill(fill, ".tns");
+}
+
+std::string extension_of(const std::string& path) {
+  return std::filesystem::path(path).extension().string();
 }
 
 /// The entries in row-major order.
@@ -32,14 +55,7 @@ Storage row_major_entries(const Storage& storage) {
 }  // namespace
 
 std::string mtx_text(const Storage& storage, bool pattern) {
-  if (storage.rank() != 2) {
-    throw Error(
-        ExitCode::rejected,
-        fmt::format("a tensor of {} dimensions cannot be written as .mtx, expected 2; write {}",
-                    storage.rank(),
-                    storage.rank() == 0 || storage.fill != 0 ? ".npy" : ".tns or .npy"));
-  }
-  require_zero_fill(storage, ".mtx");
+  require_mtx(storage.shape.size(), storage.fill);
   const Storage entries = row_major_entries(storage);
   if (pattern && std::any_of(entries.values.begin(), entries.values.end(),
                              [](float v) { return v != 1.0F; })) {
@@ -59,12 +75,7 @@ std::string mtx_text(const Storage& storage, bool pattern) {
 }
 
 std::string tns_text(const Storage& storage) {
-  if (storage.rank() == 0) {
-    throw Error(ExitCode::rejected,
-                "a scalar cannot be written as .tns, expected 1 dimension or "
-                "more; write .npy");
-  }
-  require_zero_fill(storage, ".tns");
+  require_tns(storage.shape.size(), storage.fill);
   std::string text;
   auto out = std::back_inserter(text);
   for_each_stored(row_major_entries(storage), [&](std::span<const int64_t> coords, float v) {
@@ -75,12 +86,18 @@ std::string tns_text(const Storage& storage) {
 }
 
 bool is_written_kind(const std::string& path) {
-  const std::string extension = std::filesystem::path(path).extension().string();
+  const std::string extension = extension_of(path);
   return extension == ".npy" || extension == ".mtx" || extension == ".tns";
 }
 
+void require_writable_as(const std::string& path, size_t rank, float fill) {
+  const std::string extension = extension_of(path);
+  if (extension == ".mtx") require_mtx(rank, fill);
+  if (extension == ".tns") require_tns(rank, fill);
+}
+
 void write_tensor(const std::string& path, const Storage& storage) {
-  const std::string extension = std::filesystem::path(path).extension().string();
+  const std::string extension = extension_of(path);
   if (extension == ".npy") return write_output(path, npy_bytes(to_dense(storage), storage.shape));
   if (extension == ".mtx") return write_output(path, mtx_text(storage));
   if (extension == ".tns") return write_output(path, tns_text(storage));

@@ -18,6 +18,9 @@ std::string tns_text(const Storage& storage);
 /// Whether write_tensor() knows the extension of `path`.
 bool is_written_kind(const std::string& path);
 
+/// Throws what write_tensor() throws of a tensor of this rank and fill, before there is one.
+void require_writable_as(const std::string& path, size_t rank, float fill);
+
 /// Writes by the extension of `path`: .npy (all elements), .mtx or .tns (the entries). Throws
 /// Error(rejected) for another extension or a tensor that the format cannot hold, Error(io).
 void write_tensor(const std::string& path, const Storage& storage);

@@ -346,6 +346,16 @@ TEST(Reference, MemoryHasALimit) {
   EXPECT_EQ(last(run(kEdges, options)), last(run(kEdges)));
 }
 
+TEST(Reference, CoordinatesAreCountedBeyondTheIntegersThatAFloatHolds) {
+  const auto values = last(run(R"(
+result %y: f32[16777220] dense
+region @y { %y[i] = coordinate(i) }
+)"));
+  EXPECT_EQ(values[16777215], 16777215.F);
+  EXPECT_EQ(values[16777218], 16777218.F);
+  EXPECT_EQ(values[16777219], 16777220.F);  // as 2^24 + 3 rounds
+}
+
 TEST(Reference, OnlyWhatIsWantedIsEvaluated) {
   const std::string text = R"(
 input %x: f32[2] dense = values(1, 2)

@@ -1,6 +1,8 @@
 // Sources: text form, loading, checks of shape and count.
 #include "tensor/source.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "tensor/npy.h"
@@ -118,6 +120,57 @@ TEST_F(Loading, CountsWhatIsUnlikeTheFill) {
   expect_contains(error_of([&] { load_filled("file(\"x.npy\", nnz=2)", 1); }),
                   "has 3 entries, not the declared 2");
   EXPECT_EQ(load_filled("file(\"a.mtx\", nnz=2)", 1).stored(), 2);
+}
+
+/// Whether all that is stored is the same, bit for bit.
+bool identical(const Storage& a, const Storage& b) {
+  const auto same_level = [](const Level& x, const Level& y) {
+    return x.kind == y.kind && x.pos == y.pos && x.crd == y.crd && x.words == y.words;
+  };
+  return a.format == b.format && a.values.size() == b.values.size() &&
+         std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0 &&
+         std::equal(a.levels.begin(), a.levels.end(), b.levels.begin(), b.levels.end(), same_level);
+}
+
+/// What is stored of a source does not depend on what else of it is held.
+TEST_F(Loading, AnotherFormatOfHeldDataIsAsIfLoaded) {
+  const std::vector<float> elements = {1, -0.0F, 2, 0, -1e-12F, 3};
+  files_.write("z.npy", npy_bytes(elements, std::vector<int64_t>{2, 3}));
+  files_.write("z.mtx",
+               "%%MatrixMarket matrix coordinate real general\n2 3 4\n"
+               "1 1 1\n1 2 -0.0\n2 1 0\n2 2 -1e-12\n");
+  const std::vector<int64_t> shape = {2, 3};
+  for (const char* file : {"z.npy", "z.mtx"}) {
+    const Source source = parse_source(std::string("file(\"") + file + "\")");
+    for (const ElementType type : {ElementType::f32, ElementType::f16}) {
+      options_.element = type;
+      for (const char* held : {"dense,dense", "dense,compressed", "compressed,compressed@1,0",
+                               "dense,bitvector", "dense,compressed[2x2]", "compressed,dense"}) {
+        const auto first = load_shared(source, shape, parse_format(held), 0, options_);
+        for (const char* text : {"dense,dense", "dense,dense@1,0", "dense,compressed",
+                                 "compressed,singleton", "compressed,dense"}) {
+          const Format format = parse_format(text);
+          const auto shared = load_shared(source, shape, format, 0, options_);
+          EXPECT_TRUE(identical(*shared, load(source, shape, format, 0, options_)))
+              << text << " after " << held << " of " << file;
+        }
+      }
+    }
+  }
+}
+
+/// Only where every element is stored has it a sign of its own.
+TEST_F(Loading, NegativeZeroStaysInDenseStorageAlone) {
+  files_.write("z.mtx",
+               "%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 -0.0\n1 2 -1e-12\n");
+  const auto signs = [&](const char* format, ElementType type) {
+    options_.element = type;
+    const Storage storage = load_text("file(\"z.mtx\")", std::nullopt, format);
+    return std::vector<bool>{std::signbit(storage.values[0]), std::signbit(storage.values[1])};
+  };
+  EXPECT_EQ(signs("dense,dense", ElementType::f16), (std::vector<bool>{true, true}));
+  EXPECT_EQ(signs("dense,compressed", ElementType::f32), (std::vector<bool>{false, true}));
+  EXPECT_EQ(signs("dense,compressed", ElementType::f16), (std::vector<bool>{false, false}));
 }
 
 TEST_F(Loading, DuplicatesNameTheFile) {

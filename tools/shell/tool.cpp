@@ -44,7 +44,7 @@ std::string tool_version() {
 }
 
 void add_filter_options(CommandLine& app, FilterOptions& options) {
-  app.add_option("input", options.input, "IR file; standard input when absent or -")
+  app.add_option("input", options.input, "Program (.ff); standard input when absent or -")
       .option_text("[FILE]");
   app.add_option("-o,--output", options.output, "Write to FILE instead of standard output")
       .option_text("FILE");

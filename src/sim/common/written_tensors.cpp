@@ -4,17 +4,19 @@
 
 #include <algorithm>
 
+#include "ir/names.h"
 #include "sim/common/stored_arrays.h"
 #include "support/defect.h"
 #include "tensor/limits.h"
+#include "tensor/zeros.h"
 
 namespace fuseflow {
 namespace {
 
 /// What a graph written by hand can do with some data.
 [[noreturn]] void misfit(const Tensor& tensor, const std::string& what) {
-  throw Error(ExitCode::rejected,
-              fmt::format("the graph does not fit its data: writing %{}: {}", tensor.name, what));
+  throw Error(ExitCode::rejected, fmt::format("the graph does not fit its data: writing %{}: {}",
+                                              quote_if_needed(tensor.name), what));
 }
 
 Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
@@ -24,7 +26,8 @@ Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
                                parents));
   }
   if (pos.empty()) {
-    throw Defect(fmt::format("%{}: a compressed level without a writer", tensor.name));
+    throw Defect(
+        fmt::format("%{}: a compressed level without a writer", quote_if_needed(tensor.name)));
   }
   pos.resize(static_cast<size_t>(parents + 1), pos.back());
   if (const uint32_t* beyond = find_beyond(crd, extent)) {
@@ -34,13 +37,6 @@ Level compressed_level(const Tensor& tensor, int64_t extent, int64_t parents,
                .extent = extent,
                .pos = std::move(pos),
                .crd = std::move(crd)};
-}
-
-/// Where entries may be absent, what is equal to the fill is the fill: whether -0 is left out or
-/// stays an entry makes no difference.
-void keep_one_zero(std::vector<float>& values, float fill) {
-  std::replace_if(
-      values.begin(), values.end(), [fill](float v) { return v == fill; }, fill);
 }
 
 /// Block elements beyond the shape hold the fill, whatever was written there.
@@ -54,7 +50,7 @@ void clear_padding(Storage& storage) {
 
 [[noreturn]] void too_many_values(const Tensor& tensor) {
   throw Error(ExitCode::rejected,
-              fmt::format("result %{} has more than 2^32-2 values", tensor.name));
+              fmt::format("result %{} has more than 2^32-2 values", quote_if_needed(tensor.name)));
 }
 
 }  // namespace
@@ -94,7 +90,7 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
       throw Error(ExitCode::rejected,
                   fmt::format("result %{} has a {} level: only dense and compressed levels can be "
                               "written",
-                              tensor.name, level_name(tensor.format.levels[l])));
+                              quote_if_needed(tensor.name), level_name(tensor.format.levels[l])));
     }
   }
   if (__builtin_mul_overflow(positions, tensor.format.block_volume(), &positions) ||
@@ -106,7 +102,7 @@ std::shared_ptr<const Storage> assemble_result(const Program& program, WrittenTe
   }
   written.values.resize(static_cast<size_t>(positions), tensor.fill);
   round_all(written.values, tensor.type);  // what is stored is rounded, streams are not
-  if (!tensor.format.all_dense()) keep_one_zero(written.values, tensor.fill);
+  keep_one_zero(written.values, tensor.format, tensor.fill);
   storage->values = Buffer<float>(std::move(written.values));
   if (!tensor.format.block.empty()) clear_padding(*storage);
   verify(*storage);
@@ -126,7 +122,7 @@ void SharedArrays::share(const Node& writer, Written& stored) {
     for (int l = 0; l < tensor.format.rank(); ++l) {
       count = saturating_product(count, static_cast<uint64_t>(tensor.level_extent(l)));
     }
-    require_countable(count, fmt::format("result %{}", tensor.name));
+    require_countable(count, fmt::format("result %{}", quote_if_needed(tensor.name)));
     array = std::make_shared<std::vector<float>>(count, tensor.fill);
   }
   stored.whole = array;

@@ -191,9 +191,10 @@ Source file_source(const std::string& path, const Tensor& tensor) {
   std::vector<int64_t> own = read_raw(source, std::nullopt, {}).shape;
   if (!says_extents(source)) own = own.size() == shape.size() ? shape : files;
   if (own != shape && own != files && !are_parts(shape, own)) {
-    throw Error(ExitCode::rejected, Location{path},
-                fmt::format("{} has shape [{}], expected that of %{}, [{}]", to_string(source),
-                            fmt::join(own, ","), tensor.name, fmt::join(files, ",")));
+    throw Error(
+        ExitCode::rejected, Location{path},
+        fmt::format("{} has shape [{}], expected that of %{}, [{}]", to_string(source),
+                    fmt::join(own, ","), quote_if_needed(tensor.name), fmt::join(files, ",")));
   }
   if (own != shape)
     source.params.emplace_back("from_shape", fmt::format("[{}]", fmt::join(own, ",")));
@@ -215,8 +216,8 @@ CheckedTensor check_expected(const Program& program, const TensorData& data, Ten
                              const std::string& path,
                              const std::shared_ptr<const Storage>& expected, double tolerance) {
   if (data.find(tensor) == nullptr) {
-    throw Error(ExitCode::usage,
-                fmt::format("%{} is not written by the program", program.tensors[tensor].name));
+    throw Error(ExitCode::usage, fmt::format("%{} is not written by the program",
+                                             quote_if_needed(program.tensors[tensor].name)));
   }
   return compared(tensor, value_of(data.storage[tensor]), value_of(expected), RoundingScope::all,
                   tolerance, path);
@@ -274,9 +275,9 @@ std::string describe_failure(const Program& program, const CheckedTensor& checke
   if (!c.same_nans) what = "NaNs are in other places";
   const std::string place =
       c.worst < 0 ? "where it has no entries" : "at " + place_of(tensor, c.worst);
-  return fmt::format("%{} differs from {}: {}, worst {}: expected {}, got {}", tensor.name,
-                     checked.against, what, place, float_text(c.worst_expected),
-                     float_text(c.worst_actual));
+  return fmt::format("%{} differs from {}: {}, worst {}: expected {}, got {}",
+                     quote_if_needed(tensor.name), checked.against, what, place,
+                     float_text(c.worst_expected), float_text(c.worst_actual));
 }
 
 std::string describe_excused(const Program& program, const CheckedTensor& checked) {
@@ -286,7 +287,9 @@ std::string describe_excused(const Program& program, const CheckedTensor& checke
   std::vector<std::string> parts;
   if (c.excused > c.overflowed) parts.push_back(describe_rounding(checked, elements));
   if (c.overflowed > 0) parts.push_back(describe_overflow(tensor, c, elements));
-  return parts.empty() ? "" : fmt::format("%{}: {}", tensor.name, fmt::join(parts, "; "));
+  return parts.empty()
+             ? ""
+             : fmt::format("%{}: {}", quote_if_needed(tensor.name), fmt::join(parts, "; "));
 }
 
 std::string describe_neighbours(const Program& program, const CheckedTensor& checked) {
@@ -296,8 +299,8 @@ std::string describe_neighbours(const Program& program, const CheckedTensor& che
   return fmt::format(
       "%{}: {} of {} elements {} what {} has next to what is expected, as rounding "
       "explains",
-      tensor.name, count, element_count(known_shape(tensor)), count == 1 ? "is" : "are",
-      element_name(tensor.type));
+      quote_if_needed(tensor.name), count, element_count(known_shape(tensor)),
+      count == 1 ? "is" : "are", element_name(tensor.type));
 }
 
 std::vector<std::string> describe_uncompared(const Program& program,
@@ -310,7 +313,8 @@ std::vector<std::string> describe_uncompared(const Program& program,
     if (std::any_of(checked.begin(), checked.end(), same)) continue;
     const bool defined = stored[static_cast<size_t>(tensor)].region >= 0;
     lines.push_back(fmt::format(
-        "%{} is not compared: {}", program.tensors[static_cast<size_t>(tensor)].name,
+        "%{} is not compared: {}",
+        quote_if_needed(program.tensors[static_cast<size_t>(tensor)].name),
         defined ? "the reference did not come to it"
                 : "no statement says what it should be, its region has a graph alone (--expect "
                   "compares it with an array)"));

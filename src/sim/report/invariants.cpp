@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/names.h"
 #include "sim/common/written_tensors.h"
 #include "support/defect.h"
 
@@ -9,7 +10,7 @@ namespace fuseflow {
 namespace {
 
 [[noreturn]] void broken(const Region& region, const std::string& what) {
-  throw Defect(fmt::format("region @{}: {}", region.name, what));
+  throw Defect(fmt::format("region @{}: {}", quote_if_needed(region.name), what));
 }
 
 /// Whether a stream of references visits every position of `tensor` down to `level`: scans alone,
@@ -48,8 +49,8 @@ void assert_compulsory(const Program& program, const Region& region, const RunRe
     const int last = static_cast<int>(storage->levels.size()) - 1;
     if (!visits_all(graph, node.inputs[0].stream, node.tensor, last, *storage)) continue;
     if (result.nodes[n].read_bytes < storage->stored() * element_bytes(tensor.type)) {
-      broken(region, fmt::format("node {} visits all of %{} and read {} bytes", n, tensor.name,
-                                 result.nodes[n].read_bytes));
+      broken(region, fmt::format("node {} visits all of %{} and read {} bytes", n,
+                                 quote_if_needed(tensor.name), result.nodes[n].read_bytes));
     }
   }
 }

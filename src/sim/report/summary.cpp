@@ -7,6 +7,7 @@
 
 #include "graph/tiles.h"
 #include "ir/attribution.h"
+#include "ir/names.h"
 #include "nodes/rule.h"
 #include "sim/report/csv.h"
 #include "sim/report/deadlock.h"
@@ -29,7 +30,8 @@ std::string purpose(const Program& program, const Attribution& attribution, size
   if (statement == nullptr) return "";
   const bool obvious = program.regions[region].statements.size() == 1;
   if (obvious && !statement->from.known()) return "";
-  std::string text = fmt::format(" for %{}", program.tensors[statement->result].name);
+  std::string text =
+      fmt::format(" for %{}", quote_if_needed(program.tensors[statement->result].name));
   if (statement->from.known()) {
     text += fmt::format(", {} {}", statement->from.op, statement->from.name);
   }
@@ -41,7 +43,8 @@ std::string critical_node(const Program& program, const Attribution& attribution
                           const RunResult& result) {
   const Region& region = program.regions[r];
   const NodeId number = busiest(result);
-  if (number < 0) return fmt::format("@{}: {} cycles\n", region.name, result.cycles);
+  if (number < 0)
+    return fmt::format("@{}: {} cycles\n", quote_if_needed(region.name), result.cycles);
   const Node& node = region.graph->nodes[number];
   const NodeStats& stats = result.nodes[number];
   const std::string tensor = tensor_of(program, node);
@@ -51,7 +54,7 @@ std::string critical_node(const Program& program, const Attribution& attribution
       "@{}: {} cycles; busiest is node {}, {}{}{}{}: busy {:.1f}%, memory {:.1f}%, starved "
       "{:.1f}%, "
       "blocked {:.1f}%\n",
-      region.name, result.cycles, number, node_kind_name(node.kind),
+      quote_if_needed(region.name), result.cycles, number, node_kind_name(node.kind),
       tensor.empty() ? "" : " " + tensor, outputs.empty() ? "" : " -> " + outputs,
       purpose(program, attribution, r, node), share * static_cast<double>(stats.busy),
       share * static_cast<double>(stats.memory), share * static_cast<double>(stats.starved),
@@ -224,13 +227,13 @@ std::string describe_finish(const Program& program, const ProgramRun& run) {
     return fmt::format(
         "region @{} did not finish: it takes more cycles than can be counted, expected less data, "
         "or shorter latencies and intervals",
-        region.name);
+        quote_if_needed(region.name));
   }
   if (run.finish == Finish::max_cycles) {
-    return fmt::format("region @{} did not finish: {}", region.name, why);
+    return fmt::format("region @{} did not finish: {}", quote_if_needed(region.name), why);
   }
-  return fmt::format("region @{} did not finish after {} cycles: {}", region.name, result.cycles,
-                     why);
+  return fmt::format("region @{} did not finish after {} cycles: {}", quote_if_needed(region.name),
+                     result.cycles, why);
 }
 
 }  // namespace fuseflow
