@@ -22,7 +22,7 @@ class CostCalculator {
         graph_(*s.graph),
         counts_(counts),
         machine_(machine),
-        timings_(node_timings(machine, *s.graph)),
+        timings_(node_timings(*s.program, machine, *s.graph)),
         memory_(machine),
         arrays_(arrays) {}
 

@@ -141,7 +141,7 @@ class Run {
   TensorData data_;
   std::unique_ptr<BlockPool> pool_;  // before all that keeps blocks
   const EngineTuning tuning_;
-  const std::vector<UnitTiming> timings_{node_timings(machine_, graph_)};  // by node
+  const std::vector<UnitTiming> timings_{node_timings(program_, machine_, graph_)};  // by node
   Context context_{.program = program_,
                    .graph = graph_,
                    .machine = machine_,
