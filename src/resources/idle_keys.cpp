@@ -69,6 +69,7 @@ UsedResources used_by(const Program& program) {
 std::string why_not_memory(const Machine& machine, const std::string& key) {
   const DramModel& dram = machine.dram;
   if (key == "dram.model") return "";
+  if (key == "dram.burst_bytes" && machine.has_energy) return "";  // which whole bursts take
   if (dram.model == "none") return "`dram.model` is none: memory takes no time";
   const std::string model = fmt::format("`dram.model` is {}", dram.model);
   const bool banked = dram.model == "banked";
@@ -130,8 +131,17 @@ std::string why_not_streams(const Program& program, const UsedResources& used,
   return "";
 }
 
+/// Whether a key makes the machine larger, and what it leaks with it, whatever the program uses.
+bool changes_leakage(const Machine& machine, const std::string& key) {
+  const bool leaks =
+      machine.has_energy && machine.has_area && machine.energy.leakage_pj_per_cycle_per_mm2 > 0;
+  return leaks && (is_one_of(key, {"core.count", "scratchpad.bytes"}) ||
+                   (in_section(key, "units.") && key.ends_with(".count")));
+}
+
 std::string why_idle(const Program& program, const Machine& machine, const UsedResources& used,
                      const std::string& key) {
+  if (changes_leakage(machine, key)) return "";
   if (in_section(key, "core.") || in_section(key, "links.") || in_section(key, "l2.")) {
     return used.tiles ? "" : "no region is a graph of tiles (fuseflow-cluster makes them)";
   }
