@@ -18,16 +18,24 @@ namespace {
 constexpr size_t kMostVerdicts = 5;
 constexpr double kMatters = 0.05;  ///< share of the run's cycles
 
+constexpr const char* kNoMachine =
+    "What limits the regions depends on the machine, which is not known: give --machine.";
+
+/// Whether all but the machine is there that verdicts are made from.
+bool lacks_machine(const PageInput& input) {
+  return input.program && !input.nodes.empty() && !input.machine;
+}
+
 struct VerdictText {
   std::string region, limit, roof, tries;
 };
 
 std::vector<VerdictText> verdicts(const PageInput& input) {
   std::vector<VerdictText> texts;
-  if (!input.program || input.nodes.empty()) return texts;
+  if (!input.program || input.nodes.empty() || !input.machine) return texts;
   const RunTable& run = input.runs.back();
   const double all = run.total.numbers.at("cycles");
-  const Machine machine = input.machine.value_or(Machine());
+  const Machine& machine = *input.machine;
   for (const RunRow* row : longest_regions(run, kMostVerdicts)) {
     const double cycles = row->numbers.at("cycles");
     if (cycles < kMatters * all) continue;
@@ -82,6 +90,7 @@ HtmlSection verdict_section(const PageView& view) {
   for (const VerdictText& text : verdicts(view.input)) {
     body += fmt::format("<p><b>{}</b> is {}; {}.", html_text(text.region), html_text(text.limit),
                         html_text(text.roof));
+  if (lacks_machine(view.input)) body = fmt::format("<p>{}</p>\n", html_text(kNoMachine));
     if (!text.tries.empty()) body += "<br>Try: " + html_prose(text.tries) + ".";
     body += "</p>\n";
   }
@@ -99,6 +108,7 @@ std::vector<std::string> verdict_texts(const PageInput& input) {
   std::vector<std::string> texts;
   for (const VerdictText& text : verdicts(input)) {
     texts.push_back(text.region + " is " + text.limit + "\n  " + text.roof + "\n");
+  if (lacks_machine(input)) return {std::string(kNoMachine) + "\n"};
     if (!text.tries.empty()) texts.back() += "  try: " + text.tries + "\n";
   }
   return texts;

@@ -59,8 +59,7 @@ std::string cause_words(const Program& program, const Graph& graph, const Machin
       return fmt::format(
           "memory bandwidth{}: {} of {:.4g} bytes/cycle",
           limit.share < kEvenly ? " of the few channels that hold what it asks for" : "",
-          percent(limit.share),
-          graph.tiles ? machine.global_bytes_per_cycle() : machine.dram_bytes_per_cycle());
+          percent(limit.share), machine.memory_bytes_per_cycle(graph.tiles.has_value()));
     case LimitKind::latency:
       if (!waits_known) return "memory latency";
       return fmt::format("memory latency: {} waits for answers {} of the time", node,

@@ -86,8 +86,7 @@ class Finder {
 
   /// A faster bus helps whatever the model. More channels are more banks, too.
   void memory_rate() {
-    const double now =
-        graph_.tiles ? machine_.global_bytes_per_cycle() : machine_.dram_bytes_per_cycle();
+    const double now = machine_.memory_bytes_per_cycle(graph_.tiles.has_value());
     if (now == 0) return;
     multiples("dram.bandwidth_gigabytes_per_second", now * machine_.clock_gigahertz, {2, 4});
     if (machine_.dram.model == "banked") multiples("dram.channels", machine_.dram.channels, {2, 4});
