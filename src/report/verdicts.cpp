@@ -66,13 +66,16 @@ RegionFigures region_figures(const PageInput& input, const std::string& region,
   for (const RunRow& row : input.runs.back().regions) {
     if (row.region != region) continue;
     figures.cycles = row.numbers.at("cycles");
-    figures.memory_bytes = value_of(*find_metric("dram_bytes"), row).value_or(0);
+    figures.dram_bytes = value_of(*find_metric("dram_bytes"), row).value_or(0);
+    const auto bursts = row.numbers.find("dram_bursts");
+    if (bursts != row.numbers.end()) figures.dram_bursts = bursts->second;
   }
   figures.nodes.resize(graph.nodes.size());
   for (const NodeRow& row : input.nodes) {
     const auto n = static_cast<size_t>(row.number);
     if (row.region != region || n >= figures.nodes.size()) continue;
-    figures.nodes[n] = {true, row.busy, row.memory, row.starved, row.blocked, row.last_step};
+    figures.nodes[n] = {true,        row.busy,       row.memory,    row.starved,
+                        row.blocked, row.first_step, row.last_step, row.bytes};
   }
   std::map<std::string, double> blocked;
   for (const StreamRow& row : input.streams) {
@@ -87,10 +90,10 @@ RegionFigures region_figures(const PageInput& input, const std::string& region,
 
 HtmlSection verdict_section(const PageView& view) {
   std::string body;
+  if (lacks_machine(view.input)) body = fmt::format("<p>{}</p>\n", html_text(kNoMachine));
   for (const VerdictText& text : verdicts(view.input)) {
     body += fmt::format("<p><b>{}</b> is {}; {}.", html_text(text.region), html_text(text.limit),
                         html_text(text.roof));
-  if (lacks_machine(view.input)) body = fmt::format("<p>{}</p>\n", html_text(kNoMachine));
     if (!text.tries.empty()) body += "<br>Try: " + html_prose(text.tries) + ".";
     body += "</p>\n";
   }
@@ -105,10 +108,10 @@ HtmlSection verdict_section(const PageView& view) {
 }
 
 std::vector<std::string> verdict_texts(const PageInput& input) {
+  if (lacks_machine(input)) return {std::string(kNoMachine) + "\n"};
   std::vector<std::string> texts;
   for (const VerdictText& text : verdicts(input)) {
     texts.push_back(text.region + " is " + text.limit + "\n  " + text.roof + "\n");
-  if (lacks_machine(input)) return {std::string(kNoMachine) + "\n"};
     if (!text.tries.empty()) texts.back() += "  try: " + text.tries + "\n";
   }
   return texts;

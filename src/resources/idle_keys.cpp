@@ -26,21 +26,20 @@ struct UsedResources {
   std::set<std::string> operators;  ///< classes
   bool streams = false;
   bool tiles = false;
-  bool memory = false;  ///< streams from it or to it
+  bool memory = false;  ///< for streams, or for what they keep on chip
   bool on_chip = false;
   bool held = false;  ///< buffers, entries of accumulators
   bool blocks = false;
   bool phases = false;  ///< that follow each other
 };
 
-void add_node(const Graph& graph, const Node& node, UsedResources& used) {
+void add_node(const Node& node, UsedResources& used) {
   used.units.insert(std::string(unit_class_name(unit_class(node.kind))));
   if (node.kind == NodeKind::map) {
     if (const auto which = operator_class(node.op)) {
       used.operators.insert(std::string(operator_class_name(*which)));
     }
   }
-  used.memory = used.memory || (node.tensor >= 0 && !graph.on_chip(node.tensor));
   used.held = used.held || node.kind == NodeKind::buffer || node.kind == NodeKind::accumulate;
 }
 
@@ -58,9 +57,10 @@ UsedResources used_by(const Program& program) {
       continue;
     }
     used.streams = true;
+    used.memory = used.memory || uses_memory(graph, program.tensors.size());
     used.phases = used.phases || graph.phases() > 1;
     for (const Stream& stream : graph.streams) used.blocks = used.blocks || !stream.block.empty();
-    for (const Node& node : graph.nodes) add_node(graph, node, used);
+    for (const Node& node : graph.nodes) add_node(node, used);
   }
   return used;
 }

@@ -424,7 +424,7 @@ void Run::summarize() {
     result_.streams[s].tokens = output.tokens;
   }
   if (const Memory* memory = solver_->memory()) {
-    result_.memory_requests = memory->stats().reads + memory->stats().writes;
+    result_.dram_bursts = memory->stats().reads + memory->stats().writes;
     result_.memory_row_hits = memory->stats().row_hits;
   }
   finish_counts(program_, graph_, data_.storage, result_);

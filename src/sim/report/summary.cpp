@@ -118,7 +118,7 @@ std::string memory_line(const Machine& machine, const ProgramRun& run) {
   int64_t requests = 0;
   int64_t hits = 0;
   for (const RunResult& result : run.regions) {
-    requests += result.memory_requests;
+    requests += result.dram_bursts;
     hits += result.memory_row_hits;
   }
   if (requests == 0) return "";
