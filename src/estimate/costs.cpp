@@ -22,7 +22,7 @@ class CostCalculator {
         graph_(*s.graph),
         counts_(counts),
         machine_(machine),
-        timings_(node_timings(machine, *s.graph)),
+        timings_(node_timings(*s.program, machine, *s.graph)),
         memory_(machine),
         arrays_(arrays) {}
 
@@ -150,17 +150,18 @@ class CostCalculator {
   void add_time() {
     const std::vector<MemoryUse> memory = memory_use(s_, counts_, memory_, out_.nodes, arrays_);
     out_.loaded_bytes = loaded_;
-    if (memory_.timed) out_.bursts = memory_.bursts(loaded_, 1);
+    if (memory_.timed) out_.dram_bursts = memory_.bursts(loaded_, 1);
     for (size_t n = 0; n < memory.size(); ++n) {
-      out_.bursts += memory[n].asked.bursts;
+      out_.dram_bursts += memory[n].asked.bursts;
       if (memory_.batched && memory[n].asks) out_.nodes[n].least = 0;  // a batch comes all at once
     }
     const RegionCycles time = region_time(s_, counts_, machine_, timings_, out_.nodes, memory);
     out_.cycles = time.cycles;
     out_.bound = time.bound;
     if (memory_.timed && loaded_ > 0) {  // inputs of the scratchpad come before the first phase
-      out_.cycles +=
+      out_.loading_cycles =
           memory_.of_port({memory_.bursts(loaded_, 1), loaded_, {1, loaded_}}) + memory_.latency;
+      out_.cycles += out_.loading_cycles;
     }
     double longest = -1;
     for (size_t n = 0; n < out_.nodes.size(); ++n) {

@@ -28,9 +28,9 @@ struct NodeCost {
 struct RegionCost : RunCounts<double> {
   double cycles = 0;
   double bound = 0;
-  NodeId limit = -1;        ///< the node whose steps take longest
-  double bursts = 0;        ///< that memory serves; without a model of memory 0
-  double loaded_bytes = 0;  ///< of the scratchpad's inputs
+  NodeId limit = -1;          ///< the node whose steps take longest
+  double loaded_bytes = 0;    ///< of the scratchpad's inputs
+  double loading_cycles = 0;  ///< of `cycles`, before the first phase
   std::vector<NodeCost> nodes;
 };
 

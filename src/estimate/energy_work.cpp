@@ -80,7 +80,7 @@ RegionWork expected_work(const Structure& structure, const Counts& counts, const
   work.loaded_bytes = cost.loaded_bytes;
   work.bursts = machine.dram.model == "none"
                     ? bursts_of(machine, cost.dram_read_bytes + cost.dram_write_bytes)
-                    : cost.bursts;
+                    : cost.dram_bursts;
   work.activations = machine.energy.dram_activations_per_burst * work.bursts;
   return work;
 }

@@ -53,7 +53,11 @@ RegionEstimate region_estimate(const Program& program, const Region& region,
   e.cycles = std::ceil(cost.cycles);
   e.bound = std::floor(cost.bound);
   e.limit = limit_name(program, *region.graph, cost.limit);
-  for (const estimate::NodeCost& node : cost.nodes) e.busy.push_back(node.busy);
+  e.loading_cycles = cost.loading_cycles;
+  for (const estimate::NodeCost& node : cost.nodes) {
+    e.busy.push_back(node.busy);
+    e.tensor_bytes.push_back(node.read_bytes + node.write_bytes);
+  }
   e.add_counts(cost);
   return e;
 }
@@ -85,7 +89,10 @@ RegionEstimate counted_estimate(const Program& program, const Region& region, co
   RegionEstimate e;
   e.region = region.name;
   e.cycles = e.bound = static_cast<double>(run.cycles);
-  for (const NodeStats& node : run.nodes) e.busy.push_back(static_cast<double>(node.busy));
+  for (const NodeStats& node : run.nodes) {
+    e.busy.push_back(static_cast<double>(node.busy));
+    e.tensor_bytes.push_back(static_cast<double>(node.read_bytes + node.write_bytes));
+  }
   const auto longest = std::max_element(e.busy.begin(), e.busy.end());
   e.limit = limit_name(program, graph, static_cast<NodeId>(longest - e.busy.begin()));
   e.add_counts(run);
@@ -390,7 +397,8 @@ std::string energy_fields(const Machine& machine, const RegionEstimate& e) {
                                  : std::string(5, ',');
   const std::string area = machine.has_area ? fmt::format("{:.6g}", e.area_mm2) : "";
   const std::string bound = machine.has_energy ? fmt::format("{:.3f}", e.energy_bound_pj) : "";
-  return fmt::format("{}{},{},{:.0f}", energy, area, bound, e.dram_bytes_bound);
+  return fmt::format("{}{},{},{:.0f},{:.0f}", energy, area, bound, e.dram_bytes_bound,
+                     e.dram_bursts);
 }
 
 }  // namespace
@@ -401,7 +409,7 @@ std::string estimate_csv(const Program& program, const Machine& machine,
       "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
       "max_abs_error,bound_cycles,limit,lacks,strategy,seconds,energy_pj,edp,memory_pj,loading_pj,"
-      "leakage_pj,area_mm2,bound_energy_pj,bound_dram_bytes\n";
+      "leakage_pj,area_mm2,bound_energy_pj,bound_dram_bytes,dram_bursts\n";
   std::string all_lack;
   const auto row = [&](const RegionEstimate& e, const std::string& lacks) {
     text += fmt::format(

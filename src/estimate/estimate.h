@@ -20,7 +20,9 @@ struct RegionEstimate : RunCounts<double> {
   double bound = 0;          ///< <= the simulated cycles; 0 when nothing is certain (statistics)
   std::string limit;         ///< the node whose steps take longest: "scan %adj.1", "accumulate"
   std::vector<double> busy;  ///< cycles taken by steps, by node of the graph
-  double energy_pj = 0;      ///< of a machine that says what actions cost; else 0
+  std::vector<double> tensor_bytes;  ///< read and written, by node
+  double loading_cycles = 0;         ///< before the first phase: inputs of the scratchpad
+  double energy_pj = 0;              ///< of a machine that says what actions cost; else 0
   double memory_pj = 0, loading_pj = 0, leakage_pj = 0;  ///< parts of it (energy/price.h)
   double energy_bound_pj = 0;   ///< <= the simulated energy; 0 when nothing is certain
   double dram_bytes_bound = 0;  ///< <= the simulated bytes, read and written

@@ -81,7 +81,8 @@ double MemoryTime::latency_of(const Port& port) const {
 }
 
 double MemoryTime::of_port(const Port& port) const {
-  const double each = std::max({1.0, (latency_of(port) + 1) / under_way(port), in_turn(port)});
+  const double turn = std::max(in_turn(port), of_look_ups(port));
+  const double each = std::max({1.0, (latency_of(port) + 1) / under_way(port), turn});
   return std::max(port.bursts * each, of_channels(of_array(port)));
 }
 
@@ -101,6 +102,19 @@ double MemoryTime::in_turn(const Port& port) const {
     most = std::max(most, ++of_channel[channel]);
   }
   return most / number * cycles_per_burst;
+}
+
+/// Cycles of a burst where those under way are of searches in few fibers: each search begins in the
+/// middle of its fiber, in the channel of which its other probes lie with the share that it has of
+/// the fiber.
+double MemoryTime::of_look_ups(const Port& port) const {
+  if (batched || port.search.bursts <= 0) return 0;
+  const double fiber = std::max(burst_bytes, port.search.fiber_bytes);
+  const double middle = 1 - (port.search.bursts > 1 ? burst_bytes / fiber : 0);
+  const double share = std::min(1.0, interleave_bytes / fiber);
+  const double most = middle + (port.search.bursts - 1) * share;
+  const double fibers = outstanding / port.search.bursts / port.search.in_fiber;
+  return most / port.search.bursts / std::max(1.0, fibers) * cycles_per_burst;
 }
 
 double MemoryTime::refresh_delay(const Port& port, double busy, double cycles) const {
@@ -142,11 +156,22 @@ double MemoryTime::of_batches(const NodeNumbers& node, double busy) const {
       return busy + latency * node.own.stored;
     case NodeKind::write_level:
       return busy + latency * (node.own.stored + node.own.fibers) / outstanding;
-    default: {  // a scan: its elements take no step of their own
-      const SpaceCount& given = node.output(0);
-      return (latency + 1) * refs + latency * batches(given.elements, given.nonempty);
-    }
+    default:
+      return of_scan_in_batches(node, busy);
   }
+}
+
+/// The elements of a list take no step of their own; of bit vectors the words are read at first.
+double MemoryTime::of_scan_in_batches(const NodeNumbers& node, double busy) const {
+  constexpr double kWord = 8;  // bytes of a word of bits
+  const double refs = node.own.present;
+  if (node.level == LevelKind::bitvector) {
+    const double requests = refs + std::ceil(kWord / burst_bytes) * node.own.words;
+    return busy + latency * batches(requests, refs);
+  }
+  const SpaceCount& given = node.output(0);
+  const double positions = node.level == LevelKind::singleton ? 0 : latency;
+  return (positions + 1) * refs + latency * batches(given.elements, given.nonempty);
 }
 
 }  // namespace fuseflow::estimate

@@ -49,7 +49,9 @@ struct MemoryTime {
   double under_way(const Port& port) const;
   double latency_of(const Port& port) const;
   double in_turn(const Port& port) const;
+  double of_look_ups(const Port& port) const;
   double batches(double addresses, double fibers) const;
+  double of_scan_in_batches(const NodeNumbers& node, double busy) const;
   void spread(double begin, double bytes, double per_byte, ChannelBursts& bursts) const;
 
   double to_channel_ = 0;  ///< cycles from a request to its channel; `fixed`: to the answer

@@ -15,6 +15,13 @@ struct ArrayPieces {
   double bytes = 0;  ///< of each
 };
 
+/// Binary searches of the fibers of a stored level.
+struct Searches {
+  double bursts = 0;       ///< that one asks for; 0: there are none
+  double fiber_bytes = 0;  ///< of the fiber that it is in
+  double in_fiber = 1;     ///< of them, one after another
+};
+
 /// One port.
 struct Port {
   double bursts = 0;       ///< requested
@@ -23,6 +30,7 @@ struct Port {
   double together = 1;     ///< bursts that one step asks for
   double begin = 0;        ///< the address of the array
   AddressLoops order{};    ///< in which accesses jump, where it is known
+  Searches search{};       ///< that its bursts are asked for by
 };
 
 /// Bursts by channel: how many more there are from each listed channel on than in the one before.

@@ -69,12 +69,13 @@ std::vector<Port> Ports::of_reader(size_t n, const StoredArrays& arrays) const {
     ports.push_back(by_scattered(ref, count.present, kPortWord, array.positions));
   }
   ports.push_back(node.kind == NodeKind::scan ? of_scanned(n, kind, array.coordinates)
-                                              : of_looked_up(n, kind, array.coordinates));
+                                              : of_looked_up(n, kind, array));
   return ports;
 }
 
-/// What a gallop asks of the arrays of one of its levels. Looks that are closer to each other than
-/// a burst is long ask for another one where they cross its end; those that are farther apart each.
+/// What a gallop asks of the arrays of one of its levels. A jump looks up to twice as far as what
+/// it seeks and then comes back: where that crosses the end of a burst, it asks for that one, too.
+/// Looks that are farther apart than a burst ask for one each.
 Ports::OfLevel Ports::of_galloped(size_t n, size_t which) const {
   const Node& node = s_.node(static_cast<NodeId>(n));
   const NodeCount& count = counts_.node[n];
@@ -83,7 +84,7 @@ Ports::OfLevel Ports::of_galloped(size_t n, size_t which) const {
   const StoredArrays::Level& array = arrays_[tensor].levels[level];
   const double words = burst_bytes_ / kPortWord;
   const double length = count.jumps > 0 ? count.passed / count.jumps : 0;
-  const double each = length <= words ? length / words : 1 + 2 * std::log2(length / words);
+  const double each = length <= words ? 2 * length / words : 2 + 2 * std::log2(length / words);
   const double given = in_space(node.outputs[0]).elements;
   const bool one = array.coordinates <= burst_bytes_;
   OfLevel asked;
@@ -130,7 +131,8 @@ Port Ports::of_scanned(size_t n, LevelKind kind, double bytes) const {
 
 /// What is looked up. Of a binary search each probe asks for a burst, but the last ones, which are
 /// in one; words of bit vectors are looked up in ascending order.
-Port Ports::of_looked_up(size_t n, LevelKind kind, double bytes) const {
+Port Ports::of_looked_up(size_t n, LevelKind kind, const StoredArrays::Level& array) const {
+  const double bytes = array.coordinates;
   const Node& node = s_.node(static_cast<NodeId>(n));
   const NodeCount& count = counts_.node[n];
   const StreamId ref = node.inputs[0].stream;
@@ -150,7 +152,13 @@ Port Ports::of_looked_up(size_t n, LevelKind kind, double bytes) const {
   const double entered =
       std::min(count.present, counts_.space[static_cast<size_t>(s_.home(column))].elements);
   port.bursts = by_jumps(search ? count.present * apart : entered, kPortWord, kPortWord, bytes);
+  if (search) port.search = {apart, fiber_of(array) * kPortWord, count.present / entered};
   return port;
+}
+
+/// The mean length of the fibers of a stored level.
+double Ports::fiber_of(const StoredArrays::Level& level) {
+  return level.coordinates / std::max(kPortWord, level.positions - kPortWord);
 }
 
 /// A writer asks for a burst when it begins the next one. Coordinates and positions are written one
@@ -224,6 +232,10 @@ double Ports::by_references(StreamId ref, double present, double unit, double ar
     return std::max(1.0, bytes / burst_bytes_);
   }
   if (in_a_row(ref)) return by_rows(ref, bytes, array_bytes);
+  const StreamId all = joined(ref);
+  if (all >= 0 && s_.sequential(s_.canonical[static_cast<size_t>(all)])) {
+    return met(1, present, {in_space(all).elements, 1}, unit);
+  }
   int space = s_.space_of(ref);
   double fibers = std::max(1.0, in_space(ref).nonempty);
   AscendingReferences ascent = ascent_of(ref, space);
@@ -292,6 +304,18 @@ const Node& Ports::maker(StreamId ref) const {
   return s_.node(s_.graph->streams[static_cast<size_t>(column)].producer);
 }
 
+/// The references of which a join keeps some; -1: these are not what a join keeps.
+StreamId Ports::joined(StreamId ref) const {
+  const Column column = s_.canonical[static_cast<size_t>(ref)];
+  if (s_.column(column).kind != ColumnInfo::Kind::stream) return -1;
+  const Node& made = maker(ref);
+  if (join_rule(made.kind) == nullptr) return -1;
+  const auto port = std::find(made.outputs.begin(), made.outputs.end(), column);
+  const int input =
+      node_rule(made.kind).carried(made, static_cast<size_t>(port - made.outputs.begin()));
+  return input < 0 ? -1 : made.inputs[static_cast<size_t>(input)].stream;
+}
+
 /// Whether references follow each other within each fiber: scanned there, or looked up in a dense
 /// level by coordinates that are counted there.
 bool Ports::in_a_row(StreamId ref) const {
@@ -314,8 +338,8 @@ StreamId Ports::above(StreamId ref) const {
 }
 
 /// How references ascend with the coordinates of loop `space`, all others staying: those of a level
-/// scanned there, or of a dense level looked up by its coordinates, and maybe others; or looked up
-/// in a level below such a one.
+/// scanned there, of which a join may keep some; or of a dense level looked up by its coordinates,
+/// and maybe others; or looked up in a level below such a one.
 Ports::AscendingReferences Ports::ascent_of(StreamId ref, int space) const {
   const Column column = s_.canonical[static_cast<size_t>(ref)];
   if (s_.column(column).kind != ColumnInfo::Kind::stream) return {};
@@ -324,6 +348,17 @@ Ports::AscendingReferences Ports::ascent_of(StreamId ref, int space) const {
     const SpaceCount& here = in_space(ref);
     if (s_.home(column) != space || here.nonempty <= 0) return {};
     return {here.elements / here.nonempty, 1};
+  }
+  if (const StreamId all = joined(ref); all >= 0) {
+    if (s_.home(column) != space) return {};
+    return ascent_of(all, s_.home(s_.canonical[static_cast<size_t>(all)]));
+  }
+  if (made.kind == NodeKind::gallop) {
+    if (s_.home(column) != space) return {};
+    const bool other = column == made.outputs[2];
+    const TensorId tensor = other ? made.other_tensor : made.tensor;
+    const int level = other ? made.other_level : made.level;
+    return {fiber_of(arrays_[static_cast<size_t>(tensor)].levels[static_cast<size_t>(level)]), 1};
   }
   if (made.kind != NodeKind::locate) return {};
   const Tensor& tensor = s_.program->tensors[static_cast<size_t>(made.tensor)];

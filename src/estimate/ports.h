@@ -55,7 +55,8 @@ class Ports {
   OfLevel of_galloped(size_t n, size_t which) const;
   std::vector<Port> of_gallop(size_t n) const;
   Port of_scanned(size_t n, LevelKind kind, double bytes) const;
-  Port of_looked_up(size_t n, LevelKind kind, double bytes) const;
+  Port of_looked_up(size_t n, LevelKind kind, const StoredArrays::Level& array) const;
+  static double fiber_of(const StoredArrays::Level& level);
   Port of_written(const Node& node, const StoredArrays& arrays, double bytes) const;
   AddressLoops order_of_writes(const Node& node) const;
   AddressLoop written_loop(int space, double number, double step) const;
@@ -74,6 +75,7 @@ class Ports {
   bool in_a_row(StreamId ref) const;
   AscendingReferences ascent_of(StreamId ref, int space) const;
   StreamId above(StreamId ref) const;
+  StreamId joined(StreamId ref) const;
   const Node& maker(StreamId ref) const;
   const SpaceCount& in_space(StreamId stream) const {
     return counts_.space[static_cast<size_t>(s_.space_of(stream))];

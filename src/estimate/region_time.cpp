@@ -267,23 +267,30 @@ class RegionTime {
     const size_t end = last_reader_[first] + 1;  // ways to those after it say nothing
     ways_.assign(end - first, {});
     ways_[0].cycles = 0;
+    const double bunches = (in_space(any_output(node)).tokens() - 1) / depth;
     double most = 0;
     for (size_t c = first_reader_[first]; c < end; ++c) {
-      const StreamId taken = extend_way(first, c);
+      const StreamId taken = extend_way(first, c, bunches);
       if (taken >= 0) most = std::max(most, held_up(first, c, taken, depth));
     }
     return most;
   }
 
+  static StreamId any_output(const Node& node) {
+    return *std::max_element(node.outputs.begin(), node.outputs.end());
+  }
+
   /// The longest way from one node to another.
   struct LongestPath {
     double cycles = -1;  ///< from giving a token to its being taken; below 0: there is no way
-    size_t before = 0;   ///< the last node on it before the other
+    double each = 0;     ///< the same on average: answers of memory may be there already
+    size_t before = 0;   ///< the last node on the former before the other
   };
 
-  /// The longest way from node `id` to `c`, those to the nodes before it being known. Returns the
-  /// stream that `c` takes from `id` itself, or -1.
-  StreamId extend_way(size_t id, size_t c) {
+  /// The longest way from node `id` to `c`, those to the nodes before it being known, and the one
+  /// that is longest for a bunch of tokens of many. Returns the stream that `c` takes from `id`
+  /// itself, or -1.
+  StreamId extend_way(size_t id, size_t c, double bunches) {
     StreamId taken = -1;
     LongestPath& longest = ways_[c - id];
     for (const Input& in : graph_.nodes[c].inputs) {
@@ -292,9 +299,14 @@ class RegionTime {
       if (p < id || ways_[p - id].cycles < 0) continue;
       const bool given = p == id;
       if (given) taken = in.stream;
-      const double filled = given ? 0 : first_[p] + memory_[p].waited;
-      const double cycles = ways_[p - id].cycles + latency(p) + filled;
-      if (cycles > longest.cycles) longest = {cycles, p};
+      const LongestPath& before = ways_[p - id];
+      const double step = latency(p) + (given ? 0 : first_[p]);
+      const double waited = given ? 0 : memory_[p].waited;
+      const double cycles = before.cycles + step + waited;
+      if (cycles > longest.cycles) longest.cycles = cycles, longest.before = p;
+      // A bunch that lies in a burst that is there already does not wait for it.
+      const double waits = waited > 0 ? std::min(1.0, memory_[p].asked.bursts / bunches) : 0;
+      longest.each = std::max(longest.each, before.each + step + waits * waited);
     }
     return taken;
   }
@@ -330,12 +342,7 @@ class RegionTime {
     // Tokens come in bunches of `depth`, the last of which may be shorter.
     const double bunches = std::floor((tokens - 1) / depth);
     const double rest = std::min(way, (tokens - 1 - bunches * depth) * span / tokens);
-    double passed = bunches * (way + 1);
-    // A bunch that lies in a burst that is there already does not wait for it.
-    for (const size_t p : waiting) {
-      passed -= std::max(0.0, bunches - memory_[p].asked.bursts) * memory_[p].waited;
-    }
-    return first + passed + rest + end;
+    return first + bunches * (ways_[c - id].each + 1) + rest + end;
   }
 
   /// Time before the first step of a node, by what its phase gives it.

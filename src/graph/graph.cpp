@@ -87,4 +87,12 @@ std::vector<bool> loaded_at_start(const Graph& graph, size_t tensors) {
   return load;
 }
 
+bool uses_memory(const Graph& graph, size_t tensors) {
+  const std::vector<bool> load = loaded_at_start(graph, tensors);
+  if (std::find(load.begin(), load.end(), true) != load.end()) return true;
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return node.tensor >= 0 && !graph.on_chip(node.tensor);
+  });
+}
+
 }  // namespace fuseflow

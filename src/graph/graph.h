@@ -152,6 +152,9 @@ std::vector<int> parts_written(const Graph& graph, size_t tensors);
 /// By tensor: whether it is held in the scratchpad, and comes there when the graph starts.
 std::vector<bool> loaded_at_start(const Graph& graph, size_t tensors);
 
+/// Whether a graph of streams reads memory, writes it, or is loaded from it.
+bool uses_memory(const Graph& graph, size_t tensors);
+
 std::string_view stream_kind_name(StreamKind kind);  ///< "crd", "ref", "val"
 
 /// parallelize and serialize, in turn: the copy that gets the first element of the fiber-th fiber

@@ -199,6 +199,10 @@ struct Machine {
   }
   /// The rate of the memory model, all channels together; 0: memory takes no time.
   double dram_bytes_per_cycle() const;
+  /// What memory can move for a graph of tiles, or of streams; 0: it takes no time.
+  double memory_bytes_per_cycle(bool of_tiles) const {
+    return of_tiles ? global_bytes_per_cycle() : dram_bytes_per_cycle();
+  }
   /// What one core can send over the links of a cluster of `cores` (one of kClusterSizes).
   double link_bytes_per_cycle(int cores) const;
   int64_t link_latency(int cores) const;

@@ -36,6 +36,9 @@ std::vector<NodeRow> parse_node_table(const SourceText& source) {
     row.starved = csv.required(i, "starved");
     row.blocked = csv.required(i, "blocked");
     row.memory = csv.required(i, "memory");
+    if (csv.has("first_step")) {
+      row.first_step = static_cast<double>(csv.whole(i, "first_step", -1, INT64_MAX));
+    }
     row.last_step = static_cast<double>(csv.whole(i, "last_step", -1, INT64_MAX));
     row.steps = csv.required(i, "steps");
     row.tokens_out = csv.required(i, "tokens_out");

@@ -18,7 +18,7 @@ struct NodeRow {
   std::string outputs;           ///< names of its streams
   std::string statement, layer;  ///< what it was lowered from; empty where the file does not say
   double busy = 0, starved = 0, blocked = 0, memory = 0;  ///< cycles
-  double last_step = -1;                                  ///< below 0: none
+  double first_step = -1, last_step = -1;                 ///< below 0: none
   double steps = 0, tokens_out = 0, flops = 0, bytes = 0;
 };
 

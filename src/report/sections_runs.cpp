@@ -131,9 +131,20 @@ namespace {
 
 using KeyValues = std::vector<std::vector<HtmlCell>>;  ///< name and value
 
-void add_machine(const Machine& machine, KeyValues& facts) {
+/// Bytes a cycle that memory can move for what ran; 0: it takes no time, or is not known.
+double memory_rate(const PageInput& input) {
+  if (!input.machine) return 0;
+  bool tiles = !input.machine->has_streams;
+  if (input.program) {
+    const std::vector<Region>& regions = input.program->regions;
+    tiles = std::any_of(regions.begin(), regions.end(),
+                        [](const Region& region) { return region.graph && region.graph->tiles; });
+  }
+  return input.machine->memory_bytes_per_cycle(tiles);
+}
+
+void add_machine(const Machine& machine, double bandwidth, KeyValues& facts) {
   std::string text = fmt::format("{:g} GHz", machine.clock_gigahertz);
-  const double bandwidth = machine.dram_bytes_per_cycle();
   text += bandwidth > 0 ? fmt::format(", memory {:g} bytes/cycle ({:.4g} GB/s)", bandwidth,
                                       bandwidth * machine.clock_gigahertz)
                         : ", memory takes no time";
@@ -177,7 +188,7 @@ HtmlSection setting_section(const PageView& view) {
     machine += ": " + input.machine->description;
   }
   facts.push_back({"machine", machine});
-  if (input.machine) add_machine(*input.machine, facts);
+  if (input.machine) add_machine(*input.machine, memory_rate(input), facts);
   facts.push_back({"tools", fmt::format("fuseflow {}, language {}", input.version, kTextVersion)});
   return {"ran",
           "What ran",
@@ -287,7 +298,7 @@ HtmlSection roofline_section(const PageView& view) {
   const PageInput& input = view.input;
   const RunTable& run = input.runs.back();
   Roofline roofline;
-  if (input.machine) roofline.bytes_per_cycle = input.machine->dram_bytes_per_cycle();
+  roofline.bytes_per_cycle = memory_rate(input);
   const std::map<std::string, double> compute = compute_roofs(input);
   std::vector<std::vector<HtmlCell>> rows;
   for (const RunRow* row : longest_regions(run, run.regions.size())) {

@@ -18,16 +18,24 @@ namespace {
 constexpr size_t kMostVerdicts = 5;
 constexpr double kMatters = 0.05;  ///< share of the run's cycles
 
+constexpr const char* kNoMachine =
+    "What limits the regions depends on the machine, which is not known: give --machine.";
+
+/// Whether all but the machine is there that verdicts are made from.
+bool lacks_machine(const PageInput& input) {
+  return input.program && !input.nodes.empty() && !input.machine;
+}
+
 struct VerdictText {
   std::string region, limit, roof, tries;
 };
 
 std::vector<VerdictText> verdicts(const PageInput& input) {
   std::vector<VerdictText> texts;
-  if (!input.program || input.nodes.empty()) return texts;
+  if (!input.program || input.nodes.empty() || !input.machine) return texts;
   const RunTable& run = input.runs.back();
   const double all = run.total.numbers.at("cycles");
-  const Machine machine = input.machine.value_or(Machine());
+  const Machine& machine = *input.machine;
   for (const RunRow* row : longest_regions(run, kMostVerdicts)) {
     const double cycles = row->numbers.at("cycles");
     if (cycles < kMatters * all) continue;
@@ -58,13 +66,16 @@ RegionFigures region_figures(const PageInput& input, const std::string& region,
   for (const RunRow& row : input.runs.back().regions) {
     if (row.region != region) continue;
     figures.cycles = row.numbers.at("cycles");
-    figures.memory_bytes = value_of(*find_metric("dram_bytes"), row).value_or(0);
+    figures.dram_bytes = value_of(*find_metric("dram_bytes"), row).value_or(0);
+    const auto bursts = row.numbers.find("dram_bursts");
+    if (bursts != row.numbers.end()) figures.dram_bursts = bursts->second;
   }
   figures.nodes.resize(graph.nodes.size());
   for (const NodeRow& row : input.nodes) {
     const auto n = static_cast<size_t>(row.number);
     if (row.region != region || n >= figures.nodes.size()) continue;
-    figures.nodes[n] = {true, row.busy, row.memory, row.starved, row.blocked, row.last_step};
+    figures.nodes[n] = {true,        row.busy,       row.memory,    row.starved,
+                        row.blocked, row.first_step, row.last_step, row.bytes};
   }
   std::map<std::string, double> blocked;
   for (const StreamRow& row : input.streams) {
@@ -79,6 +90,7 @@ RegionFigures region_figures(const PageInput& input, const std::string& region,
 
 HtmlSection verdict_section(const PageView& view) {
   std::string body;
+  if (lacks_machine(view.input)) body = fmt::format("<p>{}</p>\n", html_text(kNoMachine));
   for (const VerdictText& text : verdicts(view.input)) {
     body += fmt::format("<p><b>{}</b> is {}; {}.", html_text(text.region), html_text(text.limit),
                         html_text(text.roof));
@@ -96,6 +108,7 @@ HtmlSection verdict_section(const PageView& view) {
 }
 
 std::vector<std::string> verdict_texts(const PageInput& input) {
+  if (lacks_machine(input)) return {std::string(kNoMachine) + "\n"};
   std::vector<std::string> texts;
   for (const VerdictText& text : verdicts(input)) {
     texts.push_back(text.region + " is " + text.limit + "\n  " + text.roof + "\n");

@@ -26,21 +26,20 @@ struct UsedResources {
   std::set<std::string> operators;  ///< classes
   bool streams = false;
   bool tiles = false;
-  bool memory = false;  ///< streams from it or to it
+  bool memory = false;  ///< for streams, or for what they keep on chip
   bool on_chip = false;
   bool held = false;  ///< buffers, entries of accumulators
   bool blocks = false;
   bool phases = false;  ///< that follow each other
 };
 
-void add_node(const Graph& graph, const Node& node, UsedResources& used) {
+void add_node(const Node& node, UsedResources& used) {
   used.units.insert(std::string(unit_class_name(unit_class(node.kind))));
   if (node.kind == NodeKind::map) {
     if (const auto which = operator_class(node.op)) {
       used.operators.insert(std::string(operator_class_name(*which)));
     }
   }
-  used.memory = used.memory || (node.tensor >= 0 && !graph.on_chip(node.tensor));
   used.held = used.held || node.kind == NodeKind::buffer || node.kind == NodeKind::accumulate;
 }
 
@@ -58,9 +57,10 @@ UsedResources used_by(const Program& program) {
       continue;
     }
     used.streams = true;
+    used.memory = used.memory || uses_memory(graph, program.tensors.size());
     used.phases = used.phases || graph.phases() > 1;
     for (const Stream& stream : graph.streams) used.blocks = used.blocks || !stream.block.empty();
-    for (const Node& node : graph.nodes) add_node(graph, node, used);
+    for (const Node& node : graph.nodes) add_node(node, used);
   }
   return used;
 }
@@ -69,6 +69,7 @@ UsedResources used_by(const Program& program) {
 std::string why_not_memory(const Machine& machine, const std::string& key) {
   const DramModel& dram = machine.dram;
   if (key == "dram.model") return "";
+  if (key == "dram.burst_bytes" && machine.has_energy) return "";  // which whole bursts take
   if (dram.model == "none") return "`dram.model` is none: memory takes no time";
   const std::string model = fmt::format("`dram.model` is {}", dram.model);
   const bool banked = dram.model == "banked";
@@ -130,8 +131,17 @@ std::string why_not_streams(const Program& program, const UsedResources& used,
   return "";
 }
 
+/// Whether a key makes the machine larger, and what it leaks with it, whatever the program uses.
+bool changes_leakage(const Machine& machine, const std::string& key) {
+  const bool leaks =
+      machine.has_energy && machine.has_area && machine.energy.leakage_pj_per_cycle_per_mm2 > 0;
+  return leaks && (is_one_of(key, {"core.count", "scratchpad.bytes"}) ||
+                   (in_section(key, "units.") && key.ends_with(".count")));
+}
+
 std::string why_idle(const Program& program, const Machine& machine, const UsedResources& used,
                      const std::string& key) {
+  if (changes_leakage(machine, key)) return "";
   if (in_section(key, "core.") || in_section(key, "links.") || in_section(key, "l2.")) {
     return used.tiles ? "" : "no region is a graph of tiles (fuseflow-cluster makes them)";
   }

@@ -141,7 +141,7 @@ class Run {
   TensorData data_;
   std::unique_ptr<BlockPool> pool_;  // before all that keeps blocks
   const EngineTuning tuning_;
-  const std::vector<UnitTiming> timings_{node_timings(machine_, graph_)};  // by node
+  const std::vector<UnitTiming> timings_{node_timings(program_, machine_, graph_)};  // by node
   Context context_{.program = program_,
                    .graph = graph_,
                    .machine = machine_,
@@ -424,7 +424,7 @@ void Run::summarize() {
     result_.streams[s].tokens = output.tokens;
   }
   if (const Memory* memory = solver_->memory()) {
-    result_.memory_requests = memory->stats().reads + memory->stats().writes;
+    result_.dram_bursts = memory->stats().reads + memory->stats().writes;
     result_.memory_row_hits = memory->stats().row_hits;
   }
   finish_counts(program_, graph_, data_.storage, result_);

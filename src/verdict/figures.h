@@ -14,14 +14,15 @@ struct NodeFigures {
   double memory = 0;
   double starved = 0;
   double blocked = 0;
-  double last_step = -1;  ///< its time; below 0: none, or not known
+  double first_step = -1;  ///< its time; below 0: none, or not known
+  double last_step = -1;
+  double tensor_bytes = 0;  ///< read and written, in memory or on chip
 };
 
 struct RegionFigures {
   double cycles = 0;
-  /// Bytes that the channels of memory moved: whole bursts where these are known, else those of the
-  /// tensors.
-  double memory_bytes = 0;
+  double dram_bytes = 0;           ///< of tensors, read and written
+  double dram_bursts = 0;          ///< that its channels moved; 0: not known
   bool waits_known = true;         ///< else only `busy` is (an estimate)
   std::vector<NodeFigures> nodes;  ///< by NodeId
   /// By StreamId: cycles for which only its room was missing; empty: not known.

@@ -16,6 +16,7 @@ enum class LimitKind : uint8_t {
   bandwidth,  ///< of memory
   latency,    ///< of memory
   fifo,       ///< room in one stream
+  loading,    ///< of the scratchpad's inputs, before the first step
   start       ///< no node, no memory, no stream: steps wait for each other
 };
 
@@ -30,8 +31,9 @@ struct Limit {
   int phase = -1;          ///< the slowest, of several that follow each other; -1: one has the time
   int phases = 1;          ///< that follow each other
   double phase_share = 1;  ///< of the region's cycles
-  double least_cycles = 0;  ///< if every phase took as long as its busiest node, or its memory
-  NodeId least_node = -1;   ///< the busiest of the slowest phase; -1: memory takes longer
+  double loading_share = 0;  ///< of the region's cycles, before the first phase; 0: of no weight
+  double least_cycles = 0;   ///< if every phase took as long as its busiest node, or its memory
+  NodeId least_node = -1;    ///< the busiest of the slowest phase; -1: memory takes longer
 };
 
 /// Nothing for a region without nodes or cycles.

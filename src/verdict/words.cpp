@@ -59,8 +59,7 @@ std::string cause_words(const Program& program, const Graph& graph, const Machin
       return fmt::format(
           "memory bandwidth{}: {} of {:.4g} bytes/cycle",
           limit.share < kEvenly ? " of the few channels that hold what it asks for" : "",
-          percent(limit.share),
-          graph.tiles ? machine.global_bytes_per_cycle() : machine.dram_bytes_per_cycle());
+          percent(limit.share), machine.memory_bytes_per_cycle(graph.tiles.has_value()));
     case LimitKind::latency:
       if (!waits_known) return "memory latency";
       return fmt::format("memory latency: {} waits for answers {} of the time", node,
@@ -69,6 +68,10 @@ std::string cause_words(const Program& program, const Graph& graph, const Machin
     case LimitKind::fifo:
       if (!waits_known) return fmt::format("FIFOs (room for {})", machine.fifo_depth);
       return fmt::format("the FIFO of one stream: {}", full_words(program, graph, machine, limit));
+    case LimitKind::loading:
+      return fmt::format("loading the scratchpad: {} of the time, at {} of {:.4g} bytes/cycle",
+                         percent(limit.share), percent(limit.bytes_share),
+                         machine.memory_bytes_per_cycle(graph.tiles.has_value()));
     case LimitKind::start:
       return fmt::format(
           "steps that wait for each other: the busiest node, {}, is in a step only {} of the time",
@@ -91,7 +94,10 @@ std::string node_words(const Program& program, const Graph& graph, NodeId number
 
 std::string limit_words(const Program& program, const Graph& graph, const Machine& machine,
                         const Limit& limit, bool waits_known) {
-  const std::string cause = cause_words(program, graph, machine, limit, waits_known);
+  std::string cause = cause_words(program, graph, machine, limit, waits_known);
+  if (limit.loading_share > 0 && limit.kind != LimitKind::loading) {
+    cause += "; before, loading the scratchpad takes " + percent(limit.loading_share);
+  }
   if (limit.phase < 0) return "limited by " + cause;
   return fmt::format(
       "limited by serial phases: phase {} of {} that follow each other takes {} of the cycles, "
@@ -101,11 +107,14 @@ std::string limit_words(const Program& program, const Graph& graph, const Machin
 
 std::string roof_words(const Program& program, const Graph& graph, const Limit& limit,
                        double cycles) {
-  const std::string who =
-      limit.least_node < 0
-          ? "the bytes of memory alone take"
-          : node_words(program, graph, limit.least_node) +
-                (limit.phases > 1 ? " and those of the other phases take" : " alone takes");
+  std::vector<std::string> parts = {limit.least_node < 0
+                                        ? std::string("the bytes of memory")
+                                        : node_words(program, graph, limit.least_node)};
+  if (limit.phases > 1) parts.emplace_back("those of the other phases");
+  if (limit.loading_share > 0) parts.emplace_back("loading");
+  const bool one = parts.size() == 1;
+  const std::string who = fmt::format("{}{}{}", fmt::join(parts, " and "), one ? " alone" : "",
+                                      one && limit.least_node >= 0 ? " takes" : " take");
   return fmt::format("{} {:.0f} cycles, {} of its {:.0f}", who, std::ceil(limit.least_cycles),
                      percent(std::min(1.0, limit.least_cycles / std::max(1.0, cycles))), cycles);
 }

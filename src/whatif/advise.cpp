@@ -141,16 +141,17 @@ void settle_run(RegionVerdict& verdict) {
 
 }  // namespace
 
-RegionFigures figures_of(const Machine& machine, const RunResult& result) {
+RegionFigures figures_of(const RunResult& result) {
   RegionFigures figures;
   figures.cycles = static_cast<double>(result.cycles);
-  const int64_t bytes = result.dram_read_bytes + result.dram_write_bytes;
-  figures.memory_bytes =
-      static_cast<double>(std::max(bytes, result.memory_requests * machine.dram.burst_bytes));
+  figures.dram_bytes = static_cast<double>(result.dram_read_bytes + result.dram_write_bytes);
+  figures.dram_bursts = static_cast<double>(result.dram_bursts);
   for (const NodeStats& node : result.nodes) {
     figures.nodes.push_back({true, static_cast<double>(node.busy), static_cast<double>(node.memory),
                              static_cast<double>(node.starved), static_cast<double>(node.blocked),
-                             static_cast<double>(node.last_step)});
+                             static_cast<double>(node.first_step),
+                             static_cast<double>(node.last_step),
+                             static_cast<double>(node.read_bytes + node.write_bytes)});
   }
   for (const StreamStats& stream : result.streams) {
     figures.stream_blocked.push_back(static_cast<double>(stream.blocked));
@@ -171,7 +172,7 @@ std::vector<RegionVerdict> verdicts_of_run(const TrialSetup& setup, const Progra
   std::vector<RegionVerdict> verdicts;
   for (const size_t r : longest(cycles, all)) {
     const RunResult& result = run.regions[r];
-    const RegionFigures figures = figures_of(setup.machine, result);
+    const RegionFigures figures = figures_of(result);
     const auto limit = find_limit(*setup.lowered.regions[r].graph, setup.machine, figures);
     if (!limit) continue;
     RegionVerdict verdict{r, figures.cycles, all, true, *limit, {}};
@@ -240,6 +241,21 @@ LimitKind kind_by_keys(const RegionTrials& trials, LimitKind kind,
 
 }  // namespace
 
+RegionFigures figures_of(const RegionEstimate& region) {
+  RegionFigures figures;
+  figures.cycles = region.cycles;
+  figures.dram_bytes = region.dram_read_bytes + region.dram_write_bytes;
+  figures.dram_bursts = region.dram_bursts;
+  figures.waits_known = false;
+  for (size_t n = 0; n < region.busy.size(); ++n) {
+    figures.nodes.push_back({.known = true,
+                             .busy = region.busy[n],
+                             .first_step = region.loading_cycles,
+                             .tensor_bytes = region.tensor_bytes[n]});
+  }
+  return figures;
+}
+
 std::vector<RegionVerdict> verdicts_of_estimate(const TrialSetup& setup,
                                                 const ProgramEstimate& estimate,
                                                 const TensorData& data) {
@@ -248,11 +264,7 @@ std::vector<RegionVerdict> verdicts_of_estimate(const TrialSetup& setup,
   std::vector<RegionVerdict> verdicts;
   for (const size_t r : longest(cycles, estimate.total.cycles)) {
     const RegionEstimate& region = estimate.regions[r];
-    RegionFigures figures;
-    figures.cycles = region.cycles;
-    figures.memory_bytes = region.dram_read_bytes + region.dram_write_bytes;
-    figures.waits_known = false;
-    for (const double busy : region.busy) figures.nodes.push_back({true, busy, 0, 0, 0, -1});
+    const RegionFigures figures = figures_of(region);
     const auto limit = find_limit(*setup.lowered.regions[r].graph, setup.machine, figures);
     if (!limit) continue;
     RegionVerdict verdict{r, figures.cycles, estimate.total.cycles, false, *limit, {}};

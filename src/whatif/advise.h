@@ -62,7 +62,8 @@ std::string tries_words(const RegionVerdict& verdict);
 /// Three lines a region: what limits it, how far it is from its roof, what to try.
 std::string verdict_lines(const TrialSetup& setup, const std::vector<RegionVerdict>& verdicts);
 
-/// What a run counted of a region.
-RegionFigures figures_of(const Machine& machine, const RunResult& result);
+/// What a run counted of a region; what an estimate says of it.
+RegionFigures figures_of(const RunResult& result);
+RegionFigures figures_of(const RegionEstimate& region);
 
 }  // namespace fuseflow

@@ -37,12 +37,14 @@ class Finder {
     }
     if (is_conversion(graph_)) return {};
     depths();
-    if (uses_memory()) memory();
+    const bool timed = machine_.dram.model != "none";
+    if (timed && uses_memory(graph_, slice_.tensors.size())) memory();
     if (limit_.node >= 0) unit(graph_.nodes[static_cast<size_t>(limit_.node)]);
     if (limit_.kind == LimitKind::start) latencies();
     if (given_ != nullptr && !given_->regions[0].statements.empty()) {
       copies();
       inputs_on_chip();
+      if (limit_.loading_share > 0) inputs_in_memory();
     }
     return std::move(changes_);
   }
@@ -55,13 +57,6 @@ class Finder {
   template <typename Value>
   void multiples(const std::string& key, Value now, const std::vector<int>& factors) {
     for (const int factor : factors) set(key, now * static_cast<Value>(factor));
-  }
-
-  bool uses_memory() const {
-    return machine_.dram.model != "none" &&
-           std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
-             return node.tensor >= 0 && !graph_.on_chip(node.tensor);
-           });
   }
 
   void depths() {
@@ -86,8 +81,7 @@ class Finder {
 
   /// A faster bus helps whatever the model. More channels are more banks, too.
   void memory_rate() {
-    const double now =
-        graph_.tiles ? machine_.global_bytes_per_cycle() : machine_.dram_bytes_per_cycle();
+    const double now = machine_.memory_bytes_per_cycle(graph_.tiles.has_value());
     if (now == 0) return;
     multiples("dram.bandwidth_gigabytes_per_second", now * machine_.clock_gigahertz, {2, 4});
     if (machine_.dram.model == "banked") multiples("dram.channels", machine_.dram.channels, {2, 4});
@@ -112,10 +106,16 @@ class Finder {
     if (writes_tensor(node.kind) && machine_.write_stops_take_steps) {
       set("write_stops_take_steps", false);
     }
-    if (node.tensor >= 0 && graph_.on_chip(node.tensor) &&
-        machine_.scratchpad.bytes_per_cycle > 0) {
-      multiples("scratchpad.bytes_per_cycle", machine_.scratchpad.bytes_per_cycle, {2, 4});
-    }
+    if (graph_.on_chip(node.tensor)) scratchpad_rates();
+  }
+
+  void scratchpad_rates() {
+    const ScratchpadModel& model = machine_.scratchpad;
+    const auto faster = [&](const char* key, int64_t now) {
+      if (now > 0) multiples(key, now, {2, 4});
+    };
+    faster("scratchpad.bytes_per_cycle", model.bytes_per_cycle);
+    if (model.tiles > 1) faster("scratchpad.link_bytes_per_cycle", model.link_bytes_per_cycle);
   }
 
   /// Where no unit is busy, how long their results take.
@@ -205,6 +205,17 @@ class Finder {
       if (seen.size() == kMostInputs || !seen.insert(tensor).second) continue;
       const std::string name = slice_.tensors[static_cast<size_t>(tensor)].name;
       changes_.push_back({"place " + name, {}, "place", {{"place", name + "=scratchpad"}}});
+    }
+  }
+
+  /// What is loaded before the first step.
+  void inputs_in_memory() {
+    const std::vector<bool> loaded = loaded_at_start(graph_, slice_.tensors.size());
+    for (size_t t = 0, tried = 0; t < loaded.size() && tried < kMostInputs; ++t) {
+      if (!loaded[t] || !slice_.tensors[t].given()) continue;
+      const std::string& name = slice_.tensors[t].name;
+      changes_.push_back({"place " + name, {}, "place", {{"place", name + "=memory"}}});
+      ++tried;
     }
   }
 

@@ -96,7 +96,7 @@ TEST(Conversion, WaitsForMemory) {
   const RunResult run = converted("dense,dense", "dense,compressed", machine);
   EXPECT_EQ(run.cycles, 96 + 100 + 40 + 1);
   EXPECT_EQ(run.nodes[0].busy, 24);
-  EXPECT_EQ(run.memory_requests, 25);
+  EXPECT_EQ(run.dram_bursts, 25);
 }
 
 }  // namespace

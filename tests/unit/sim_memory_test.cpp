@@ -327,7 +327,7 @@ TEST(Memory, ABatchIsAnsweredBeforeTheNextBegins) {
   const RunResult without = sum.b.run({}, Executor::fast);
   // The write of the sum waits, too.
   EXPECT_EQ(with.cycles, without.cycles + int64_t{3} * 19 + 4 + 19);
-  EXPECT_EQ(with.memory_requests, 21);
+  EXPECT_EQ(with.dram_bursts, 21);
   EXPECT_EQ(with.results[0].second->values[0], 20);
   for (size_t n = 0; n < with.nodes.size(); ++n) {
     EXPECT_EQ(with.nodes[n].steps, without.nodes[n].steps) << "node " << n;
@@ -436,7 +436,7 @@ TEST(Memory, BurstsOfOneStepTakeTurns) {
 void expect_same(const RunResult& a, const RunResult& b) {
   EXPECT_EQ(a.finish, b.finish);
   EXPECT_EQ(a.cycles, b.cycles);
-  EXPECT_EQ(a.memory_requests, b.memory_requests);
+  EXPECT_EQ(a.dram_bursts, b.dram_bursts);
   EXPECT_EQ(a.memory_row_hits, b.memory_row_hits);
   for (size_t n = 0; n < a.nodes.size(); ++n) {
     EXPECT_EQ(a.nodes[n].steps, b.nodes[n].steps) << "node " << n;

@@ -48,7 +48,7 @@ class MostTimes final : public engine::PortObserver {
 /// Works a graph whose nodes have a clock each to its end.
 size_t most_times(const GraphBuilder& g) {
   const Machine machine;
-  const std::vector<UnitTiming> timings = node_timings(machine, g.graph);
+  const std::vector<UnitTiming> timings = node_timings(g.program, machine, g.graph);
   const engine::Context context{g.program, g.graph, machine, timings, g.data};
   MostTimes times;
   std::vector<engine::Output> outputs(g.graph.streams.size());

@@ -40,7 +40,7 @@ Graph graph_of_load() {
 }
 
 NodeFigures figures(double busy, double memory, double starved, double blocked) {
-  return {true, busy, memory, starved, blocked, 999};
+  return {true, busy, memory, starved, blocked, 0, 999};
 }
 
 /// 1000 cycles, in each of which every node is starved but the first, which is blocked.
@@ -51,6 +51,15 @@ RegionFigures waiting_figures() {
                   figures(100, 0, 900, 0), figures(100, 0, 900, 0)};
   region.stream_blocked = {0, 0, 0, 0, 0};
   return region;
+}
+
+Machine memory_of_16_bytes_a_cycle() {
+  Machine machine;
+  machine.dram.model = "fixed";
+  machine.dram.channels = 1;
+  machine.dram.burst_bytes = 64;
+  machine.dram.interval_cycles = 4;
+  return machine;
 }
 
 TEST(Verdict, Compute) {
@@ -70,19 +79,15 @@ TEST(Verdict, Writer) {
 }
 
 TEST(Verdict, BandwidthIsWhatChannelsCanMove) {
-  Machine machine;
-  machine.dram.model = "fixed";
-  machine.dram.channels = 1;
-  machine.dram.burst_bytes = 64;
-  machine.dram.interval_cycles = 4;  // 16 bytes a cycle
+  const Machine machine = memory_of_16_bytes_a_cycle();
   RegionFigures region = waiting_figures();
-  region.memory_bytes = 12000;
+  region.dram_bytes = 12000;
   const auto limit = find_limit(graph_of_load(), machine, region);
   EXPECT_EQ(limit->kind, LimitKind::bandwidth);
   EXPECT_DOUBLE_EQ(limit->share, 0.75);
   EXPECT_DOUBLE_EQ(limit->least_cycles, 750);
   EXPECT_EQ(limit->least_node, -1);
-  region.memory_bytes = 9000;
+  region.dram_bytes = 9000;
   EXPECT_NE(find_limit(graph_of_load(), machine, region)->kind, LimitKind::bandwidth);
 }
 
@@ -138,6 +143,36 @@ TEST(Verdict, SerialPhases) {
   EXPECT_DOUBLE_EQ(limit->phase_share, 0.6);
   EXPECT_EQ(limit->kind, LimitKind::compute);  // 500 of the phase's 600
   EXPECT_DOUBLE_EQ(limit->least_cycles, 890);
+}
+
+TEST(Verdict, BurstsOfThePhaseThatMovesThem) {
+  Graph graph = graph_of_load();
+  graph.nodes[3].phase = graph.nodes[4].phase = 1;
+  graph.scratchpad = {1};  // what the second phase writes
+  RegionFigures region = waiting_figures();
+  for (size_t n = 0; n < 3; ++n) region.nodes[n].last_step = 399;
+  region.nodes[2].tensor_bytes = 1500;
+  region.nodes[4].tensor_bytes = 4000;
+  region.dram_bytes = 1500;
+  region.dram_bursts = 96;  // 384 cycles
+  const auto limit = find_limit(graph, memory_of_16_bytes_a_cycle(), region);
+  EXPECT_EQ(limit->phase, 1);
+  EXPECT_DOUBLE_EQ(limit->bytes_share, 0);
+  EXPECT_DOUBLE_EQ(limit->least_cycles, 384 + 100);
+}
+
+TEST(Verdict, LoadingTakesLongest) {
+  Graph graph = graph_of_load();
+  graph.scratchpad = {0};
+  RegionFigures region = waiting_figures();
+  for (NodeFigures& node : region.nodes) node.first_step = 600;
+  region.dram_bytes = 4800;
+  const auto limit = find_limit(graph, memory_of_16_bytes_a_cycle(), region);
+  EXPECT_EQ(limit->kind, LimitKind::loading);
+  EXPECT_DOUBLE_EQ(limit->share, 0.6);
+  EXPECT_DOUBLE_EQ(limit->bytes_share, 0.5);
+  for (NodeFigures& node : region.nodes) node.first_step = 300;
+  EXPECT_EQ(find_limit(graph, memory_of_16_bytes_a_cycle(), region)->kind, LimitKind::start);
 }
 
 TEST(Verdict, NothingOfAnEmptyGraph) {

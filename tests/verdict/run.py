@@ -63,6 +63,12 @@ region @y {
   barriers
 }
 """
+LOADED = HEAD + """input %a: f32[64, 64] dense,dense place(scratchpad) = uniform(density=1, seed=1)
+result %y: f32[64] dense
+region @y {
+  %y[i] = sum(j:16) %a[i, j]
+}
+"""
 CHAIN = HEAD + """input %a: f32[4, 4] dense,dense = uniform(density=1, seed=1)
 result %y: f32[4] dense
 region @y {
@@ -81,6 +87,7 @@ CASES = {  # name: program, machine, settings, what limits
     "outstanding": (PRODUCT, "ideal", [*FIXED, "dram.outstanding=2", "dram.latency_cycles=200"], "memory latency"),
     "fifo": (GATE, "ideal", ["fifo_depth=4", "operators.exponential.interval_cycles=1",
                              "operators.exponential.latency_cycles=30"], "FIFO of one stream"),
+    "loading": (LOADED, "rda", ["dram.outstanding=16"], "loading the scratchpad"),
     "phases": (PHASES, "ideal", [], "serial phases"),
     "start": (CHAIN, "ideal", ["units.alu.latency_cycles=30", "units.reduce.latency_cycles=30"],
               "steps that wait for each other"),

@@ -190,11 +190,11 @@ RunResult conversion_counts(const ConversionSide& from, const ConversionSide& to
   }
   if (machine.dram.model != "none") {
     const int64_t bytes = result.dram_read_bytes + result.dram_write_bytes;
-    result.memory_requests = ceil_div(bytes, machine.dram.burst_bytes);
+    result.dram_bursts = ceil_div(bytes, machine.dram.burst_bytes);
     // One row after the other.
     const bool banked = machine.dram.model == "banked";
     const int64_t rows = banked ? ceil_div(bytes, machine.dram.row_bytes) : 0;
-    result.memory_row_hits = std::max<int64_t>(0, result.memory_requests - rows);
+    result.memory_row_hits = std::max<int64_t>(0, result.dram_bursts - rows);
   }
   result.nodes.push_back(node);
   return result;

@@ -50,10 +50,10 @@ RegionWork work_of_run(const Graph& graph, const Machine& machine, const RunResu
   work.cycles = static_cast<double>(run.cycles);
   work.loaded_bytes = static_cast<double>(loaded_bytes(graph, run));
   const auto bytes = static_cast<double>(run.dram_read_bytes + run.dram_write_bytes);
-  work.bursts = run.memory_requests > 0 ? static_cast<double>(run.memory_requests)
-                                        : bursts_of(machine, bytes);
-  work.activations = machine.dram.model == "banked" && run.memory_requests > 0
-                         ? static_cast<double>(run.memory_requests - run.memory_row_hits)
+  work.bursts =
+      run.dram_bursts > 0 ? static_cast<double>(run.dram_bursts) : bursts_of(machine, bytes);
+  work.activations = machine.dram.model == "banked" && run.dram_bursts > 0
+                         ? static_cast<double>(run.dram_bursts - run.memory_row_hits)
                          : machine.energy.dram_activations_per_burst * work.bursts;
   return work;
 }

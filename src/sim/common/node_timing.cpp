@@ -40,13 +40,16 @@ Work work_of(const Graph& graph, const Node& node) {
 }
 
 /// Bytes that a step moves to or from the scratchpad at most; 0 for nodes that do not use it.
-int64_t scratchpad_bytes(const Graph& graph, const Node& node) {
+int64_t scratchpad_bytes(const Program& program, const Graph& graph, const Node& node) {
+  constexpr int64_t kWord = 4;  // a position or a coordinate
   if (!graph.on_chip(node.tensor)) return 0;
-  if (node_rule(node.kind).fields->other_level) return 8;  // the heads of both levels
-  const StreamId value = node.kind == NodeKind::array          ? node.outputs.at(0)
-                         : node.kind == NodeKind::write_values ? node.inputs.back().stream
-                                                               : -1;
-  return value < 0 ? 4 : 4 * block_volume(graph, graph.streams[value].block);
+  if (node_rule(node.kind).fields->other_level) return 2 * kWord;  // the heads of both levels
+  const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
+  if (node.kind == NodeKind::array || node.kind == NodeKind::write_values) {
+    return element_bytes(tensor.type) * tensor.format.block_volume();
+  }
+  const LevelKind level = tensor.format.levels[static_cast<size_t>(node.level)];
+  return level == LevelKind::dense ? 0 : kWord;  // a dense level is not stored
 }
 
 /// Cycles between two slots of a port whose phases' ports move `bytes` a round: they take turns.
@@ -103,7 +106,8 @@ UnitTiming block_timing(const Machine& machine, const Graph& graph, const Node& 
 
 }  // namespace
 
-std::vector<UnitTiming> node_timings(const Machine& machine, const Graph& graph) {
+std::vector<UnitTiming> node_timings(const Program& program, const Machine& machine,
+                                     const Graph& graph) {
   // By the last of the phases that run together: what their ports move a round.
   std::vector<int64_t> bytes(static_cast<size_t>(graph.phases()));
   const auto together = [&](const Node& node) {
@@ -111,15 +115,16 @@ std::vector<UnitTiming> node_timings(const Machine& machine, const Graph& graph)
         machine.phases_hold_units_together ? 0 : graph.last_started_with(node.phase));
   };
   std::vector<UnitTiming> timings;
+  std::vector<int64_t> moved;  // by node
   timings.reserve(graph.nodes.size());
   for (const Node& node : graph.nodes) {
     timings.push_back(block_timing(machine, graph, node));
-    const int64_t moved = scratchpad_bytes(graph, node);
-    if (moved > 0) bytes[together(node)] += moved;
+    moved.push_back(scratchpad_bytes(program, graph, node));
+    bytes[together(node)] += moved.back();
   }
   for (size_t n = 0; n < timings.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (scratchpad_bytes(graph, node) == 0) continue;
+    if (moved[n] == 0) continue;
     UnitTiming& timing = timings[n];
     timing.latency_cycles += machine.scratchpad.latency_cycles;
     timing.interval_cycles =

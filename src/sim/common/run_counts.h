@@ -20,6 +20,7 @@ struct RunCounts {
   /// in the bytes of DRAM, too.
   Number l2_read_bytes = 0;
   Number l2_write_bytes = 0;
+  Number dram_bursts = 0;  ///< that the memory model served; 0: memory takes no time
 
   template <typename Other>
   void add_counts(const RunCounts<Other>& other) {
@@ -33,6 +34,7 @@ struct RunCounts {
     tokens += static_cast<Number>(other.tokens);
     l2_read_bytes += static_cast<Number>(other.l2_read_bytes);
     l2_write_bytes += static_cast<Number>(other.l2_write_bytes);
+    dram_bursts += static_cast<Number>(other.dram_bursts);
   }
 };
 

@@ -74,7 +74,6 @@ struct RunResult : RunCounts<int64_t> {
   Finish finish = Finish::done;
   int64_t cycles = 0;  ///< largest step time + 1; what was reached when the run did not finish
   int64_t peak_fifo_tokens = 0;      ///< largest peak of a stream
-  int64_t memory_requests = 0;       ///< bursts that the memory model served
   int64_t memory_row_hits = 0;       ///< of those, to an open row (dram.model=banked)
   std::vector<NodeStats> nodes;      ///< by NodeId
   std::vector<StreamStats> streams;  ///< by StreamId

@@ -68,7 +68,7 @@ class Run {
   const Machine& machine_;
   const RunOptions& options_;
   TensorData data_;
-  const std::vector<UnitTiming> timings_{node_timings(machine_, graph_)};  ///< by node
+  const std::vector<UnitTiming> timings_{node_timings(program_, machine_, graph_)};  ///< by node
   Context context_{program_, graph_, machine_, timings_, data_};
   std::map<std::pair<TensorId, int>, std::vector<RowTimes>> rows_;
   std::vector<Channel> channels_;

@@ -53,15 +53,15 @@ std::string_view checked_text(const Row& row) {
 
 std::string row_text(const Program& program, const Machine& machine, const Row& row) {
   const RunResult& c = row.counts;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{},{},{}\n",
-                     kCsvSchema, csv_field(program.name), csv_field(machine.name),
-                     csv_field(row.region), c.cycles, c.flops, c.dram_read_bytes,
-                     c.dram_write_bytes, c.scratchpad_read_bytes, c.scratchpad_write_bytes,
-                     c.link_bytes, c.tokens, c.peak_fifo_tokens, checked_text(row),
-                     row.checked ? fmt::format("{:.6g}", row.abs_error) : "", c.register_bytes,
-                     row.checked ? fmt::format("{:.6g}", row.rel_error) : "", row.lacks,
-                     csv_field(program.strategy), machine.seconds_of(static_cast<double>(c.cycles)),
-                     energy_fields(machine, row), c.l2_read_bytes, c.l2_write_bytes);
+  return fmt::format(
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{},{},{},{}\n", kCsvSchema,
+      csv_field(program.name), csv_field(machine.name), csv_field(row.region), c.cycles, c.flops,
+      c.dram_read_bytes, c.dram_write_bytes, c.scratchpad_read_bytes, c.scratchpad_write_bytes,
+      c.link_bytes, c.tokens, c.peak_fifo_tokens, checked_text(row),
+      row.checked ? fmt::format("{:.6g}", row.abs_error) : "", c.register_bytes,
+      row.checked ? fmt::format("{:.6g}", row.rel_error) : "", row.lacks,
+      csv_field(program.strategy), machine.seconds_of(static_cast<double>(c.cycles)),
+      energy_fields(machine, row), c.l2_read_bytes, c.l2_write_bytes, c.dram_bursts);
 }
 
 void apply_check(Row& row, const std::vector<CheckedTensor>& checked) {
@@ -123,7 +123,7 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
       "schema,program,machine,region,cycles,flops,dram_read_bytes,dram_write_bytes,"
       "scratchpad_read_bytes,scratchpad_write_bytes,link_bytes,tokens,peak_fifo_tokens,checked,"
       "max_abs_error,register_bytes,max_rel_error,lacks,strategy,seconds,energy_pj,edp,memory_pj,"
-      "loading_pj,leakage_pj,area_mm2,l2_read_bytes,l2_write_bytes\n";
+      "loading_pj,leakage_pj,area_mm2,l2_read_bytes,l2_write_bytes,dram_bursts\n";
   const ProgramEnergy energy = energy_of_run(program, machine, run);
   Row total = total_row(machine, run, energy);
   for (size_t r = 0; r < run.regions.size(); ++r) {

@@ -117,16 +117,11 @@ std::string full_streams(const Graph& graph, const RunResult& result) {
   return text.empty() ? text : text + "\n";
 }
 
-/// Bytes a cycle at most; 0: memory takes no time.
-double memory_roof(const Machine& machine, const Graph& graph) {
-  return graph.tiles ? machine.global_bytes_per_cycle() : machine.dram_bytes_per_cycle();
-}
-
 std::string memory_line(const Machine& machine, const ProgramRun& run) {
   int64_t requests = 0;
   int64_t hits = 0;
   for (const RunResult& result : run.regions) {
-    requests += result.memory_requests;
+    requests += result.dram_bursts;
     hits += result.memory_row_hits;
   }
   if (requests == 0) return "";
@@ -187,7 +182,8 @@ std::string bottleneck_summary(const Program& program, const Machine& machine,
     const Region& region = program.regions[r];
     const RunResult& result = run.regions[r];
     text += critical_node(program, attribution, r, result);
-    text += roofline(machine, result, memory_roof(machine, *region.graph));
+    text +=
+        roofline(machine, result, machine.memory_bytes_per_cycle(region.graph->tiles.has_value()));
     text += full_streams(*region.graph, result);
     tokens += result.tokens;
   }
