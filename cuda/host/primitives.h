@@ -467,7 +467,6 @@ void multiply(const Core& core, S& sums, int left, int right) {
       float* out = &to->at[static_cast<size_t>(i) * S::kColumns];
       for (int k = 0; k < A::kColumns; ++k) {
         const float x = a[static_cast<size_t>(i) * A::kColumns + k];
-        if (x == 0) continue;
         const float* y = &b[static_cast<size_t>(k) * S::kColumns];
         for (int j = 0; j < S::kColumns; ++j) out[j] += x * y[j];
       }

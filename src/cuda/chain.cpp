@@ -473,7 +473,8 @@ class ChainBuilder {
     return steps;
   }
   int c_work() {
-    if (roles_.first_maps.empty()) return -1;
+    const bool is_map = !roles_.first_maps.empty();
+    if (!is_map && !has_columns_beyond(graph_, kN)) return -1;
     Work work;
     work.nodes = roles_.first_maps;
     for (int b = 0; b < roles_.branches; ++b) {
@@ -482,7 +483,8 @@ class ChainBuilder {
       const size_t port = roles_.exchange >= 0 ? static_cast<size_t>(b) : 0;
       work.from.push_back(graph_.nodes[static_cast<size_t>(from)].outputs.at(port));
     }
-    work.result = graph_.nodes[static_cast<size_t>(roles_.first_maps.back())].outputs[0];
+    work.result = is_map ? graph_.nodes[static_cast<size_t>(roles_.first_maps.back())].outputs[0]
+                         : work.from[0];
     work.dims = c_dims();
     kernel_.work.push_back(std::move(work));
     return static_cast<int>(kernel_.work.size()) - 1;

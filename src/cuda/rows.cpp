@@ -272,7 +272,8 @@ class RowsBuilder {
     }
     std::vector<StreamId> from;
     for (const NodeId product : products) from.push_back(node(product).outputs[0]);
-    if (result != from[0]) {
+    const bool clears = room_of(result) >= 0 && has_columns_beyond(graph_, loop.index);
+    if (result != from[0] || clears) {
       Step work = step_of(StepKind::work, sums, from.size() > 1 ? sums_of(products[1]) : -1);
       work.work = static_cast<int>(kernel_.work.size());
       Work made{{}, std::move(from), result, kernel_.row_dims};

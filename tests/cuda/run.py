@@ -201,6 +201,28 @@ def check_cancelling(tools, compiler, wrong):
                 wrong.append(f"where terms cancel, {what}: {done.stdout}{done.stderr}")
 
 
+def check_infinite(tools, compiler, wrong):
+    """Infinities by zeros are NaN where an element of the data is 0, and nowhere else: not by what fills a product."""
+    inf = float("inf")
+    values = {"product_a": lambda i, k: {(3, 1): inf, (3, 2): 0}.get((i, k), int(k != 2)),
+              "product_x": lambda k, j: inf if (k, j) == (2, 5) else 1}
+    plans = [product("product", (16, 16, 16), (16, 16, 16)),
+             chain("chain", (16, 40, 32, 16), (16, 16, 16, 16), (1, 4, 1, 4), "k", linear=True),
+             chain("parts", (16, 40, 64, 32), (16, 16, 16, 16), (1, 2, 2, 2), "l, k", linear=True),
+             rows("rows", "linear", (16, 20, 20, 16), (16, 20)), rows("wide", "linear", (16, 32, 40, 32), (16, 16), cluster=(1, 2))]
+    with tempfile.TemporaryDirectory() as made:
+        folder = pathlib.Path(made)
+        (folder / "kernels.ff").write_text(program(plans), encoding="utf-8")
+        for path, shape, _, _ in (file for plan in plans for file in plan.files):
+            value = values.get(path.removesuffix(".npy"), lambda i, j, of=path: inf if "_x" in of and i == 3 else 1)
+            write_values(folder / path, shape, [float(value(i, j)) for i in range(shape[0]) for j in range(shape[1])])
+        subprocess.run([tools / "fuseflow-cuda", "kernels.ff", "-d", ".", "--data", "-q"], cwd=folder, check=True)
+        build(folder, compiler)
+        done = run(folder, 1)
+        if done.returncode != 0:
+            wrong.append(f"infinite values: {done.stdout}{done.stderr}")
+
+
 def check_operators(plan):
     """Every operator of the language is in the plan `operators`."""
     scalar = pathlib.Path(__file__).resolve().parents[2] / "src" / "ops" / "scalar.h"
@@ -261,6 +283,7 @@ def main():
             elif seed == 1:
                 check_bytes(folder, done.stdout, wrong)
         check_cancelling(options.tools, options.compiler, wrong)
+        check_infinite(options.tools, options.compiler, wrong)
         found = {}
         for number, (what, kernel, _, _) in enumerate(FAULTS, 1):
             for seed in SEEDS:
