@@ -48,6 +48,7 @@ PLANS = [
     rows("layers_batch", "layers", (20, 32, 48, 32), (16, 16), batches=3),
     rows("gate_rows", "gate", (16, 48, 64, 32), (16, 16), cluster=(1, 2), copies=3),
     rows("apart", "apart", (33, 64, 48, 96), (16, 32), cluster=(2, 1)),
+    rows("two_rings", "layers", (64, 64, 100, 48), (16, 16), cluster=(2, 1)),  # weights that threads gather, and others
     rows("norm", "norm", (20, 32, 80, 48), (16, 32)),
     rows("norm_wide", "norm", (20, 32, 128, 48), (16, 16), cluster=(1, 4)),
     rows("softmax_wide", "softmax", (11, 60, 0, 0), (4, 16), cluster=(2, 2)),
@@ -139,7 +140,7 @@ FAULTS = [
 
 
 # Kernels that move more than their plan: clusters that are not full, tiles of 24 columns, padded to 32.
-PADDED = ("k_columns", "k_attention", "k_brain_attention", "k_masked_attention", "k_byte_batch", "k_byte_padded")
+PADDED = ("k_columns", "k_attention", "k_brain_attention", "k_masked_attention", "k_byte_padded")
 # Kernels whose results are stored by rows, without the padding that plans count, or whose last cluster is not full.
 STORE_OTHERS = ("k_absent", "k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_apart", "k_norm",
            "k_norm_wide", "k_softmax_wide")
