@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string_view>
 
 #include "chain_options.h"
+#include "chip/fit.h"
+#include "chip/forms.h"
 #include "cluster/chain/lower_plan.h"
 #include "cluster/common/machine_to_plan.h"
 #include "cluster/plan.h"
@@ -178,20 +181,23 @@ class Listener : public PlanReporter {
   std::vector<RowsOutcome> rows_;
 };
 
-/// Names the first of these regions, and how many more there are.
-void note_regions(const std::vector<std::string>& regions, std::string_view options) {
+/// The first of these regions, and how many more there are.
+std::string named(const std::vector<std::string>& regions) {
   constexpr size_t kNamed = 3;
-  if (regions.empty()) return;
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min(regions.size(), kNamed); ++i) {
     names.push_back("@" + quote_if_needed(regions[i]));
   }
   const std::string more =
       regions.size() > kNamed ? fmt::format(" and {} more", regions.size() - kNamed) : "";
+  return fmt::format("{}{}", fmt::join(names, ", "), more);
+}
+
+void note_regions(const std::vector<std::string>& regions, std::string_view options) {
+  if (regions.empty()) return;
   const bool one = regions.size() == 1;
-  report(Severity::note,
-         fmt::format("{}{} stay{} as streams; {} makes kernels of tiles of {}, too",
-                     fmt::join(names, ", "), more, one ? "s" : "", options, one ? "it" : "them"));
+  report(Severity::note, fmt::format("{} stay{} as streams; {} makes kernels of tiles of {}, too",
+                                     named(regions), one ? "s" : "", options, one ? "it" : "them"));
 }
 
 /// Regions whose kernels of tiles need given operands that are stored compressed to be dense.
@@ -213,6 +219,22 @@ void note_left_to_streams(const Options& o, const Program& program, const Machin
   if (o.strategy == "chains") note_regions(left, "--strategy=tiles");
   note_regions(kernels_if_dense(program, machine, left),
                o.strategy == "chains" ? "--strategy=tiles --dense" : "--dense");
+}
+
+/// Kernels of forms that fuseflow-cuda does not generate, where it generates kernels for the
+/// machine and the size of elements, by the reason.
+void note_without_generator(const Program& program, const Machine& machine) {
+  constexpr int64_t kLargest = 2;  ///< bytes of elements that generated kernels multiply
+  if (!chip::chip_of(machine)) return;
+  std::map<std::string, std::vector<std::string>> regions;
+  for (const Region& region : program.regions) {
+    if (!region.graph || !region.graph->tiles) continue;
+    if (region.graph->tiles->element_bytes > kLargest) continue;
+    const std::string why = chip::why_no_form(*region.graph);
+    if (!why.empty()) regions[why].push_back(region.name);
+  }
+  for (const auto& [why, names] : regions)
+    report(Severity::note, fmt::format("{}: no CUDA kernel: {}", named(names), why));
 }
 
 Given given_program(const Options& o) {
@@ -276,6 +298,7 @@ ExitCode run_filter(const Options& o, const Machine& machine) {
                         .accept_slower = o.accept_slower},
                        listener);
   note_left_to_streams(o, given.program, machine);
+  note_without_generator(given.program, machine);
   if (!o.plan.empty()) write_output(o.plan, listener.json(given.program));
   write_planned(o, machine, std::move(given));
   return ExitCode::ok;

@@ -72,8 +72,14 @@ void write_files(const CudaOptions& o, const std::vector<cuda::TextFile>& files)
   }
 }
 
+Program read_planned(const CudaOptions& o, const std::string& input) {
+  Program program = read_program(input, o.data_from);
+  cuda::mark_gathered(program);
+  return program;
+}
+
 ExitCode one_program(const CudaOptions& o, const Machine& machine) {
-  const Program program = read_program(o.inputs.empty() ? "-" : o.inputs[0], o.data_from);
+  const Program program = read_planned(o, o.inputs.empty() ? "-" : o.inputs[0]);
   const std::vector<cuda::Generated> kernels = cuda::generate(program);
   if (kernels.empty()) {
     throw Error(ExitCode::rejected,
@@ -100,7 +106,7 @@ ExitCode one_program(const CudaOptions& o, const Machine& machine) {
 
 ExitCode table_of_programs(const CudaOptions& o, const Machine& machine) {
   std::vector<Program> programs;
-  for (const std::string& input : o.inputs) programs.push_back(read_program(input, o.data_from));
+  for (const std::string& input : o.inputs) programs.push_back(read_planned(o, input));
   const std::vector<cuda::TableEntry> table = cuda::make_table(std::move(programs));
   std::vector<cuda::TextFile> files = cuda::files_of(table);
   files.push_back({"plan.csv", cuda::plan_csv(table, machine)});

@@ -4,19 +4,19 @@
 
 namespace ff {
 
-__device__ inline constexpr __nv_fp8_interpretation_t quarter_of(Type type) {
+FF_FN constexpr __nv_fp8_interpretation_t quarter_of(Type type) {
   return type == Type::f8e4m3 ? __NV_E4M3 : __NV_E5M2;
 }
 /// Conversions to 8 bits end at the largest number, which is the language's rule for e4m3. Beyond
 /// it e5m2 has infinity: from the middle to what would be the next number on.
-__device__ inline unsigned beyond_quarter(Type type, float x) {
+FF_FN unsigned beyond_quarter(Type type, float x) {
   constexpr float kMiddle = 61440;
   if (type == Type::f8e4m3 || !(fabsf(x) >= kMiddle)) return 0;
   return x < 0 ? 0xfc : 0x7c;
 }
 
 /// A number as an element of one or two bytes, rounded to the nearest one (of two to the even one).
-__device__ inline unsigned short to_bits(Type type, float x) {
+FF_FN unsigned short to_bits(Type type, float x) {
   if (is_quarter(type)) {
     const unsigned beyond = beyond_quarter(type, x);
     return beyond != 0 ? beyond : __nv_cvt_float_to_fp8(x, __NV_SATFINITE, quarter_of(type));
@@ -24,7 +24,7 @@ __device__ inline unsigned short to_bits(Type type, float x) {
   return type == Type::bf16 ? __bfloat16_as_ushort(__float2bfloat16_rn(x))
                             : __half_as_ushort(__float2half_rn(x));
 }
-__device__ inline float from_bits(Type type, unsigned short bits) {
+FF_FN float from_bits(Type type, unsigned short bits) {
   if (is_quarter(type)) {
     const auto element = static_cast<__nv_fp8_storage_t>(bits);
     return __half2float(__half(__nv_cvt_fp8_to_halfraw(element, quarter_of(type))));

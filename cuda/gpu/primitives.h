@@ -82,6 +82,12 @@ __device__ inline void barrier_wait(const Core& core, int number, unsigned parit
       "r"(parity)
       : "memory");
 }
+template <class Core>
+__device__ inline void sender_wait(const Core& core, int number, unsigned parity) {
+  if (core.warp() != 0) return;
+  barrier_wait(core, number, parity);
+  __syncwarp();
+}
 __device__ inline void arrive_remote(unsigned barrier, int rank) {
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
                    address_at(barrier, rank))
@@ -125,6 +131,10 @@ template <class Core>
 __device__ inline void fence_async(const Core&) {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
+
+/// The CPU counts bytes.
+template <class Core>
+__device__ inline void note_gather(const Core&, int) {}
 
 template <class Core>
 __device__ inline void copy_box(const Core& core, int to, const Params& params, int view, int inner,
@@ -261,7 +271,7 @@ __device__ inline void put_element(const Core& core, int at, float x) {
   }
 }
 
-__device__ inline float element_at(Type type, const void* data, long at) {
+FF_FN float element_at(Type type, const void* data, long at) {
   switch (type) {
     case Type::f32:
       return static_cast<const float*>(data)[at];
@@ -286,13 +296,29 @@ __device__ inline float read_element(const Params& params, int tensor, long at,
                                      float otherwise = 0) {
   return at < 0 ? otherwise : element_at(kType, params.tensors[tensor], at);
 }
-__device__ inline void store_at(Type type, void* data, long at, float x) {
-  if (type == Type::f32) {
-    static_cast<float*>(data)[at] = x;
-  } else if (is_quarter(type)) {
-    static_cast<unsigned char*>(data)[at] = static_cast<unsigned char>(to_bits(type, x));
-  } else {
-    static_cast<unsigned short*>(data)[at] = to_bits(type, x);
+FF_FN void store_at(Type type, void* data, long at, float x) {
+  switch (type) {
+    case Type::f32:
+      static_cast<float*>(data)[at] = x;
+      return;
+    case Type::u8:
+      static_cast<unsigned char*>(data)[at] = static_cast<unsigned char>(x);
+      return;
+    case Type::i8:
+      static_cast<signed char*>(data)[at] = static_cast<signed char>(x);
+      return;
+    case Type::i32:
+      static_cast<int*>(data)[at] = static_cast<int>(x);
+      return;
+    case Type::i64:
+      static_cast<long*>(data)[at] = static_cast<long>(x);
+      return;
+    case Type::f8e4m3:
+    case Type::f8e5m2:
+      static_cast<unsigned char*>(data)[at] = static_cast<unsigned char>(to_bits(type, x));
+      return;
+    default:
+      static_cast<unsigned short*>(data)[at] = to_bits(type, x);
   }
 }
 template <Type kType>

@@ -5,11 +5,24 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <initializer_list>
 #include <map>
 #include <vector>
 
 #include "fuseflow.h"
+
+/// Ends the program with status 2 where a call gives an error.
+#define FF_CHECK(call)                                                   \
+  do {                                                                   \
+    const auto status_ = (call);                                         \
+    if (status_ != 0) {                                                  \
+      std::fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, \
+                   static_cast<int>(status_));                           \
+      std::exit(2);                                                      \
+    }                                                                    \
+  } while (0)
 
 namespace ff {
 
@@ -24,7 +37,7 @@ struct StatementTensors {
   void make(int number, long elements, Type type) {
     types[number] = type;
     if (at[number] == nullptr)
-      cudaMalloc(&at[number], static_cast<size_t>(elements * bytes_of(type)));
+      FF_CHECK(cudaMalloc(&at[number], static_cast<size_t>(elements * bytes_of(type))));
   }
   __device__ float read(int number, long i) const {
     return element_at(types[number], at[number], i);
@@ -48,10 +61,10 @@ struct LibraryProduct {
   LibraryMatrix a, b, c;
 };
 
-/// Who computes products in the place of plain statements.
+/// Who computes products in the place of plain statements; false: it has no way to.
 struct Products {
   virtual ~Products() = default;
-  virtual void product(const StatementTensors& tensors, const LibraryProduct& product) = 0;
+  virtual bool product(const StatementTensors& tensors, const LibraryProduct& product) = 0;
 };
 
 /// A product that a library would be asked for.
@@ -72,9 +85,10 @@ struct GpuKernel {
   /// The region's statements one after the other, products by a library where there is one.
   void (*statements)(StatementTensors&, Products*, cudaStream_t);
   std::vector<Rival> rivals;
-  long gate;      ///< elements that a kernel between the rivals gates; 0: none
-  Type element;   ///< of what the rivals multiply
-  long rows = 0;  ///< of a table of plans: how many it is for
+  long gate;              ///< elements that a kernel between the rivals gates; 0: none
+  Type element;           ///< of what the rivals multiply
+  bool leaves_steps_out;  ///< which follow from the data: with others it gives other results
+  long rows = 0;          ///< of a table of plans: how many it is for
 };
 
 /// What a launch on so many rows needs, for as long as the program runs.

@@ -184,6 +184,11 @@ void barrier_wait(const Core& core, int number, unsigned parity) {
                      names[static_cast<size_t>(number)].c_str());
   core.cluster->clock().join(barrier.released);
 }
+/// The warp that sends, alone, with its lanes together.
+template <class Core>
+void sender_wait(const Core& core, int number, unsigned parity) {
+  barrier_wait(core, number, parity);
+}
 /// A message of one thread for all: that they have read or written.
 template <class Core>
 void barrier_arrive(const Core& core, int number, int rank) {
@@ -250,6 +255,10 @@ inline float get_bits(const CoreState& core, int at, Type type) {
   std::memcpy(&bits, &core.scratchpad[static_cast<size_t>(at)],
               static_cast<size_t>(bytes_of(type)));
   return from_bits(type, bits);
+}
+template <class Core>
+void note_gather(const Core& core, int bytes) {
+  core.cluster->counts.gathered += bytes;
 }
 template <class Core>
 void copy_box(const Core& core, int to, const Params& params, int view, int inner, int outer,
@@ -323,7 +332,6 @@ struct Chunk {
 };
 template <class Core, Type kElement>
 void put_chunk(const Core& core, int at, const Chunk<kElement>& chunk) {
-  core.cluster->counts.gathered += 16;
   write_begins(core, at, 16);
   std::memcpy(&core.state().scratchpad[static_cast<size_t>(at)], chunk.bytes, 16);
 }
@@ -467,7 +475,6 @@ void multiply(const Core& core, S& sums, int left, int right) {
       float* out = &to->at[static_cast<size_t>(i) * S::kColumns];
       for (int k = 0; k < A::kColumns; ++k) {
         const float x = a[static_cast<size_t>(i) * A::kColumns + k];
-        if (x == 0) continue;
         const float* y = &b[static_cast<size_t>(k) * S::kColumns];
         for (int j = 0; j < S::kColumns; ++j) out[j] += x * y[j];
       }

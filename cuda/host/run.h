@@ -3,10 +3,9 @@
 // what those before gave, too, and are run for --rows N, or for as many rows as each entry takes.
 #pragma once
 
-#include <cmath>
-#include <cstring>
-#include <fstream>
 #include <map>
+
+#include "data.h"
 
 namespace ff {
 
@@ -39,9 +38,12 @@ class Runs {
     ran_ = true;
     std::vector<std::vector<float>> values(tensor_count);
     for (size_t t = 0; t < tensor_count; ++t) {
+      // Intermediates of a table are not always those of its largest program, which the data are
+      // of.
       const bool intermediate =
           is_table() && (tensors[t].result || given_.count(tensors[t].number));
-      values[t] = read(path_of(name, t, tensors[t]), tensors[t].elements, intermediate);
+      values[t] = read_data(data_, tensors[t]);
+      if (values[t].empty() && !intermediate) no_data(data_, tensors[t]);
       for (float& x : values[t]) x = rounded_to(tensors[t].type, x);
     }
     const std::vector<std::vector<float>> expected = values;
@@ -66,8 +68,7 @@ class Runs {
       for (size_t r = 0; r < tensor_count; ++r) {
         if (!tensors[r].result) continue;
         const Difference here = difference(values[r], expected[r], expected[r]);
-        most.largest = here.largest <= most.largest ? most.largest : here.largest;
-        most.relative = here.relative <= most.relative ? most.relative : here.relative;
+        most.join(here);
         double bound = tolerance_ < 0 ? 4 * roundoff(tensors, tensor_count) : tolerance_;
         if (tolerance_ < 0 && here.relative > bound) {
           const auto other = rounded_other_way<Core>(launch, params, seed, kernel);
@@ -141,57 +142,7 @@ class Runs {
     std::exit(2);
   }
 
-  /// NaN as no operator makes it.
-  static float unwritten() {
-    const unsigned bits = 0x7fc5a5a5;
-    float value = 0;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-  }
-  static bool is_unwritten(float value) {
-    const float none = unwritten();
-    return std::memcmp(&value, &none, sizeof value) == 0;
-  }
-
-  struct Difference {
-    double largest = 0, relative = 0;
-  };
-  /// .. of results: of elements, and in the square mean, relative to `of`. NaN, which nothing is
-  /// less than, stays.
-  static Difference difference(const std::vector<float>& got, const std::vector<float>& from,
-                               const std::vector<float>& of) {
-    Difference all;
-    double square = 0, error = 0;
-    for (size_t i = 0; i < of.size(); ++i) {
-      if (is_same_beyond(got[i], from[i]) && !is_unwritten(got[i])) continue;
-      const double here = std::fabs(static_cast<double>(got[i]) - from[i]);
-      all.largest = here <= all.largest ? all.largest : here;
-      error += here * here;
-      square += static_cast<double>(of[i]) * of[i];
-    }
-    all.relative = square > 0 ? std::sqrt(error / square) : std::sqrt(error);
-    return all;
-  }
-
   bool is_table() const { return !most_.empty(); }
-  std::string path_of(const std::string& kernel, size_t t, const Tensor& tensor) const {
-    return data_ + "/" +
-           (is_table() ? std::to_string(tensor.number) : kernel + "." + std::to_string(t)) + ".f32";
-  }
-
-  /// `may_lack`: nothing where there is no such file.
-  static std::vector<float> read(const std::string& path, long elements, bool may_lack) {
-    std::vector<float> all(static_cast<size_t>(elements));
-    std::ifstream file(path, std::ios::binary);
-    if (!file && may_lack) return {};
-    file.read(reinterpret_cast<char*>(all.data()), elements * 4);
-    if (!file) {
-      std::fprintf(stderr, "%s: cannot read %ld elements (fuseflow-cuda --data writes them)\n",
-                   path.c_str(), elements);
-      std::exit(3);
-    }
-    return all;
-  }
 
   unsigned seed_ = 1;
   std::string data_ = "data", only_;

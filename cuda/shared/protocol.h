@@ -4,7 +4,9 @@
 //
 // Barriers are numbers. A phase of a barrier ends when its arrivals and its bytes are there;
 // who waits for it names the parity of the phase. All functions are called by all threads of a
-// role.
+// role. Parities tell a phase from the next one alone, so no thread may wait for a phase that the
+// others have left behind by two: what gives the next phase is done when all have met, or by the
+// warp alone that waits.
 #pragma once
 
 namespace ff {
@@ -67,8 +69,9 @@ FF_FN void load(const Core& core, const RingOf& ring, int step, const Params& pa
 
 /// Producer: the same for what the copy engine cannot do, by its threads: element (row, column) of
 /// the tile is element offset(row, column) of the tensor, or 0 where that is negative. Nothing
-/// where the core does not take the step.
-template <class M, class Core, class RingOf, class Offset>
+/// where the core does not take the step. A tile has kRows x kColumns, the rest fills a product.
+template <class M, int kRows = M::kRows, int kColumns = M::kColumns, class Core, class RingOf,
+          class Offset>
 FF_FN void gather(const Core& core, const RingOf& ring, int step, const Params& params, int tensor,
                   Offset offset, bool takes = true) {
   ring.room(core, step);
@@ -82,6 +85,7 @@ FF_FN void gather(const Core& core, const RingOf& ring, int step, const Params& 
     }
     put_chunk(core, ring.place(step) + M::chunk_at(outer, inner / M::kChunk), chunk);
   }
+  if (takes) note_gather(core, kRows * kColumns * M::kSize);
   gathered(core, ring.full(step));
 }
 
@@ -272,7 +276,7 @@ struct Shuffle {
     if (n >= kSlots) {
       // One message for each tile beyond the first kSlots.
       const int first = (kSlots - distance + kCores - 1) / (kCores - 1);
-      barrier_wait(core, room(distance), (pass - first) & 1);
+      sender_wait(core, room(distance), (pass - first) & 1);
     }
     send(core, peers.at(peers.mine + kCores - distance), own, slots + n % kSlots * kBytes, kBytes,
          got(n));
@@ -301,7 +305,8 @@ struct Shuffle {
   /// Until all others have the core's own tile of this pass.
   template <class Core>
   FF_FN void end_of_pass(const Core& core, int pass) const {
-    barrier_wait(core, received(), pass & 1);
+    sender_wait(core, received(), pass & 1);
+    group_sync(core);
   }
 };
 

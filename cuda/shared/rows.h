@@ -11,13 +11,13 @@ FF_FN void each_element(const Core& core, int rows, int columns, Visit element) 
     element(i / columns, i % columns);
 }
 
-/// finish(row, value) once a row, where the value is what `combine` makes of value(row, column),
-/// from `start` on.
+/// finish(row, value) once a row, where the value is what `combine` makes of value(row, column).
+/// `none` changes nothing: every lane begins with it.
 template <class Core, class Value, class Combine, class Finish>
-FF_FN void each_row(const Core& core, int rows, int columns, float start, Value value,
+FF_FN void each_row(const Core& core, int rows, int columns, float none, Value value,
                     Combine combine, Finish finish) {
   for (int row = core.warp(); row < rows; row += Core::kWarps) {
-    float all = start;
+    float all = none;
     for (int column = core.lane(); column < columns; column += Core::kLanes)
       all = combine(all, value(row, column));
     all = across_lanes(core, all, combine);

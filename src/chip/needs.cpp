@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "chip/forms.h"
 #include "chip/rows.h"
 #include "graph/tile_kernel.h"
 #include "support/ceil_div.h"
@@ -46,14 +47,13 @@ class KernelNeeds {
  public:
   explicit KernelNeeds(const Graph& graph) : graph_(graph), roles_(kernel_roles(graph)) {}
 
-  std::optional<Needs> needs() {
-    if (has_second_product(graph_) || gathered_step(graph_) > 0) return std::nullopt;
+  Needs needs() {
     const bool multiplies =
         std::any_of(graph_.nodes.begin(), graph_.nodes.end(),
                     [](const Node& n) { return n.kind == NodeKind::tile_multiply; });
     if (!multiplies) return needs_;  // threads read memory and write it
-    const bool there = roles_.held() ? attention() : product();
-    return there ? std::optional(needs_) : std::nullopt;
+    roles_.held() ? attention() : product();
+    return needs_;
   }
 
  private:
@@ -62,49 +62,38 @@ class KernelNeeds {
   int64_t rows_there() const { return graph_.indices[kKernelM].block; }
   /// What goes to other cores and to memory: not the rows that products pad.
   SumsSize there(const SumsSize& sums) const { return {rows_there(), sums.columns}; }
-  /// The load that gives an operand; -1: something else does.
   NodeId load_of(const Node& product, size_t input) const {
-    const NodeId from = graph_.streams[static_cast<size_t>(product.inputs[input].stream)].producer;
-    return node(from).kind == NodeKind::tile_load ? from : -1;
+    return graph_.streams[static_cast<size_t>(product.inputs[input].stream)].producer;
   }
-  bool ring(NodeId load, int rows, int columns) {
-    if (load < 0) return false;
+  void ring(NodeId load, int rows, int columns) {
     needs_.rings.push_back(
         {copies_of(graph_, load), whole(rows) * whole(columns) * moved_bytes(graph_, node(load))});
-    return true;
   }
 
-  bool product() {
-    if (roles_.reductions.size() != 1 || roles_.steps.size() != 1) return false;
+  void product() {
     const Node& of = node(roles_.reductions[0]);
-    if (of.kind != NodeKind::tile_multiply) return false;
-    if (!ring(load_of(of, 0), kKernelM, kKernelK) || !ring(load_of(of, 1), kKernelK, kKernelN))
-      return false;
+    ring(load_of(of, 0), kKernelM, kKernelK);
+    ring(load_of(of, 1), kKernelK, kKernelN);
     const SumsSize sums{whole(kKernelM), whole(kKernelN)};
     needs_.sums = {{sums}};
     const SumsSize sent = there(sums);
     if (depth_cores(graph_) > 1) add_scatter(needs_, sent, depth_cores(graph_));
     if (adding_clusters(graph_) > 1) needs_.rooms.push_back(sent.rows * sent.columns * kSumBytes);
-    return true;
   }
 
   /// Scores of two loads, reductions of their rows, a product of what these leave and a load.
-  bool attention() {
+  void attention() {
     const Node* scores = nullptr;
     const Node* product = nullptr;
     int64_t reductions = 0;
     for (const NodeId n : roles_.steps) {
       if (node(n).kind == NodeKind::reduce) ++reductions;
       if (node(n).kind != NodeKind::tile_multiply) continue;
-      const Node*& found = is_held_reduction(graph_, node(n)) ? product : scores;
-      if (found != nullptr) return false;
-      found = &node(n);
+      (is_held_reduction(graph_, node(n)) ? product : scores) = &node(n);
     }
-    if (scores == nullptr || product == nullptr) return false;
-    if (!ring(load_of(*scores, 0), kKernelM, kKernelL) ||
-        !ring(load_of(*scores, 1), kKernelL, kKernelK) ||
-        !ring(load_of(*product, 1), kKernelK, kKernelN))
-      return false;
+    ring(load_of(*scores, 0), kKernelM, kKernelL);
+    ring(load_of(*scores, 1), kKernelL, kKernelK);
+    ring(load_of(*product, 1), kKernelK, kKernelN);
     needs_.rings[0].copies = 1;
     const int64_t m = whole(kKernelM), k = whole(kKernelK);
     const int64_t rows = m * kSumBytes;
@@ -119,7 +108,6 @@ class KernelNeeds {
       ++needs_.barriers;
     }
     if (roles_.scatter >= 0) add_scatter(needs_, there(needs_.sums[0][1]), depth_cores(graph_));
-    return true;
   }
 
   const Graph& graph_;
@@ -185,11 +173,12 @@ Needs chain_needs(const ChainNumbers& chain) {
 }
 
 std::optional<Needs> needs_of(const Graph& graph) {
+  if (!why_no_form(graph).empty()) return std::nullopt;
   const TileForm form = tile_form(graph);
   if (form == TileForm::chain) return of_chain(graph);
-  std::optional<Needs> needs = form == TileForm::kernel ? KernelNeeds(graph).needs()
-                                                        : rows_needs(graph, rows_on_core(graph));
-  if (needs) needs->uneven_depth = uneven_depth(graph);
+  Needs needs = form == TileForm::kernel ? KernelNeeds(graph).needs()
+                                         : rows_needs(graph, rows_on_core(graph));
+  needs.uneven_depth = uneven_depth(graph);
   return needs;
 }
 

@@ -102,9 +102,10 @@ class CoreOfRows {
     return {padded_block(g_, kRowsM), padded_block(g_, width),
             everywhere ? index.extent : index.extent / index.tiling.cluster, everywhere};
   }
-  /// Rows that a product takes stay; weights share rings where the plan's share buffers.
+  /// Rows that a product takes stay; weights share rings where the plan's share buffers and they
+  /// are brought in the same way: what the copy engine brings for several cores takes turns at it.
   void give_rings() {
-    std::vector<int> buffer_of_ring;
+    std::vector<std::pair<int, bool>> brought;  // by ring: the plan's buffer, whether by threads
     for (const std::vector<NodeId>& products : core_.products) {
       for (const NodeId n : products) {
         for (const size_t side : {size_t{0}, size_t{1}}) {
@@ -115,13 +116,14 @@ class CoreOfRows {
           int64_t bytes = moved_bytes(g_, node(load));
           for (const int dim : dims) bytes *= padded_block(g_, dim);
           const int buffer = shape_.buffer_of[static_cast<size_t>(load)];
+          const std::pair<int, bool> how{buffer, node(load).tile.by_threads};
           RowsRing ring{shape_.buffers[static_cast<size_t>(buffer)].copies, bytes, side == 0};
           if (side == 0) ring.copies = g_.indices[static_cast<size_t>(dims[1])].extent;
           const size_t at = take_place(core_.rings, ring, [&](size_t other) {
-            return side == 1 && !core_.rings[other].whole && buffer_of_ring[other] == buffer &&
+            return side == 1 && !core_.rings[other].whole && brought[other] == how &&
                    core_.rings[other].bytes == bytes;
           });
-          buffer_of_ring.resize(core_.rings.size(), buffer);
+          brought.resize(core_.rings.size(), how);
           core_.ring_of[static_cast<size_t>(load)] = static_cast<int>(at);
         }
       }

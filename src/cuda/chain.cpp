@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "chip/fit.h"
+#include "chip/forms.h"
 #include "cuda/coordinates.h"
 #include "cuda/finish.h"
 #include "cuda/kernel_parts.h"
@@ -54,28 +55,10 @@ class ChainBuilder {
   }
 
  private:
-  // Which parts of the space of chains are generated.
   void check() const {
     if (graph_.tiles->element_bytes > 2) {
       throw Refused{fmt::format("products of elements of {} bytes are not generated",
                                 graph_.tiles->element_bytes)};
-    }
-    const auto held_in = [&](NodeId node, size_t place) {
-      return node >= 0 ? graph_.nodes[static_cast<size_t>(node)].tile.held[place] : 0;
-    };
-    if (g_.e_tiles_held > 1) {
-      throw Refused{
-          fmt::format("{} partial tiles of the result held over the steps of N", g_.e_tiles_held)};
-    }
-    if (held_in(roles_.hold, 3) > 0) throw Refused{"C held in global memory"};
-    if (overwritten() && g_.shape.k > 1 && g_.c_tiles_held > 1) {
-      throw Refused{"several held tiles of C that are exchanged, and then overwritten"};
-    }
-    for (const Dim dim : kAllDims) {
-      if (g_.tile[dim] % 16 != 0) {
-        throw Refused{fmt::format("tiles of {} along {}, which are no multiple of 16", g_.tile[dim],
-                                  letter_of(dim))};
-      }
     }
   }
   void find_rows() {
@@ -86,7 +69,7 @@ class ChainBuilder {
     rows.steps = g_.steps[Dim::m];
     rows.over_clusters = tile_loop_depth(*graph_.tiles, Dim::m) < 0;
   }
-  bool overwritten() const { return g_.temporal[Dim::m] * g_.temporal[Dim::n] > g_.c_tiles_held; }
+  bool overwritten() const { return chip::overwrites_c(graph_); }
   int64_t k_cores() const { return split_ ? 1 : g_.shape.k; }
 
   // Variables: m, n, k, l are the steps of the cluster; core_m, .. the core's place in it. The
@@ -473,7 +456,8 @@ class ChainBuilder {
     return steps;
   }
   int c_work() {
-    if (roles_.first_maps.empty()) return -1;
+    const bool is_map = !roles_.first_maps.empty();
+    if (!is_map && !has_columns_beyond(graph_, kN)) return -1;
     Work work;
     work.nodes = roles_.first_maps;
     for (int b = 0; b < roles_.branches; ++b) {
@@ -482,7 +466,8 @@ class ChainBuilder {
       const size_t port = roles_.exchange >= 0 ? static_cast<size_t>(b) : 0;
       work.from.push_back(graph_.nodes[static_cast<size_t>(from)].outputs.at(port));
     }
-    work.result = graph_.nodes[static_cast<size_t>(roles_.first_maps.back())].outputs[0];
+    work.result = is_map ? graph_.nodes[static_cast<size_t>(roles_.first_maps.back())].outputs[0]
+                         : work.from[0];
     work.dims = c_dims();
     kernel_.work.push_back(std::move(work));
     return static_cast<int>(kernel_.work.size()) - 1;

@@ -43,6 +43,13 @@ bool is_plain(const Program& program, TensorId id, bool result) {
          tensor.format.mode_order == order;
 }
 
+/// In the order of their numbers.
+std::vector<TensorId> tensors_of(const PlainRegion& plain) {
+  std::vector<TensorId> all = plain.read;
+  all.insert(all.end(), plain.results.begin(), plain.results.end());
+  return all;
+}
+
 std::optional<PlainRegion> plain_region(const Program& program, size_t number) {
   const Region& region = program.regions[number];
   PlainRegion plain;
@@ -66,13 +73,13 @@ std::optional<PlainRegion> plain_region(const Program& program, size_t number) {
       if (!is_plain(program, id, result)) return std::nullopt;
     }
   }
+  if (!why_no_statements(region, tensors_of(plain)).empty()) return std::nullopt;
   return plain;
 }
 
 std::string plain_file(const Program& program, const PlainRegion& plain) {
   std::string tensors;
-  std::vector<TensorId> all = plain.read;
-  all.insert(all.end(), plain.results.begin(), plain.results.end());
+  const std::vector<TensorId> all = tensors_of(plain);
   for (size_t i = 0; i < all.size(); ++i)
     tensors += tensor_text(program, all[i], i >= plain.read.size(), nullptr);
   return fmt::format(
@@ -80,7 +87,7 @@ std::string plain_file(const Program& program, const PlainRegion& plain) {
       "#include \"run.h\"\n\nstatic constexpr ff::Tensor {0}_tensors[] = {{\n{1}}};\n{2}\n"
       "ff::GpuKernel {0}_gpu() {{\n  return {{\"{0}\", {{}}, {0}_tensors, {3}, nullptr, 0, "
       "nullptr, "
-      "0, {0}_statements, {{}}, 0}};\n}}\n",
+      "0, {0}_statements, {{}}, 0, ff::Type::f32, false}};\n}}\n",
       plain.name, tensors,
       statements_text(program, program.regions[plain.region], plain.name, all, nullptr),
       all.size());
@@ -139,7 +146,7 @@ std::string make_file(const std::vector<std::string>& names) {
   std::string objects;
   for (const std::string& name : names) objects += " " + name + ".o";
   return fmt::format(
-      "# make host: the kernels on the CPU. make gpu: for compute capability 9.0 (nvcc 12.3 or "
+      "# make host: the kernels on the CPU. make gpu: for compute capability 9.0 (nvcc 12.5 or "
       "newer).\n"
       "NVCC ?= nvcc\nNVCCFLAGS ?= -std=c++20 -O3 --expt-relaxed-constexpr -Xptxas -v -gencode "
       "arch=compute_90a,code=sm_90a\n"
@@ -169,14 +176,15 @@ std::string kernel_file(const Program& program, const Generated& g) {
       "{7}, std::size({7}),\n"
       "          {8}, std::size({8}), reinterpret_cast<const "
       "void*>({0}),\n"
-      "          {0}_schedule::Core::kBlock, {0}_statements, {2}, {3}{9}}};\n}}\n",
+      "          {0}_schedule::Core::kBlock, {0}_statements, {2}, {3}, {10}{9}}};\n}}\n",
       g.name,
       statements_text(program, program.regions[g.region], g.name, tensors_of(g.kernel),
                       g.kernel.table),
-      rivals_text(program, g), type_text(g.kernel.element), table ? "long rows" : "",
+      rivals_text(g), type_text(g.kernel.element), table ? "long rows" : "",
       table ? fmt::format("  const auto& of = ff::of_rows<{}_schedule::OfRows>(rows);\n", g.name)
             : "",
-      field("launch", "kLaunch"), tensors, views, table ? ", rows" : "");
+      field("launch", "kLaunch"), tensors, views, table ? ", rows" : "",
+      g.kernel.steps.has_value());
 }
 
 std::vector<TextFile> common_files(const std::vector<std::string>& names,
@@ -185,6 +193,20 @@ std::vector<TextFile> common_files(const std::vector<std::string>& names,
                               {"Makefile", make_file(names)}};
   for (const HeaderText& header : kHeaders) files.push_back({header.path, header.text});
   return files;
+}
+
+std::set<TensorId> tensors_to_run(const Program& program, const std::vector<Generated>& kernels) {
+  std::set<TensorId> tensors;
+  const std::vector<const Generated*> all = made(kernels);
+  for (const Generated* g : all) {
+    for (const TensorId id : tensors_of(g->kernel)) tensors.insert(id);
+  }
+  for (const size_t region : regions_without(program, all)) {
+    if (const auto plain = plain_region(program, region)) {
+      for (const TensorId id : tensors_of(*plain)) tensors.insert(id);
+    }
+  }
+  return tensors;
 }
 
 std::vector<TextFile> files_of(const Program& program, const std::vector<Generated>& kernels) {

@@ -23,6 +23,9 @@ std::vector<TextFile> files_of(const Program& program, const std::vector<Generat
 /// The same of a table: every kernel once, and programs that take a number of rows.
 std::vector<TextFile> files_of(const std::vector<TableEntry>& table);
 
+/// The tensors that kernels, and regions without one that are run plainly, read or give.
+std::set<TensorId> tensors_to_run(const Program& program, const std::vector<Generated>& kernels);
+
 /// KERNEL.cu.
 std::string kernel_file(const Program& program, const Generated& g);
 /// What does not depend on what kernels do: the Makefile for files of these names, the headers.

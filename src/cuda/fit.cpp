@@ -50,9 +50,7 @@ void choose_panels(Kernel& kernel) {
   for (size_t i = 0; i < kernel.loads.size(); ++i) {
     Load& load = kernel.loads[i];
     if (!load.view) {
-      for (Load& other : kernel.loads) {
-        if (other.ring == load.ring) other.peers = {};  // each core gathers for itself
-      }
+      load.peers = {};  // each core gathers for itself
       kernel.repairs.push_back(
           fmt::format("{}: {}; the producer's threads gather it", load.name, load.why_gathered));
       continue;

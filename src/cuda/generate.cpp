@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "chip/copies.h"
+#include "chip/forms.h"
 #include "cuda/chain.h"
 #include "cuda/fit.h"
 #include "cuda/print.h"
 #include "cuda/product.h"
+#include "cuda/reference.h"
 #include "cuda/refuse.h"
 #include "cuda/rows.h"
 #include "cuda/text.h"
@@ -30,6 +33,7 @@ std::string kernel_name(const std::string& region, const std::vector<Generated>&
 }
 
 Kernel kernel_of(const Program& program, const Graph& graph, const TableRows* table) {
+  if (std::string why = chip::why_no_form(graph); !why.empty()) throw Refused{std::move(why)};
   switch (tile_form(graph)) {
     case TileForm::chain:
       return chain_kernel(program, graph, table);
@@ -111,6 +115,15 @@ void set_types(const Program& program, const Region& region, Kernel& kernel) {
 
 }  // namespace
 
+void mark_gathered(Program& program) {
+  for (Region& region : program.regions) {
+    if (!region.graph || !region.graph->tiles) continue;
+    chip::mark_by_threads(*region.graph, [&](TensorId tensor) {
+      return known_shape(program.tensors[static_cast<size_t>(tensor)]);
+    });
+  }
+}
+
 std::vector<Generated> generate(const Program& program, const TableRows* table) {
   std::vector<Generated> all;
   for (size_t r = 0; r < program.regions.size(); ++r) {
@@ -124,6 +137,8 @@ std::vector<Generated> generate(const Program& program, const TableRows* table) 
       made.kernel.name = made.name;
       set_types(program, region, made.kernel);
       fit(made.kernel);
+      if (std::string why = why_no_statements(region, tensors_of(made.kernel)); !why.empty())
+        throw Refused{std::move(why)};
       made.schedule = kernel_text(program, made.kernel);
     } catch (const Refused& refused) {
       made.refused = refused.reason;

@@ -9,6 +9,10 @@
 
 namespace fuseflow::cuda {
 
+/// Says of the loads of graphs of tiles which of them threads gather (chip/copies.h), as the
+/// planner says it of its own: a plan from elsewhere may not say so.
+void mark_gathered(Program& program);
+
 /// The kernel of a region, its schedule as text, or why there is none.
 struct Generated {
   size_t region = 0;

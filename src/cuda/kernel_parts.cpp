@@ -135,6 +135,11 @@ std::optional<StepLists> step_lists(const Graph& graph, const Coordinate& group,
   return steps;
 }
 
+bool has_columns_beyond(const Graph& graph, int dim) {
+  const GraphIndex& index = graph.indices[static_cast<size_t>(dim)];
+  return index.extent * chip::padded_block(graph, dim) > index.elements();
+}
+
 std::vector<NodeId> work_after_steps(const Graph& graph, const KernelRoles& roles) {
   std::vector<NodeId> nodes;
   for (const NodeId last : roles.last) {

@@ -39,6 +39,12 @@ std::optional<StepLists> step_lists(const Graph& graph, const Coordinate& group,
                                     const Coordinate& core, const Coordinate& batch,
                                     const Coordinate& part);
 
+/// Do tiles along a dimension have columns that do not exist, since they fill a product or the last
+/// tile is cut? What they hold of a product may be NaN (an infinity by the zeros of an operand),
+/// and NaN it stays in a next product: matrices that products take pass through Work, which leaves
+/// 0 there.
+bool has_columns_beyond(const Graph& graph, int dim);
+
 /// Elementwise nodes after the last step.
 std::vector<NodeId> work_after_steps(const Graph& graph, const KernelRoles& roles);
 

@@ -49,27 +49,9 @@ class OnlineBuilder {
     for (const NodeId id : roles_.exchanges) {
       if (id != roles_.scatter) all_reduces_.push_back(id);
     }
-    if (depth_ > 1 && roles_.scatter < 0) throw Refused{"keys in parts without a sum of shares"};
-    if (kernel_walks(graph_, roles_).size() > 1) {
-      throw Refused{"a second walk of the keys (rounded weights) is not generated yet"};
-    }
     for (const NodeId id : roles_.steps) {
       if (node(id).kind != NodeKind::tile_multiply) continue;
-      NodeId& found = is_held_reduction(graph_, node(id)) ? product_ : scores_;
-      if (found >= 0) throw Refused{"several products with rows, or of scores, in a step"};
-      found = id;
-    }
-    if (scores_ < 0 || product_ < 0) {
-      throw Refused{"reductions that walk k together, without scores and a product of them"};
-    }
-    if (roles_.steps.back() != product_) throw Refused{"reductions after the product of a step"};
-    for (const size_t i : {size_t{0}, size_t{1}}) {
-      if (node(producer(node(scores_), i)).kind != NodeKind::tile_load) {
-        throw Refused{"scores of what is computed"};
-      }
-    }
-    if (node(producer(node(product_), 1)).kind != NodeKind::tile_load) {
-      throw Refused{"a product with what is computed on both sides"};
+      (is_held_reduction(graph_, node(id)) ? product_ : scores_) = id;
     }
   }
 

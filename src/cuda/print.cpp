@@ -275,8 +275,9 @@ class Printer {
                        takers(l)));
     } else {
       const auto gather = [&](const ElementAt& element) {
-        line(fmt::format("ff::gather<{}>(core, {}, {}, params, {}, {}{});", type_of(l.name), ring,
-                         step_name, numbers_.at(element.tensor),
+        line(fmt::format("ff::gather<{}, {}, {}>(core, {}, {}, params, {}, {}{});", type_of(l.name),
+                         element.dims[0].block, element.dims[1].block, ring, step_name,
+                         numbers_.at(element.tensor),
                          place_lambda(program_, kernel_, element, depth_ * 2), takers(l)));
       };
       if (l.second_branch) open(fmt::format("if ({} == 0) {{", l.branch));
@@ -464,7 +465,8 @@ class Printer {
       case StepKind::rows: {
         const RowsReduction& r = *kernel_.reduction;
         return line(fmt::format(
-            "ff::each_row(core, {}, {}, {}, {});", r.rows, r.columns, number_text(r.start),
+            "ff::each_row(core, {}, {}, {}, {});", r.rows, r.columns,
+            number_text(identity(r.reduction)),
             rows_lambdas(program_, kernel_, r, kernel_.results[0], numbers_, depth_ * 2)));
       }
       case StepKind::put_scores:

@@ -45,13 +45,7 @@ class ProductBuilder {
   const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }
 
   void check() const {
-    if (has_second_product(graph_))
-      throw Refused{"a product after a sparse one is not generated yet"};
-    if (gathered_step(graph_) > 0) throw Refused{"gathered rows are not generated yet"};
-    if (!is_product()) return check_without_product();
-    if (roles_.steps.size() != 1)
-      throw Refused{"elementwise work before a product is not generated yet"};
-    if (graph_.tiles->element_bytes > 2) {
+    if (is_product() && graph_.tiles->element_bytes > 2) {
       throw Refused{fmt::format("products of elements of {} bytes are not generated",
                                 graph_.tiles->element_bytes)};
     }
@@ -59,14 +53,6 @@ class ProductBuilder {
 
   bool is_product() const {
     return !roles_.reductions.empty() && node(roles_.reductions[0]).kind == NodeKind::tile_multiply;
-  }
-  void check_without_product() const {
-    if (depth_cores(graph_) > 1 || adding_clusters(graph_) > 1) {
-      throw Refused{"reductions of rows in parts are not generated yet"};
-    }
-    if (!roles_.reductions.empty() && (tiles_[kKernelN] > 1 || block_[kKernelN] > 1)) {
-      throw Refused{"columns after a reduction of rows are not generated yet"};
-    }
   }
 
   void name_coordinates() {
@@ -111,10 +97,6 @@ class ProductBuilder {
     const auto producer = [&](size_t i) {
       return graph_.streams[static_cast<size_t>(product.inputs[i].stream)].producer;
     };
-    if (node(producer(0)).kind != NodeKind::tile_load ||
-        node(producer(1)).kind != NodeKind::tile_load) {
-      throw Refused{"a product of what is computed is not generated yet"};
-    }
     const CoreGroup alone;
     add_load(program_, kernel_, "a", producer(0), rows(), depth(DimensionAt::TileAxis::column),
              batch(), alone, chip::Side::left);

@@ -15,7 +15,7 @@
 #include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
 #include "graph/tiles.h"
-#include "support/error.h"
+#include "support/defect.h"
 
 namespace fuseflow::cuda {
 namespace {
@@ -175,6 +175,7 @@ std::vector<const Statement*> statements_for(const Region& region,
 
 std::string statements_text(const Program& program, const Region& region, const std::string& name,
                             const std::vector<TensorId>& tensors, const TableRows* table) {
+  if (!why_no_statements(region, tensors).empty()) throw Defect("statements of too many tensors");
   std::map<TensorId, int> numbers;
   for (const TensorId id : tensors) numbers.emplace(id, static_cast<int>(numbers.size()));
   std::string kernels, calls;
@@ -193,14 +194,9 @@ std::string statements_text(const Program& program, const Region& region, const 
                                           blocks_text(program, s.result, table));
     const auto product = library_product(program, s, numbers, table);
     calls += product ? fmt::format(
-                           "  if (library != nullptr) {{\n    library->product(t, {});\n"
-                           "  }} else {{\n    {}  }}\n",
+                           "  if (library == nullptr || !library->product(t, {})) {{\n    {}  }}\n",
                            *product, plain)
                      : "  " + plain;
-  }
-  if (numbers.size() > kMostNumbered) {
-    throw Error(ExitCode::rejected,
-                fmt::format("region @{} has more than {} tensors", region.name, kMostNumbered));
   }
   return fmt::format(
       "{}static void {}_statements(ff::StatementTensors& t, [[maybe_unused]] ff::Products* "
@@ -208,7 +204,14 @@ std::string statements_text(const Program& program, const Region& region, const 
       kernels, name, calls);
 }
 
-std::string rivals_text(const Program&, const Generated& g) {
+std::string why_no_statements(const Region& region, const std::vector<TensorId>& tensors) {
+  std::set<TensorId> all(tensors.begin(), tensors.end());
+  for (const Statement* statement : statements_for(region, tensors)) all.insert(statement->result);
+  if (all.size() <= kMostNumbered) return "";
+  return fmt::format("{} tensors of its statements, more than {}", all.size(), kMostNumbered);
+}
+
+std::string rivals_text(const Generated& g) {
   const Graph& graph = *g.kernel.graph;
   // The library is not asked for products of elements of one byte.
   if (g.kernel.sums.empty() || graph.tiles->element_bytes == 1) return "{}, 0";
@@ -222,18 +225,15 @@ std::string rivals_text(const Program&, const Generated& g) {
                        columns(1) * (gated ? 2 : 1), size(2), size(0), size(3), size(1),
                        gated ? gate : "0");
   }
-  if (tile_form(graph) == TileForm::rows) {
-    std::vector<std::string> products;
-    for (const Node& node : graph.nodes) {
-      if (node.kind != NodeKind::tile_multiply) continue;
-      products.push_back(fmt::format("{{{}, {}, {}, {}}}", size(kRowsG), size(kRowsM),
-                                     size(rows_width(graph, node.outputs[0])),
-                                     size(rows_width(graph, node.inputs[0].stream))));
-    }
-    return fmt::format("{{{}}}, 0", fmt::join(products, ", "));
+  std::vector<std::string> products;
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::tile_multiply) continue;
+    const auto dims = [&](StreamId s) { return graph.streams[static_cast<size_t>(s)].block; };
+    const std::vector<int> left = dims(node.inputs[0].stream), result = dims(node.outputs[0]);
+    products.push_back(fmt::format("{{{}, {}, {}, {}}}", size(batch_dim(graph)), size(left.at(0)),
+                                   size(result.at(1)), size(left.at(1))));
   }
-  return fmt::format("{{{{{}, {}, {}, {}}}}}, 0", size(kKernelG), size(kKernelM), size(kKernelN),
-                     size(kKernelK));
+  return fmt::format("{{{}}}, 0", fmt::join(products, ", "));
 }
 
 }  // namespace fuseflow::cuda

@@ -15,7 +15,10 @@ namespace fuseflow::cuda {
 std::string statements_text(const Program& program, const Region& region, const std::string& name,
                             const std::vector<TensorId>& tensors, const TableRows* table);
 
+/// Why a region's statements have no such function; empty where they have.
+std::string why_no_statements(const Region& region, const std::vector<TensorId>& tensors);
+
 /// The library's products as an initialiser of ff::GpuKernel::rivals.
-std::string rivals_text(const Program& program, const Generated& generated);
+std::string rivals_text(const Generated& generated);
 
 }  // namespace fuseflow::cuda

@@ -99,9 +99,16 @@ class RowText {
     work_ = outside;
     std::string before, after;
     for (const Reduced& r : reduced) {
-      before += fmt::format("{}float {} = {};\n", space(), r.name, number_text(node(r.node).init));
+      const Reduction reduction = node(r.node).reduction;
+      const float init = node(r.node).init;
+      before +=
+          fmt::format("{}float {} = {};\n", space(), r.name, number_text(identity(reduction)));
       after += over_lanes(r);
-      if (node(r.node).reduction == Reduction::mean)
+      if (init != identity(reduction)) {
+        after += fmt::format("{}{} = {};\n", space(), r.name,
+                             combined_text(reduction, number_text(init), r.name));
+      }
+      if (reduction == Reduction::mean)
         after += fmt::format("{0}{1} = {1} / {2}.0F;\n", space(), r.name, elements);
       work_.name(node(r.node).outputs[0], r.name);
     }

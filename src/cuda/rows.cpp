@@ -153,10 +153,7 @@ class RowsBuilder {
     const int sum_of = summed_width(product), width = rows_width(graph_, node(product).outputs[0]);
     for (const size_t side : {size_t{0}, size_t{1}}) {
       const auto load = static_cast<size_t>(from[side]);
-      if (core_.ring_of[load] < 0) {
-        if (side == 1) throw Refused{"a product with weights that are computed"};
-        continue;
-      }
+      if (core_.ring_of[load] < 0) continue;
       if (load_number_[load] < 0) {
         load_number_[load] = static_cast<int>(kernel_.loads.size());
         last_loop_.push_back(loop);
@@ -272,7 +269,8 @@ class RowsBuilder {
     }
     std::vector<StreamId> from;
     for (const NodeId product : products) from.push_back(node(product).outputs[0]);
-    if (result != from[0]) {
+    const bool clears = room_of(result) >= 0 && has_columns_beyond(graph_, loop.index);
+    if (result != from[0] || clears) {
       Step work = step_of(StepKind::work, sums, from.size() > 1 ? sums_of(products[1]) : -1);
       work.work = static_cast<int>(kernel_.work.size());
       Work made{{}, std::move(from), result, kernel_.row_dims};

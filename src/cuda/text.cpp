@@ -132,7 +132,8 @@ std::string combined_text(Reduction reduction, const std::string& x, const std::
 std::string rows_lambdas(const Program& program, const Kernel& kernel, const RowsReduction& rows,
                          const ElementAt& result, const TensorNumbers& tensors, int indent) {
   std::string text = "[&](int row, int column) -> float {\n";
-  text += coordinates_text(kernel, rows.value.dims, number_text(rows.start), indent + 2);
+  text +=
+      coordinates_text(kernel, rows.value.dims, number_text(identity(rows.reduction)), indent + 2);
   WorkText inner(program, *kernel.graph, tensors, indent + 2);
   const std::string value = inner.value(rows.value.result);
   text += inner.take();
@@ -140,6 +141,10 @@ std::string rows_lambdas(const Program& program, const Kernel& kernel, const Row
   text += fmt::format("[&](float x, float y) {{ return {}; }}, [&](int row, float x) {{\n",
                       combined_text(rows.reduction, "x", "y"));
   text += coordinates_text(kernel, rows.last.dims, "", indent + 2);
+  if (rows.start != identity(rows.reduction)) {
+    text += fmt::format("{}x = {};\n", space(indent + 2),
+                        combined_text(rows.reduction, number_text(rows.start), "x"));
+  }
   if (rows.reduction == Reduction::mean) {
     text += fmt::format("{}x = x / {}.0F;\n", space(indent + 2), rows.columns);
   }

@@ -59,8 +59,8 @@ def steps_text(lists):
 
 
 def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, residual=False, result=None, element="f16", stays=False,
-          weights=None, turned=False):
-    """E = relu(A B) D, or relu(A Bg) * (A Bu) D. size, tile, cluster: m, n, k, l. stays: slices of C, over steps of l.
+          weights=None, turned=False, linear=False):
+    """E = relu(A B) D, or relu(A Bg) * (A Bu) D; linear: A B D. size, tile, cluster: m, n, k, l. stays: slices of C, over steps of l.
 
     weights: their type; turned: they lie with what is summed consecutive. Elements of one byte have no whole numbers beyond a few: C is
     min(relu(A B), 2), or that by the sign of A Bu.
@@ -75,7 +75,7 @@ def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, res
     b = [p.tensor("const", f"b{i}", [n, k] if turned else [k, n], weights) for i in range(2 if gated else 1)]
     at_b, at_d = ("[j, k]", "[o, j]") if turned else ("[k, j]", "[j, o]")
     h = [p.tensor("temp", f"h{i}", [m, n]) for i in range(2 if gated else 1)]
-    c = p.tensor("temp", "c", [m, n])
+    c = None if linear else p.tensor("temp", "c", [m, n])
     d = p.tensor("const", "d", [l, n] if turned else [n, l], weights)
     r = p.tensor("input", "r", [m, l]) if residual else None
     e = p.tensor("temp", "e", [m, l]) if residual else None
@@ -83,8 +83,9 @@ def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, res
     for i, weight in enumerate(b):
         p.statements.append(f"{h[i]}[i, j] = sum(k) {x}[i, k] * {weight}{at_b}")
     up = f"sign({h[-1]}[i, j])" if small else f"{h[-1]}[i, j]"
-    p.statements.append(f"{c}[i, j] = " + (f"min(relu({h[0]}[i, j]), 2)" if small else f"relu({h[0]}[i, j])") + (f" * {up}" if gated else ""))
-    p.statements.append(f"{e or y}[i, o] = sum(j) {c}[i, j] * {d}{at_d}")
+    if not linear:
+        p.statements.append(f"{c}[i, j] = " + (f"min(relu({h[0]}[i, j]), 2)" if small else f"relu({h[0]}[i, j])") + (f" * {up}" if gated else ""))
+    p.statements.append(f"{e or y}[i, o] = sum(j) {h[0] if linear else c}[i, j] * {d}{at_d}")
     if residual:
         p.statements.append(f"{y}[i, o] = {e}[i, o] + {r}[i, o]")
     g = index("m", tiles[0], tile[0], m, cluster[0], f"i:{m}") + index("n", tiles[1], tile[1], n, cluster[1], f"j:{n}")
@@ -101,8 +102,10 @@ def chain(name, size, tile, cluster, loops, gated=None, copies=2, held=None, res
         sums = [f"$s{i}" for i in range(len(parts))]
         g += f"      {', '.join(s + ': val<m,n>[m,n]' for s in sums)} = exchange ({', '.join(parts)})\n"
         parts = sums
-    g += f"      $c: val<m,n>[m,n] = map relu ({parts[0]})\n"
-    last = "$c"
+    last = parts[0]
+    if not linear:
+        g += f"      $c: val<m,n>[m,n] = map relu ({last})\n"
+        last = "$c"
     if small:
         g += "      $few: val<m,n>[m,n] = map min ($c, 2)\n"
         last = "$few"
@@ -314,7 +317,7 @@ def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="
          turned=False):
     """A kernel of rows with products. sizes: rows, widths a, b, c; tile: rows, columns; cluster: rows, columns.
 
-    layers: y = relu(x w0) w1; gate: y = (relu(x w0) * (x w1)) w2; apart: x w0, relu(x w0) and x w1, of two widths, all stored;
+    layers: y = relu(x w0) w1; linear: y = (x w0) w1; gate: y = (relu(x w0) * (x w1)) w2; apart: x w0, relu(x w0) and x w1, of two widths, all stored;
     norm: h = x w0 + v, d = h - max(h), stored, y = (d + min(d)) w1; softmax: y = d + sum(d), d = x - max(x), without products.
     """
     p = Plan(name, element)
@@ -388,6 +391,8 @@ def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="
         g += f"      {load1}\n      $u: val<m,b>[m,b] = tile_multiply ($x, $w1) capacity=2\n      $v: val<m,b>[m,b] = map relu ($c)\n"
         g += "      $last: val<m,b>[m,b] = map mul ($v, $u)\n"
         last, number = n, 2
+    elif kind == "linear":
+        last, number = t0, 1
     else:
         n = p.tensor("temp", "n", h + [m, b])
         value = f"relu({t0}[{at_h}i, k])"
@@ -398,8 +403,9 @@ def rows(name, kind, sizes, tile, cluster=(1, 1), batches=1, copies=2, element="
     w, load = weights(number, b, c, "b,c")
     y = p.tensor("result", "y", h + [m, c])
     p.statements.append(f"{y}[{at_h}i, l] = sum(k) {last}[{at_h}i, k] * {w}")
-    g += gathered("$last")
-    g += f"      {load}\n      $y: val<m,c>[m,c] = tile_multiply ({whole('$last')}, $w{number}) capacity=1\n"
+    factor = "$c" if kind == "linear" else "$last"
+    g += gathered(factor)
+    g += f"      {load}\n      $y: val<m,c>[m,c] = tile_multiply ({whole(factor)}, $w{number}) capacity=1\n"
     g += f"      tile_store {y}[{at_h}i, l] ($y)\n    }}\n"
     p.graph = g
     return p

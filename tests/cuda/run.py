@@ -48,6 +48,7 @@ PLANS = [
     rows("layers_batch", "layers", (20, 32, 48, 32), (16, 16), batches=3),
     rows("gate_rows", "gate", (16, 48, 64, 32), (16, 16), cluster=(1, 2), copies=3),
     rows("apart", "apart", (33, 64, 48, 96), (16, 32), cluster=(2, 1)),
+    rows("two_rings", "layers", (64, 64, 100, 48), (16, 16), cluster=(2, 1)),  # weights that threads gather, and others
     rows("norm", "norm", (20, 32, 80, 48), (16, 32)),
     rows("norm_wide", "norm", (20, 32, 128, 48), (16, 16), cluster=(1, 4)),
     rows("softmax_wide", "softmax", (11, 60, 0, 0), (4, 16), cluster=(2, 2)),
@@ -139,7 +140,7 @@ FAULTS = [
 
 
 # Kernels that move more than their plan: clusters that are not full, tiles of 24 columns, padded to 32.
-PADDED = ("k_columns", "k_attention", "k_brain_attention", "k_masked_attention", "k_byte_batch", "k_byte_padded")
+PADDED = ("k_columns", "k_attention", "k_brain_attention", "k_masked_attention", "k_byte_padded")
 # Kernels whose results are stored by rows, without the padding that plans count, or whose last cluster is not full.
 STORE_OTHERS = ("k_absent", "k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_apart", "k_norm",
            "k_norm_wide", "k_softmax_wide")
@@ -199,6 +200,28 @@ def check_cancelling(tools, compiler, wrong):
             done = subprocess.run(["./run_host"], cwd=folder, capture_output=True, text=True, timeout=120)
             if done.returncode != status:
                 wrong.append(f"where terms cancel, {what}: {done.stdout}{done.stderr}")
+
+
+def check_infinite(tools, compiler, wrong):
+    """Infinities by zeros are NaN where an element of the data is 0, and nowhere else: not by what fills a product."""
+    inf = float("inf")
+    values = {"product_a": lambda i, k: {(3, 1): inf, (3, 2): 0}.get((i, k), int(k != 2)),
+              "product_x": lambda k, j: inf if (k, j) == (2, 5) else 1}
+    plans = [product("product", (16, 16, 16), (16, 16, 16)),
+             chain("chain", (16, 40, 32, 16), (16, 16, 16, 16), (1, 4, 1, 4), "k", linear=True),
+             chain("parts", (16, 40, 64, 32), (16, 16, 16, 16), (1, 2, 2, 2), "l, k", linear=True),
+             rows("rows", "linear", (16, 20, 20, 16), (16, 20)), rows("wide", "linear", (16, 32, 40, 32), (16, 16), cluster=(1, 2))]
+    with tempfile.TemporaryDirectory() as made:
+        folder = pathlib.Path(made)
+        (folder / "kernels.ff").write_text(program(plans), encoding="utf-8")
+        for path, shape, _, _ in (file for plan in plans for file in plan.files):
+            value = values.get(path.removesuffix(".npy"), lambda i, j, of=path: inf if "_x" in of and i == 3 else 1)
+            write_values(folder / path, shape, [float(value(i, j)) for i in range(shape[0]) for j in range(shape[1])])
+        subprocess.run([tools / "fuseflow-cuda", "kernels.ff", "-d", ".", "--data", "-q"], cwd=folder, check=True)
+        build(folder, compiler)
+        done = run(folder, 1)
+        if done.returncode != 0:
+            wrong.append(f"infinite values: {done.stdout}{done.stderr}")
 
 
 def check_operators(plan):
@@ -261,6 +284,7 @@ def main():
             elif seed == 1:
                 check_bytes(folder, done.stdout, wrong)
         check_cancelling(options.tools, options.compiler, wrong)
+        check_infinite(options.tools, options.compiler, wrong)
         found = {}
         for number, (what, kernel, _, _) in enumerate(FAULTS, 1):
             for seed in SEEDS:
