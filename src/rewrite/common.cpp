@@ -200,7 +200,8 @@ class CommonFinder {
     const Tensor& shared =
         t < site_.program.tensors.size() ? site_.program.tensors[t] : rewrite.tensors[0];
     if (place.free.size() != copy.result_indices.size()) return;
-    if (!same_constant(tensor.fill, shared.fill) || !hold_the_same(tensor.type, shared.type)) return;
+    if (!same_constant(tensor.fill, shared.fill) || !hold_the_same(tensor.type, shared.type))
+      return;
     if (accesses(copy.result) != site_.definitions.uses(copy.result)) return;  // a graph reads it
     std::vector<size_t> from;  // dimension of the copy, by dimension of the shared tensor
     for (const size_t f : read.from_free) {
