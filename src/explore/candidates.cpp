@@ -4,6 +4,7 @@
 #include <atomic>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "explore/copies.h"
@@ -49,19 +50,18 @@ Trial untried(Point point) {
   return trial;
 }
 
-/// The trials of copies that were made of the run before, numbered from `id`; nothing where they
-/// are not known, or do not fit this search.
-std::optional<std::vector<Trial>> remembered_copies(const SearchState& s, Interval run, size_t id) {
-  const auto known = s.journal.memo().copies.find(run);
+/// The trials of copies that were made of the run before; nothing where they are not known, or do
+/// not fit this search.
+std::optional<std::vector<Trial>> remembered_copies(const SearchState& s, Interval run) {
+  const auto known = s.journal.memo().copies.find({s.block, run});
   if (known == s.journal.memo().copies.end()) return std::nullopt;
   std::vector<Trial> result;
   for (const CopiedPoint& copied : known->second) {
     const std::vector<size_t>& all = s.table.of(run);
     const auto base = std::find_if(all.begin(), all.end(), [&](size_t i) {
-      return s.table.trials()[i].point.id == copied.base;
+      return s.table.trials()[i].point.key == copied.base;
     });
-    const auto estimate = s.journal.memo().estimates.find(id++);
-    if (base == all.end() || estimate == s.journal.memo().estimates.end()) return std::nullopt;
+    if (base == all.end()) return std::nullopt;
     for (const Parallel& parallel : copied.parallel) {
       if (parallel.factor > s.options.space.max_copies) return std::nullopt;
     }
@@ -69,27 +69,29 @@ std::optional<std::vector<Trial>> remembered_copies(const SearchState& s, Interv
     trial.point = s.table.trials()[*base].point;
     trial.point.seed.clear();
     trial.point.parallel = copied.parallel;
+    const auto estimate = s.journal.memo().estimates.find(key_of(trial.point, s.block));
+    if (estimate == s.journal.memo().estimates.end()) return std::nullopt;
     trial.take_estimate(estimate->second, s.options.objective);
   }
   return result;
 }
 
-void keep_copies(const SearchState& s, Interval run, size_t id, const std::vector<Trial>& trials) {
+/// The points have the keys of those that they were made from.
+void keep_copies(const SearchState& s, Interval run, const std::vector<Trial>& trials) {
   if (!s.journal.keeps()) return;
   std::vector<CopiedPoint> copies;
   std::string lines;
   for (const Trial& trial : trials) {
     const std::optional<EstimatedPoint> estimated = trial.estimated();
     if (!estimated) return;
-    lines += memo_line(id++, *estimated);
-    copies.push_back({trial.point.id, trial.point.parallel});
+    lines += memo_line(key_of(trial.point, s.block), *estimated);
+    copies.push_back({trial.point.key, trial.point.parallel});
   }
-  s.journal.append(lines + memo_line(run, copies));
+  s.journal.append(lines + memo_line({s.block, run}, copies));
 }
 
-/// Points are numbered from `id`.
-std::vector<Trial> with_copies(const SearchState& s, Interval run, size_t id) {
-  if (auto known = remembered_copies(s, run, id)) return std::move(*known);
+std::vector<Trial> with_copies(const SearchState& s, Interval run) {
+  if (auto known = remembered_copies(s, run)) return std::move(*known);
   std::vector<Trial> result;
   for (const Trial* base : bases(s.table, run)) {
     Trial fresh;
@@ -99,8 +101,13 @@ std::vector<Trial> with_copies(const SearchState& s, Interval run, size_t id) {
     std::vector<Trial> steps = climb_copies(s.evaluator, fresh, s.options.space.max_copies);
     std::move(steps.begin(), steps.end(), std::back_inserter(result));
   }
+  std::set<uint64_t> known;  // another way may lead to a point that there is
+  for (const size_t i : s.table.of(run)) known.insert(s.table[i].point.key);
+  std::erase_if(result, [&](const Trial& trial) {
+    return !known.insert(key_of(trial.point, s.block)).second;
+  });
   result.resize(std::min(result.size(), kIdsOfCopies));
-  keep_copies(s, run, id, result);
+  keep_copies(s, run, result);
   return result;
 }
 
@@ -114,7 +121,7 @@ bool fits(const Program& kernels, const StoredSet& set) {
 }
 
 bool knows_sets(const SearchState& s, Interval run) {
-  const auto known = s.journal.memo().sets.find(run);
+  const auto known = s.journal.memo().sets.find({s.block, run});
   return known != s.journal.memo().sets.end() &&
          std::all_of(known->second.begin(), known->second.end(),
                      [&](const StoredSet& set) { return fits(s.kernels, set); });
@@ -125,7 +132,7 @@ std::vector<Point> points_with_sets(const SearchState& s, const EstimatedCosts* 
                                     Interval run) {
   std::vector<Point> points;
   if (knows_sets(s, run)) {
-    for (const StoredSet& set : s.journal.memo().sets.at(run)) {
+    for (const StoredSet& set : s.journal.memo().sets.at({s.block, run})) {
       points.push_back(point_with_set(run, s.machine, set));
     }
     return points;
@@ -135,7 +142,7 @@ std::vector<Point> points_with_sets(const SearchState& s, const EstimatedCosts* 
   for (const Point& point : points) {
     sets.push_back({point.recipe.name, point.recipe.placements, point.order});
   }
-  if (s.journal.keeps()) s.journal.append(memo_line(run, sets));
+  if (s.journal.keeps()) s.journal.append(memo_line({s.block, run}, sets));
   return points;
 }
 
@@ -169,9 +176,9 @@ std::vector<std::vector<Trial>> for_runs(const SearchState& s, const std::vector
 Candidates::Candidates(SearchState& state, size_t first_id) : s_(state), first_id_(first_id) {
   for (Point& point : enumerate_points(s_.kernels, s_.machine, s_.options.space, s_.seeds)) {
     point.id += first_id_;
-    s_.table.add(untried(std::move(point)));
+    add(untried(std::move(point)));
+    ++enumerated_;
   }
-  enumerated_ = s_.table.trials().size();
 }
 
 void Candidates::add_sets(std::vector<Interval> runs, double share) {
@@ -190,11 +197,10 @@ void Candidates::add_sets(std::vector<Interval> runs, double share) {
 
 void Candidates::add_copies(const std::vector<Interval>& runs, double share) {
   if (s_.options.space.max_copies < 2) return;
-  const auto make = [&](const SearchState& s, Interval run) {
-    return with_copies(s, run, id_of_copies(run));
+  const auto known = [&](Interval run) {
+    return s_.journal.memo().copies.contains({s_.block, run});
   };
-  const auto known = [&](Interval run) { return s_.journal.memo().copies.contains(run); };
-  auto found = for_runs(s_, runs, share, "trying parallel copies", make, known);
+  auto found = for_runs(s_, runs, share, "trying parallel copies", with_copies, known);
   for (size_t i = 0; i < runs.size(); ++i) add(std::move(found[i]), id_of_copies(runs[i]));
 }
 
@@ -207,8 +213,16 @@ void Candidates::learn() {
 void Candidates::add(std::vector<Trial> trials, size_t id) {
   for (Trial& trial : trials) {
     trial.point.id = id++;
-    s_.table.add(std::move(trial));
+    add(std::move(trial));
   }
+}
+
+/// A point that there is already is that of more seeds.
+void Candidates::add(Trial trial) {
+  trial.point.key = key_of(trial.point, s_.block);
+  const auto [known, is_new] = by_key_.try_emplace(trial.point.key, s_.table.trials().size());
+  if (!is_new) return name_seed(s_.table[known->second].point, trial.point.seed);
+  s_.table.add(std::move(trial));
 }
 
 // Numbers: what is enumerated, then a block for the copies of each run of kernels, then one for its

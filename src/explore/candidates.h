@@ -2,6 +2,7 @@
 // for, and what becomes of the points, is not known here.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -11,8 +12,8 @@
 
 namespace fuseflow {
 
-/// The number of a point depends on the program and the space alone, not on what else was tried:
-/// journals and shards name points by it.
+/// Numbers depend on the seeds, too, of which a short search plans fewer: journals and shards know
+/// points by their keys.
 class Candidates {
  public:
   /// Adds what is enumerated. Points are numbered from `first_id`.
@@ -32,10 +33,12 @@ class Candidates {
   size_t id_of_sets(Interval run) const;
   void learn();
   void add(std::vector<Trial> trials, size_t id);
+  void add(Trial trial);
 
   SearchState& s_;
   const size_t first_id_;
   size_t enumerated_ = 0;
+  std::map<uint64_t, size_t> by_key_;        ///< positions in the table
   std::set<Interval> with_sets_;             ///< runs for which sets were tried
   std::unique_ptr<EstimatedCosts> learned_;  ///< of the kernels; null: nobody has asked yet
   bool is_learned_ = false;

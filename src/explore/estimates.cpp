@@ -33,7 +33,7 @@ void take_as_same(SearchState& s, Trial& trial, size_t position) {
 bool recall_estimate(SearchState& s, size_t position, std::map<uint64_t, size_t>& first) {
   Trial& trial = s.table[position];
   const auto& known = s.journal.memo().estimates;
-  const auto found = known.find(trial.point.id);
+  const auto found = known.find(trial.point.key);
   if (found == known.end()) return false;
   const EstimatedPoint& before = found->second;
   const auto same = first.find(before.graph);
@@ -65,7 +65,7 @@ void estimate_trial(SearchState& s, size_t position, std::map<uint64_t, size_t>&
     trial.note = error.what();
   }
   const std::optional<EstimatedPoint> estimated = trial.estimated();
-  if (s.journal.keeps() && estimated) s.journal.append(memo_line(trial.point.id, *estimated));
+  if (s.journal.keeps() && estimated) s.journal.append(memo_line(trial.point.key, *estimated));
 }
 
 /// Whether a point is estimated even though the time for that is over: one of each kernel, and what

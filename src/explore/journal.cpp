@@ -22,16 +22,19 @@ namespace fuseflow {
 namespace {
 
 constexpr std::string_view kTitle = "fuseflow-explore journal ";
-constexpr std::string_view kVersion = "4";
+constexpr std::string_view kResult = "result,";
+constexpr size_t kResultFields = 9;
+constexpr std::string_view kVersion = "5";
 
-std::string line_of(size_t point, const PointResult& r) {
-  return fmt::format("{},{},{},{},{},{},{},{}\n", point, name_of(r.status), r.cycles, r.flops,
-                     r.dram_bytes, r.scratchpad_bytes, csv_field(r.note), r.energy_pj);
+std::string line_of(uint64_t point, const PointResult& r) {
+  return fmt::format("{}{:016x},{},{},{},{},{},{},{}\n", kResult, point, name_of(r.status),
+                     r.cycles, r.flops, r.dram_bytes, r.scratchpad_bytes, csv_field(r.note),
+                     r.energy_pj);
 }
 
-/// Whether a line has the result of a point: lines of the memo begin with a word.
+/// Whether a line has the result of a point: lines of the memo begin with another word.
 bool is_result(const std::string& line) {
-  return !line.empty() && line[0] >= '0' && line[0] <= '9';
+  return line.starts_with(kResult);
 }
 
 /// Why a file that does not begin with the header of this search is not taken.
@@ -131,7 +134,7 @@ size_t Journal::read_lines(const std::string& text, size_t begin) {
     std::string wrong = end == std::string::npos ? "no end of the line" : "";
     if (wrong.empty()) read_line(line, wrong);
     // Only writing can tear a line, and only the last one; what is wrong but whole was not written.
-    const bool torn = last && is_result(line) && csv_fields(line).size() < 8;
+    const bool torn = last && is_result(line) && csv_fields(line).size() < kResultFields;
     if (last && (end == std::string::npos || torn)) {
       report(Severity::note, fmt::format("{}:{}: the line was not written to its end; what it "
                                          "would say is found again",
@@ -153,21 +156,22 @@ size_t Journal::read_lines(const std::string& text, size_t begin) {
 void Journal::read_line(const std::string& line, std::string& wrong) {
   const std::vector<std::string> f = csv_fields(line);
   if (memo_.take(f, wrong)) return;
-  if (f.size() != 8) {
-    wrong = fmt::format("{} fields, expected 8", f.size());
+  if (!is_result(line) || f.size() != kResultFields) {
+    wrong = is_result(line) ? fmt::format("{} fields, expected {}", f.size(), kResultFields)
+                            : "no kind of line that there is";
     return;
   }
-  const auto point = static_cast<size_t>(natural("point", f[0], wrong));
-  PointResult result = result_of({f[1], f[2], f[3], f[4], f[5], f[6], f[7]}, wrong);
+  const uint64_t point = hexadecimal("point", f[1], wrong);
+  PointResult result = result_of({f[2], f[3], f[4], f[5], f[6], f[7], f[8]}, wrong);
   if (wrong.empty()) found_[point] = std::move(result);
 }
 
-void Journal::take(std::map<size_t, PointResult> shards) {
+void Journal::take(std::map<uint64_t, PointResult> shards) {
   shards.insert(found_.begin(), found_.end());
   found_ = std::move(shards);
 }
 
-std::optional<PointResult> Journal::known(size_t point, int64_t goal) const {
+std::optional<PointResult> Journal::known(uint64_t point, int64_t goal) const {
   const auto found = found_.find(point);
   if (found == found_.end()) return std::nullopt;
   const PointResult& result = found->second;
@@ -194,7 +198,7 @@ Program Journal::kept(const std::string& name, const Program& from,
   return planned;
 }
 
-void Journal::append(size_t point, const PointResult& result) {
+void Journal::append(uint64_t point, const PointResult& result) {
   if (file_ < 0) return;
   const std::string line = line_of(point, result);
   const std::lock_guard lock(mutex_);

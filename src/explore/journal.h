@@ -26,19 +26,19 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
 
   /// Results of merged shards, which count before those of the file.
-  void take(std::map<size_t, PointResult> shards);
+  void take(std::map<uint64_t, PointResult> shards);
   /// As the search began.
-  const std::map<size_t, PointResult>& found() const { return found_; }
-  bool has(size_t point) const { return found_.count(point) > 0; }
+  const std::map<uint64_t, PointResult>& found() const { return found_; }
+  bool has(uint64_t point) const { return found_.count(point) > 0; }
   /// What simulating the point gives that has to take fewer cycles than `goal` (0: no goal);
   /// nothing where the result does not say so: a run that was cut says nothing of a longer one.
-  std::optional<PointResult> known(size_t point, int64_t goal) const;
+  std::optional<PointResult> known(uint64_t point, int64_t goal) const;
   /// What an earlier search had worked out when this one began.
   const Memo& memo() const { return memo_; }
   /// Whether what is worked out now is kept.
   bool keeps() const { return file_ >= 0; }
   /// Any thread may.
-  void append(size_t point, const PointResult& result);
+  void append(uint64_t point, const PointResult& result);
   /// A line of a memo. Any thread may. It is flushed with the next result: what is lost is worked
   /// out again.
   void append(const std::string& memo_line);
@@ -59,7 +59,7 @@ class Journal {
   int file_ = -1;
   std::string path_;
   std::mutex mutex_;
-  std::map<size_t, PointResult> found_;
+  std::map<uint64_t, PointResult> found_;
   Memo memo_;
 };
 

@@ -61,17 +61,7 @@ class Fields {
     }
     return whole && std::isfinite(value) ? value : 0;
   }
-  uint64_t fingerprint(const char* what) {
-    const std::string given = text(what);
-    uint64_t value = 0;
-    const auto [end, failed] =
-        std::from_chars(given.data(), given.data() + given.size(), value, 16);
-    const bool whole = failed == std::errc() && end == given.data() + given.size();
-    if (!whole && wrong_.empty()) {
-      wrong_ = fmt::format("{} `{}`, expected hexadecimal digits", what, given);
-    }
-    return value;
-  }
+  uint64_t hash(const char* what) { return hexadecimal(what, text(what), wrong_); }
   Amounts amounts() {
     Amounts a;
     a.cycles = number("cycles");
@@ -79,9 +69,10 @@ class Fields {
     a.dram_bytes = number("dram_bytes");
     return a;
   }
-  Interval run() {
+  RunOfBlocks run() {
+    const auto block = static_cast<int64_t>(whole("block"));
     const size_t first = whole("kernel");
-    return {first, whole("kernel")};
+    return {block, {first, whole("kernel")}};
   }
 
  private:
@@ -93,7 +84,7 @@ class Fields {
 EstimatedPoint estimated_of(Fields& fields) {
   EstimatedPoint point;
   point.refused = fields.text("status") == kRefused;
-  point.graph = fields.fingerprint("graph");
+  point.graph = fields.hash("graph");
   point.region = fields.text("region");
   point.note = fields.text("note");
   point.expected = fields.amounts();
@@ -132,7 +123,7 @@ StoredSet set_of(Fields& fields, std::string& wrong) {
 
 CopiedPoint copied_of(Fields& fields, std::string& wrong) {
   CopiedPoint point;
-  point.base = fields.whole("point");
+  point.base = fields.hash("point");
   for (const std::string& one : list_of(fields.text("copies"))) {
     const std::vector<std::string> parts = list_of(one);
     Fields factors(parts, wrong);
@@ -151,13 +142,17 @@ std::string text_of(const Parallel& parallel) {
          fmt::format(",{}{}", parallel.factor, parallel.contiguous ? ",contiguous" : "");
 }
 
+std::string start_of(const char* kind, const RunOfBlocks& of) {
+  return fmt::format("{},{},{},{}", kind, of.first, of.second.first, of.second.last);
+}
+
 }  // namespace
 
 bool Memo::take(const std::vector<std::string>& all, std::string& wrong) {
   const std::string kind = all.empty() ? "" : all[0];
   Fields fields(all, wrong);
   if (kind == "estimate") {
-    const size_t point = fields.whole("point");
+    const uint64_t point = fields.hash("point");
     estimates[point] = estimated_of(fields);
   } else if (kind == "sets") {
     std::vector<StoredSet>& found = sets[fields.run()];
@@ -181,14 +176,14 @@ bool Memo::take(const std::vector<std::string>& all, std::string& wrong) {
   return true;
 }
 
-std::string memo_line(size_t point, const EstimatedPoint& e) {
-  return fmt::format("estimate,{},{},{:x},{},{},{},{}\n", point, e.refused ? kRefused : kPossible,
-                     e.graph, csv_field(e.region), csv_field(e.note), amounts_fields(e.expected),
-                     amounts_fields(e.least));
+std::string memo_line(uint64_t point, const EstimatedPoint& e) {
+  return fmt::format("estimate,{:016x},{},{:x},{},{},{},{}\n", point,
+                     e.refused ? kRefused : kPossible, e.graph, csv_field(e.region),
+                     csv_field(e.note), amounts_fields(e.expected), amounts_fields(e.least));
 }
 
-std::string memo_line(Interval run, const std::vector<StoredSet>& sets) {
-  std::string line = fmt::format("sets,{},{}", run.first, run.last);
+std::string memo_line(const RunOfBlocks& run, const std::vector<StoredSet>& sets) {
+  std::string line = start_of("sets", run);
   for (const StoredSet& set : sets) {
     std::vector<std::string> uses;
     for (const UsePlacement& use : set.placements) uses.push_back(text_of(use));
@@ -197,12 +192,12 @@ std::string memo_line(Interval run, const std::vector<StoredSet>& sets) {
   return line + "\n";
 }
 
-std::string memo_line(Interval run, const std::vector<CopiedPoint>& copies) {
-  std::string line = fmt::format("copies,{},{}", run.first, run.last);
+std::string memo_line(const RunOfBlocks& run, const std::vector<CopiedPoint>& copies) {
+  std::string line = start_of("copies", run);
   for (const CopiedPoint& point : copies) {
     std::vector<std::string> parts;
     for (const Parallel& parallel : point.parallel) parts.push_back(text_of(parallel));
-    line += fmt::format(",{},{}", point.base, list_field(parts));
+    line += fmt::format(",{:016x},{}", point.base, list_field(parts));
   }
   return line + "\n";
 }

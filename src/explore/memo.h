@@ -1,13 +1,14 @@
 // What a search has worked out besides results of simulations: estimates of points, the sets of
 // placements and the copies that it tried, its seeds and what they take as a whole. A journal keeps
 // it as lines, so that a resumed search goes on where it stopped instead of working it out again.
-// Everything here is by the numbers of points and runs of kernels, which depend on the search alone
-// (explore/identity.h).
+// Everything here is by the keys of points, and by runs of kernels of one of the programs that are
+// searched: by nothing that depends on time.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "explore/objective.h"
@@ -34,16 +35,19 @@ struct StoredSet {
 
 /// A point with parallel copies: the point without them, and the copies.
 struct CopiedPoint {
-  size_t base = 0;
+  uint64_t base = 0;  ///< key
   std::vector<Parallel> parallel;
 };
 
+/// A run of kernels of the program whose blocks have this side.
+using RunOfBlocks = std::pair<int64_t, Interval>;
+
 struct Memo {
-  std::map<size_t, EstimatedPoint> estimates;           ///< by point
-  std::map<Interval, std::vector<StoredSet>> sets;      ///< by run, once it was tried
-  std::map<Interval, std::vector<CopiedPoint>> copies;  ///< by run, once they were tried
-  std::map<std::string, Amounts> wholes;                ///< what seeds take as a whole, by name
-  std::map<std::string, std::string> programs;          ///< planned, as text (Journal::kept)
+  std::map<uint64_t, EstimatedPoint> estimates;            ///< by point
+  std::map<RunOfBlocks, std::vector<StoredSet>> sets;      ///< once it was tried
+  std::map<RunOfBlocks, std::vector<CopiedPoint>> copies;  ///< once they were tried
+  std::map<std::string, Amounts> wholes;                   ///< what seeds take as a whole, by name
+  std::map<std::string, std::string> programs;             ///< planned, as text (Journal::kept)
 
   /// Takes what the fields of a line say; false if they are no line of a memo. Says in `wrong` what
   /// is wrong with one.
@@ -51,9 +55,9 @@ struct Memo {
 };
 
 // A line each, with its end.
-std::string memo_line(size_t point, const EstimatedPoint& estimated);
-std::string memo_line(Interval run, const std::vector<StoredSet>& sets);
-std::string memo_line(Interval run, const std::vector<CopiedPoint>& copies);
+std::string memo_line(uint64_t point, const EstimatedPoint& estimated);
+std::string memo_line(const RunOfBlocks& run, const std::vector<StoredSet>& sets);
+std::string memo_line(const RunOfBlocks& run, const std::vector<CopiedPoint>& copies);
 std::string memo_line(const std::string& whole, const Amounts& takes);
 std::string memo_line(const std::string& key, const Program& planned);
 

@@ -16,6 +16,16 @@ int64_t natural(const std::string& name, const std::string& text, std::string& w
   return whole ? value : 0;
 }
 
+uint64_t hexadecimal(const std::string& name, const std::string& text, std::string& wrong) {
+  uint64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  const bool whole = failed == std::errc() && end == text.data() + text.size();
+  if (!whole && wrong.empty()) {
+    wrong = fmt::format("{} `{}`, expected hexadecimal digits", name, text);
+  }
+  return value;
+}
+
 PointResult result_of(const ResultFields& f, std::string& wrong) {
   const std::optional<PointStatus> status = find_point_status(f.status);
   if (!status || !was_run(*status)) {

@@ -29,6 +29,9 @@ struct ResultFields {
 /// a count below 0, what is no number, a status that no run has.
 PointResult result_of(const ResultFields& fields, std::string& wrong);
 
+/// A number in hexadecimal digits; says in `wrong` what `name` is instead.
+uint64_t hexadecimal(const std::string& name, const std::string& text, std::string& wrong);
+
 /// A whole number that is not negative; says in `wrong` what `name` is instead.
 int64_t natural(const std::string& name, const std::string& text, std::string& wrong);
 

@@ -3,6 +3,7 @@
 // program is a partition into such runs, and a point is one region.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -60,7 +61,8 @@ struct PlacementRecipe {
 };
 
 struct Point {
-  size_t id = 0;
+  size_t id = 0;     ///< its number in the tables of this search
+  uint64_t key = 0;  ///< key_of the point, once it is in a search
   /// The kernel as the program has it: its schedule, and its graph if it has one.
   bool as_given = false;
   std::shared_ptr<const PlannedRun> planned = nullptr;  ///< runs on cores: tiles, not streams
@@ -78,6 +80,11 @@ struct Point {
   /// Its graph is made for it: there is nothing to place, order or copy.
   bool has_own_graph() const { return as_given || planned != nullptr; }
 };
+
+/// A hash of what the point is, in the program whose blocks have this side: the same in every
+/// search of the program, whatever else is tried there and in which time. Journals and shards know
+/// points by it.
+uint64_t key_of(const Point& point, int64_t block);
 
 /// Runs of kernels as regions. A run by itself is a region of a small program
 /// (passes/runs_alone.h), so that what is done for one takes no more time in a long program.

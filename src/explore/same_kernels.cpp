@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <utility>
 
 #include "ir/copies.h"
+#include "ir/data_facts.h"
 #include "ir/names.h"
 #include "ir/print.h"
+#include "ir/sparsity.h"
 #include "support/error.h"
 
 namespace fuseflow {
@@ -21,8 +24,11 @@ const std::string& name_of(const Program& program, TensorId tensor) {
 
 /// `%c[i, j] = %t[i, j]` of an intermediate: what placing makes of one in another order.
 bool is_whole_copy(const Program& program, const Statement& s) {
-  const bool temporary = program.tensors[static_cast<size_t>(s.result)].role == Role::temporary;
-  if (!temporary || s.nodes.size() != 1 || s.root().kind != Expr::Kind::access) return false;
+  const Tensor& copy = program.tensors[static_cast<size_t>(s.result)];
+  if (copy.role != Role::temporary || s.nodes.size() != 1) return false;
+  if (s.root().kind != Expr::Kind::access) return false;
+  const Tensor& copied = program.tensors[static_cast<size_t>(s.root().tensor)];
+  if (copy.type != copied.type || !same_constant(copy.fill, copied.fill)) return false;
   const std::vector<Subscript>& read = s.root().subscripts;
   if (read.size() != s.result_indices.size()) return false;
   for (size_t d = 0; d < read.size(); ++d) {
@@ -109,34 +115,69 @@ void compare_statements(const Program& kernels, const Program& program) {
                           quote_if_needed(wanted.begin()->first)));
 }
 
-/// Files by their names: the folder may be written in several ways.
-bool same_source(Source a, Source b) {
-  for (Source* source : {&a, &b}) {
-    source->path = std::filesystem::path(source->path).filename().string();
-    source->nnz.reset();
-  }
-  return to_string(a) == to_string(b);
+/// What a tensor is, as it is declared: stored in any format, without what is known of its values,
+/// and without the folder of its file, which may be written in several ways.
+std::string meaning(const Tensor& declared, const Format& format) {
+  Tensor tensor;
+  tensor.name = declared.name;
+  tensor.role = declared.role;
+  tensor.type = declared.type;
+  tensor.shape = declared.shape;
+  tensor.fill = declared.fill;
+  tensor.format = format;
+  tensor.source = declared.source;
+  tensor.source.path = std::filesystem::path(tensor.source.path).filename().string();
+  tensor.source.nnz.reset();
+  return print_tensor(tensor);
+}
+
+void compare_meaning(const Tensor& wanted, Tensor tensor) {
+  tensor.name = wanted.name;  // that of its original
+  const std::string there = meaning(wanted, wanted.format);
+  const std::string here = meaning(tensor, wanted.format);
+  if (here == there) return;
+  throw Error(
+      ExitCode::rejected, tensor.where,
+      fmt::format("the seed has `{}`, the program that is searched `{}`; expected a seed of "
+                  "the same tensors and data",
+                  here, there));
+}
+
+/// Graphs leave out what facts say has no effect, so they are of data of which these hold.
+/// `proved`: the tensor of the program that is searched.
+void compare_facts(const Tensor& proved, const Tensor& tensor) {
+  const Facts known = admitted_facts(proved);
+  const Facts relied = tensor.given() ? admitted_facts(tensor) : tensor.assumed;
+  if (joined(known, relied) == known) return;
+  throw Error(ExitCode::rejected, tensor.where,
+              fmt::format("the seed has graphs, made for data with `facts({})` of %{}; the program "
+                          "that is searched has no such facts; expected a seed without graphs",
+                          facts_text(relied), quote_if_needed(tensor.name)));
 }
 
 }  // namespace
 
 Program on_same_data(const Program& kernels, Program program) {
   compare_statements(kernels, program);
+  const bool graphs = std::any_of(program.regions.begin(), program.regions.end(),
+                                  [](const Region& region) { return region.graph.has_value(); });
+  std::vector<Tensor> proved;
+  if (graphs)
+    proved = proved_tensors(kernels, read_facts(kernels, [](const auto&) { return true; }));
   for (size_t t = 0; t < program.tensors.size(); ++t) {
     Tensor& tensor = program.tensors[t];
-    if (!tensor.given()) continue;
     const TensorId original = original_of(program, static_cast<TensorId>(t));
     const TensorId there = find_tensor(kernels, name_of(program, original));
-    if (there < 0) continue;  // nothing reads it
-    const Tensor& other = kernels.tensors[static_cast<size_t>(there)];
-    if (tensor.type != other.type || !same_source(tensor.source, other.source)) {
-      throw Error(ExitCode::rejected,
-                  fmt::format("the seed reads %{} from `{}`, the program that is searched from "
-                              "`{}`; expected a seed of the same data",
-                              quote_if_needed(tensor.name), to_string(tensor.source),
-                              to_string(other.source)));
+    if (there >= 0) {
+      const Tensor& wanted = kernels.tensors[static_cast<size_t>(there)];
+      compare_meaning(wanted, tensor);
+      if (graphs) compare_facts(proved[static_cast<size_t>(there)], tensor);
+      tensor.source = wanted.source;
+      tensor.facts = wanted.facts;
+      tensor.assumed = wanted.assumed;
+    } else if (!tensor.given()) {  // a copy: what is known of it follows
+      tensor.facts = tensor.assumed = {};
     }
-    tensor.source = other.source;
   }
   return program;
 }

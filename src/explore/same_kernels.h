@@ -8,9 +8,10 @@
 
 namespace fuseflow {
 
-/// The program, its data read from where `kernels` read theirs. Throws Error(rejected) where a
-/// statement is another one, lacks, or reads other data. Copies of tensors in other formats are the
-/// same tensors.
+/// The program with what is known of the data of `kernels`, read from where these read them. Throws
+/// Error(rejected) where a statement is another one, or lacks; where a tensor has another role,
+/// type, shape, fill or source; and where graphs rely on facts that the data have not. Copies of
+/// tensors in other formats are the same tensors.
 Program on_same_data(const Program& kernels, Program program);
 
 }  // namespace fuseflow

@@ -90,7 +90,7 @@ SearchResult search_variants(const Program& kernels, const Machine& machine,
       continue;
     }
     try {
-      add_variant(all, search_program(*program, machine, own, given, journal, next_id), side);
+      add_variant(all, search_program(*program, side, machine, own, given, journal, next_id), side);
     } catch (const Error& error) {
       if (side == 1) throw;
       all.notes.push_back(fmt::format("blocks of {}: {}", side, error.what()));

@@ -51,10 +51,11 @@ std::string row(const Trial& t) {
   return fmt::format("{}", fmt::join(fields, ","));
 }
 
-/// What every row of a shard ends with.
-std::string end_of_rows(const SearchResult& result) {
+/// What a row of a shard ends with. `key`: of a point.
+std::string end_of_row(const SearchResult& result, const std::string& key = "") {
   if (!result.mark) return "\n";
-  return fmt::format(",{},{}\n", csv_field(result.mark->search), csv_field(result.mark->shard));
+  return fmt::format(",{},{},{}\n", csv_field(result.mark->search), csv_field(result.mark->shard),
+                     key);
 }
 
 }  // namespace
@@ -68,11 +69,13 @@ std::string search_csv(const Program& kernels, const Machine& machine, const Sea
       "schema,program,machine,point,first_kernel,last_kernel,region,placement,order,status,"
       "estimated_cycles,bound_cycles,cycles,flops,dram_bytes,scratchpad_bytes,best,note,copies,"
       "seed,block,estimated_energy_pj,bound_energy_pj,energy_pj,bound_dram_bytes";
-  text += result.mark ? ",search,shard\n" : "\n";
-  const std::string end = end_of_rows(result);
+  text += result.mark ? ",search,shard,key\n" : "\n";
   const std::string start =
       fmt::format("{},{},{},", kCsvSchema, csv_field(kernels.name), csv_field(machine.name));
-  for (const Trial& t : result.trials) text += start + row(t) + end;
+  for (const Trial& t : result.trials) {
+    text += start + row(t) + end_of_row(result, fmt::format("{:016x}", t.point.key));
+  }
+  const std::string end = end_of_row(result);
   const auto total = [&](const char* name, const Amounts& amounts) {
     if (amounts.cycles <= 0) return;
     text += fmt::format("{}{},0,{},total,,,total,,,{:.0f},,,,,,,,,,,{:.0f},{}", start, name,

@@ -109,7 +109,7 @@ void leave_open(TrialTable& table) {
 
 }  // namespace
 
-SearchResult search_program(const Program& kernels, const Machine& machine,
+SearchResult search_program(const Program& kernels, int64_t block, const Machine& machine,
                             const SearchOptions& options, const std::vector<Seed>& given,
                             Journal& journal, size_t& next_id) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
@@ -117,6 +117,7 @@ SearchResult search_program(const Program& kernels, const Machine& machine,
   Seeds seeds = seeds_until_interrupted(kernels, machine, options, given, journal);
   StreamKernels streams = stream_kernels(kernels, machine, seeds.runs);
   SearchState state{kernels,
+                    block,
                     machine,
                     options,
                     std::move(seeds.runs),

@@ -11,8 +11,9 @@
 
 namespace fuseflow {
 
-/// Points are numbered from `next_id`, which is then after the last number that one may have.
-SearchResult search_program(const Program& kernels, const Machine& machine,
+/// `block`: side of the blocks of the kernels. Points are numbered from `next_id`, which is then
+/// after the last number that one may have.
+SearchResult search_program(const Program& kernels, int64_t block, const Machine& machine,
                             const SearchOptions& options, const std::vector<Seed>& given,
                             Journal& journal, size_t& next_id);
 

@@ -14,6 +14,7 @@ namespace fuseflow {
 
 struct SearchState {
   const Program& kernels;
+  const int64_t block;  ///< side of the blocks of the kernels; 1: as they are given
   const Machine& machine;
   const SearchOptions& options;
   const std::vector<Seed> seeds;  ///< the strategies too

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "explore/search_csv.h"
@@ -15,6 +16,16 @@ namespace fuseflow {
 
 namespace {
 
+/// Adds a result. All that were simulated to their end are the same, else it is not added; a result
+/// takes the place of one that was cut.
+bool add_result(std::map<uint64_t, PointResult>& all, uint64_t point, const PointResult& result) {
+  const auto [known, is_new] = all.emplace(point, result);
+  if (is_new || known->second == result) return true;
+  if (known->second.status != PointStatus::cut && result.status != PointStatus::cut) return false;
+  if (known->second.status == PointStatus::cut) known->second = result;
+  return true;
+}
+
 /// One CSV, row by row.
 class ShardFile {
  public:
@@ -25,7 +36,7 @@ class ShardFile {
     names_ = csv_fields(line);
     for (const char* name : {"schema", "point", "status", "cycles", "flops", "dram_bytes",
                              "scratchpad_bytes", "note", "energy_pj", "search", "shard"}) {
-      columns_[name] = column(name);
+      static_cast<void>(column(name));
     }
     while (std::getline(lines, line)) {
       ++line_;
@@ -36,7 +47,7 @@ class ShardFile {
   }
 
   std::string shard;  ///< "0/2"
-  std::map<size_t, PointResult> found;
+  std::map<uint64_t, PointResult> found;
 
  private:
   size_t column(const std::string& name) const {
@@ -54,7 +65,7 @@ class ShardFile {
     if (fields.size() != names_.size()) {
       refuse(fmt::format("a row of {} fields, expected {}", fields.size(), names_.size()));
     }
-    const auto field = [&](const char* name) { return fields[columns_.at(name)]; };
+    const auto field = [&](const char* name) { return fields[column(name)]; };
     if (field("schema") != std::to_string(kCsvSchema)) {
       throw Error(ExitCode::rejected,
                   fmt::format("{} is a CSV of schema {}, expected schema {}: search that shard "
@@ -75,15 +86,16 @@ class ShardFile {
     ++points_;
     if (!was_run(*status)) return;
     std::string wrong;
-    const auto point = static_cast<size_t>(natural("point", field("point"), wrong));
-    PointResult result =
+    const uint64_t key = hexadecimal("key", field("key"), wrong);
+    const PointResult result =
         result_of({field("status"), field("cycles"), field("flops"), field("dram_bytes"),
                    field("scratchpad_bytes"), field("note"), field("energy_pj")},
                   wrong);
     if (!wrong.empty()) refuse("not the row of a point: " + wrong);
-    if (!found.emplace(point, std::move(result)).second) {
-      refuse(fmt::format("point {} is there twice", point));
-    }
+    const std::string point = field("point");
+    if (!known_.insert(point).second) refuse(fmt::format("point {} is there twice", point));
+    // Points that are found in two ways have one key.
+    if (!add_result(found, key, result)) refuse(fmt::format("point {} has two results", point));
   }
 
   void check_whole() const {
@@ -113,7 +125,7 @@ class ShardFile {
   bool ended_ = false;
   std::string end_;  ///< what the last row says of them
   std::vector<std::string> names_;
-  std::map<std::string, size_t> columns_;
+  std::set<std::string> known_;  ///< points
 };
 
 /// Refuses a set of shards that is not all of one search, each once.
@@ -139,27 +151,20 @@ void check_complete(const std::map<std::string, std::string>& paths_of) {
                                               fmt::join(missing, ", ")));
 }
 
-/// Adds the results of a shard. Of a point that several shards simulated to its end, all have the
-/// same result; a result takes the place of one that was cut.
-void add(std::map<size_t, PointResult>& all, const ShardFile& file, const std::string& path) {
+void add(std::map<uint64_t, PointResult>& all, const ShardFile& file, const std::string& path) {
   for (const auto& [point, result] : file.found) {
-    const auto [known, is_new] = all.emplace(point, result);
-    if (is_new || known->second == result) continue;
-    const bool both = known->second.status != PointStatus::cut && result.status != PointStatus::cut;
-    if (both) {
-      throw Error(ExitCode::rejected,
-                  fmt::format("{} contradicts another shard in point {}: {} cycles and {}", path,
-                              point, result.cycles, known->second.cycles));
-    }
-    if (known->second.status == PointStatus::cut) known->second = result;
+    if (add_result(all, point, result)) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("{} contradicts another shard in a point: {} cycles and {}", path,
+                            result.cycles, all.at(point).cycles));
   }
 }
 
 }  // namespace
 
-std::map<size_t, PointResult> read_shards(const std::vector<std::string>& paths,
-                                          const SearchIdentity& search) {
-  std::map<size_t, PointResult> all;
+std::map<uint64_t, PointResult> read_shards(const std::vector<std::string>& paths,
+                                            const SearchIdentity& search) {
+  std::map<uint64_t, PointResult> all;
   std::map<std::string, std::string> paths_of;  // by shard
   for (const std::string& path : paths) {
     const ShardFile file(path, search);

@@ -67,7 +67,7 @@ class Simulation {
 
   /// Whether the trial's result is known from before.
   bool recall(Trial& trial, int64_t goal) const {
-    const std::optional<PointResult> known = s_.journal.known(trial.point.id, goal);
+    const std::optional<PointResult> known = s_.journal.known(trial.point.key, goal);
     if (!known) return false;
     trial.result = *known;
     trial.take_status();
@@ -75,7 +75,7 @@ class Simulation {
   }
 
   bool is_elsewhere(const Trial& trial) const {
-    return s_.options.merge.empty() && trial.point.id % s_.options.shards != s_.options.shard;
+    return s_.options.merge.empty() && trial.point.key % s_.options.shards != s_.options.shard;
   }
 
   void run_or_leave(Trial& trial, int64_t goal, bool has_time) {
@@ -85,7 +85,7 @@ class Simulation {
     }
     trial.result = s_.evaluator.simulate(trial, goal);
     trial.take_status();
-    if (trial.status != PointStatus::unvisited) s_.journal.append(trial.point.id, trial.result);
+    if (trial.status != PointStatus::unvisited) s_.journal.append(trial.point.key, trial.result);
   }
 
   SearchState& s_;
@@ -94,7 +94,7 @@ class Simulation {
 /// Refuses results from before that simulating their points cannot give.
 void check_found(const SearchState& s) {
   for (const Trial& trial : s.table.trials()) {
-    const auto found = s.journal.found().find(trial.point.id);
+    const auto found = s.journal.found().find(trial.point.key);
     if (found == s.journal.found().end()) continue;
     if (found->second.status != PointStatus::simulated) continue;
     const std::string why = trial.why_impossible(found->second);

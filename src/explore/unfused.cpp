@@ -29,8 +29,8 @@ void run_unbounded(SearchState& s, size_t kernel) {
 void run_trial(SearchState& s, Trial& trial) {
   trial.result = s.evaluator.simulate(trial, 0, &s.evaluator.data, s.options.threads);
   trial.take_status();
-  const bool known = s.journal.has(trial.point.id) || trial.status == PointStatus::unvisited;
-  if (!known) s.journal.append(trial.point.id, trial.result);
+  const bool known = s.journal.has(trial.point.key) || trial.status == PointStatus::unvisited;
+  if (!known) s.journal.append(trial.point.key, trial.result);
 }
 
 }  // namespace

@@ -34,26 +34,6 @@ std::string extent_symbol(const Extent& extent) {
   return extent.symbol.empty() ? std::to_string(extent.value) : quote_if_needed(extent.symbol);
 }
 
-std::string print_tensor(const Tensor& tensor) {
-  std::vector<std::string> shape;
-  for (const Extent& extent : tensor.shape) shape.push_back(extent_symbol(extent));
-  std::string text =
-      fmt::format("{} %{}: {}[{}] {}", role_name(tensor.role), quote_if_needed(tensor.name),
-                  element_name(tensor.type), fmt::join(shape, ", "), to_string(tensor.format));
-  if (!same_constant(tensor.fill, 0)) text += fmt::format(" fill({})", float_text(tensor.fill));
-  const std::string facts = facts_text(tensor.facts);
-  if (!facts.empty()) text += fmt::format(" facts({})", facts);
-  const std::string assumed = facts_text(tensor.assumed);
-  if (!assumed.empty()) text += fmt::format(" assume({})", assumed);
-  if (tensor.placement != Placement::memory) {
-    text += fmt::format(" place({})", placement_name(tensor.placement));
-  }
-  if (!tensor.copy_of.empty()) text += fmt::format(" copy(%{})", quote_if_needed(tensor.copy_of));
-  if (tensor.model_shape) text += fmt::format(" shape({})", fmt::join(*tensor.model_shape, ", "));
-  if (tensor.source.kind != Source::Kind::none) text += " = " + to_string(tensor.source);
-  return text + "\n";
-}
-
 /// Binding strength of an expression as printed; an operand weaker than its place gets parentheses.
 enum Strength { comparison, sum, product, unary, primary };
 
@@ -449,6 +429,26 @@ std::string print_statement(const Program& program, const Statement& statement) 
   return StatementPrinter(program, statement).print();
 }
 
+std::string print_tensor(const Tensor& tensor) {
+  std::vector<std::string> shape;
+  for (const Extent& extent : tensor.shape) shape.push_back(extent_symbol(extent));
+  std::string text =
+      fmt::format("{} %{}: {}[{}] {}", role_name(tensor.role), quote_if_needed(tensor.name),
+                  element_name(tensor.type), fmt::join(shape, ", "), to_string(tensor.format));
+  if (!same_constant(tensor.fill, 0)) text += fmt::format(" fill({})", float_text(tensor.fill));
+  const std::string facts = facts_text(tensor.facts);
+  if (!facts.empty()) text += fmt::format(" facts({})", facts);
+  const std::string assumed = facts_text(tensor.assumed);
+  if (!assumed.empty()) text += fmt::format(" assume({})", assumed);
+  if (tensor.placement != Placement::memory) {
+    text += fmt::format(" place({})", placement_name(tensor.placement));
+  }
+  if (!tensor.copy_of.empty()) text += fmt::format(" copy(%{})", quote_if_needed(tensor.copy_of));
+  if (tensor.model_shape) text += fmt::format(" shape({})", fmt::join(*tensor.model_shape, ", "));
+  if (tensor.source.kind != Source::Kind::none) text += " = " + to_string(tensor.source);
+  return text;
+}
+
 std::string print_program(const Program& program) {
   std::string text = fmt::format("fuseflow {}\n", kTextVersion);
   if (!program.name.empty() || !program.strategy.empty()) {
@@ -458,7 +458,7 @@ std::string print_program(const Program& program) {
   const std::string dims = print_dims(program);
   if (!dims.empty()) text += "\n" + dims;
   if (!program.tensors.empty()) text += "\n";
-  for (const Tensor& tensor : program.tensors) text += print_tensor(tensor);
+  for (const Tensor& tensor : program.tensors) text += print_tensor(tensor) + "\n";
   for (const Region& region : program.regions) text += print_region(program, region);
   if (!program.reference.statements.empty()) text += print_reference(program);
   return text;

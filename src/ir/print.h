@@ -14,6 +14,9 @@ inline constexpr int kTextVersion = 1;
 
 std::string print_program(const Program& program);
 
+/// The declaration of a tensor on one line, without newline.
+std::string print_tensor(const Tensor& tensor);
+
 /// One statement on one line, without newline and without where it comes from: `%y[i] =
 /// relu(%x[i])`.
 std::string print_statement(const Program& program, const Statement& statement);

@@ -6,6 +6,7 @@
 #include "ir/names.h"
 #include "rewrite/canonical.h"
 #include "rewrite/site.h"
+#include "rewrite/stored_types.h"
 
 namespace fuseflow {
 
@@ -14,6 +15,7 @@ namespace {
 /// A statement taken apart.
 struct Parsed {
   const Statement* statement = nullptr;
+  const Region* region = nullptr;
   Scope scope;
   Term root;
 };
@@ -38,7 +40,7 @@ class CommonFinder {
   void run() {
     for (const Region& region : site_.program.regions) {
       for (const Statement& s : region.statements) {
-        if (!region.graph) add(s);
+        if (!region.graph) add(region, s);
       }
     }
     for (const auto& [text, places] : places_) {
@@ -54,8 +56,8 @@ class CommonFinder {
  private:
   using Places = std::vector<Occurrence>;
 
-  void add(const Statement& s) {
-    Parsed one{&s, {}, {}};
+  void add(const Region& region, const Statement& s) {
+    Parsed one{&s, &region, {}, {}};
     const std::vector<IndexId> indices = add_indices(site_.program, s, one.scope);
     one.root = term_at(s, static_cast<int32_t>(s.nodes.size()) - 1, indices);
     statements_.push_back(std::move(one));
@@ -91,12 +93,30 @@ class CommonFinder {
     return shared->size() > 1;
   }
 
+  const Tensor& result_of(const Occurrence& place) const {
+    const Statement& s = *statements_[place.statement].statement;
+    return site_.program.tensors[static_cast<size_t>(s.result)];
+  }
+
   /// Whether the first place is a statement whose tensor may stand for the others: its indices are
-  /// those of the expression.
+  /// those of the expression, and it rounds nothing, or all are rounded to its type before they are
+  /// read.
   bool is_defined(const Places& places) const {
     const Occurrence& first = places[0];
     const Statement& s = *statements_[first.statement].statement;
-    return first.is_whole() && first.free.size() == s.result_indices.size();
+    if (!first.is_whole() || first.free.size() != s.result_indices.size()) return false;
+    const ElementType type = result_of(first).type;
+    return holds_f32(type) || std::all_of(places.begin(), places.end(), [&](const Occurrence& o) {
+             return o.is_whole() && result_of(o).type == type && !streams(o.statement);
+           });
+  }
+
+  /// Whether a statement's own region reads its result, which may then be a stream.
+  bool streams(size_t statement) const {
+    const TensorId result = statements_[statement].statement->result;
+    return std::any_of(statements_.begin(), statements_.end(), [&](const Parsed& other) {
+      return other.region == statements_[statement].region && count(other.root, result) > 0;
+    });
   }
 
   void share(const Places& places) {
@@ -177,9 +197,10 @@ class CommonFinder {
     if (!is_other || tensor.role != Role::temporary || tensor.placement != Placement::memory)
       return;
     const auto t = static_cast<size_t>(read.tensor);
-    const float fill =
-        t < site_.program.tensors.size() ? site_.program.tensors[t].fill : rewrite.tensors[0].fill;
-    if (place.free.size() != copy.result_indices.size() || !same_constant(tensor.fill, fill))
+    const Tensor& shared =
+        t < site_.program.tensors.size() ? site_.program.tensors[t] : rewrite.tensors[0];
+    if (place.free.size() != copy.result_indices.size()) return;
+    if (!same_constant(tensor.fill, shared.fill) || !hold_the_same(tensor.type, shared.type))
       return;
     if (accesses(copy.result) != site_.definitions.uses(copy.result)) return;  // a graph reads it
     std::vector<size_t> from;  // dimension of the copy, by dimension of the shared tensor

@@ -7,6 +7,7 @@
 #include "ir/print.h"
 #include "ir/sparsity.h"
 #include "rewrite/site.h"
+#include "rewrite/stored_types.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -22,7 +23,7 @@ Facts lacking(const Facts& known, const Facts& wanted) {
 }
 
 /// Compressed where entries may be absent, as import stores results.
-/// `wanted`: the type that the tensor gets, if it holds what absent entries mean.
+/// `wanted`: the type that the tensor gets, if it holds what absent entries mean; else f32.
 void set_storage(Tensor& tensor, const ResultSparsity& inferred, ElementType wanted) {
   tensor.facts = inferred.facts;
   bool is_sparse = false;
@@ -32,7 +33,7 @@ void set_storage(Tensor& tensor, const ResultSparsity& inferred, ElementType wan
     is_sparse = true;
   }
   if (is_sparse) tensor.fill = *inferred.fill;
-  if (!is_integer(wanted) && holds(wanted, tensor.fill)) tensor.type = wanted;
+  if (holds(wanted, tensor.fill)) tensor.type = wanted;
   tensor.facts = held_facts(tensor.facts, tensor.type);
   if (is_sparse) tensor.facts = both(tensor.facts, facts_of_constant(tensor.fill));
 }
@@ -98,7 +99,8 @@ std::optional<Term> add_intermediate(const Scope& scope, const std::vector<Index
   Statement statement = statement_of(scope, -1, indices, value);
   statement.from = origin.from;
   statement.where = origin.where;
-  set_storage(tensor, known.infer(statement), known.of(origin.result).type);
+  set_storage(tensor, known.infer(statement),
+              type_of_part(known.of(origin.result).type, rewrite.reorders));
   tensor.assumed = lacking(tensor.facts, needed);
   if (tensor.assumed != Facts{}) {
     rewrite.assumed.push_back(

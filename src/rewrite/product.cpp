@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "rewrite/stored_types.h"
+
 namespace fuseflow {
 
 namespace {
@@ -260,8 +262,8 @@ Definitions::Definitions(const Program& program)
     : definition_(program.tensors.size()), uses_(program.tensors.size(), 0) {
   for (const Region& region : program.regions) {
     for (const Statement& s : region.statements) {
-      const Role role = program.tensors[static_cast<size_t>(s.result)].role;
-      if (!region.graph && role == Role::temporary) {
+      const Tensor& tensor = program.tensors[static_cast<size_t>(s.result)];
+      if (!region.graph && tensor.role == Role::temporary && only_rounds(tensor.type)) {
         definition_[static_cast<size_t>(s.result)] = &s;
       }
       for (const Expr& e : s.nodes) {

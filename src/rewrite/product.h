@@ -53,7 +53,8 @@ struct Tree {
 class Definitions {
  public:
   explicit Definitions(const Program& program);
-  /// The statement of an intermediate that has one use and a region without a graph; else null.
+  /// The statement of an intermediate that has one use, a region without a graph, and a type that
+  /// only rounds; else null.
   const Statement* inlinable(TensorId tensor) const;
   /// Accesses in all statements of regions.
   int uses(TensorId tensor) const { return uses_[static_cast<size_t>(tensor)]; }

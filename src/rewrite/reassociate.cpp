@@ -35,12 +35,12 @@ void add_rewrites(const Site& site, const Statement& statement, const Scope& sco
   for (const Tree& tree : other_trees(product)) {
     KnownTensors known(site);
     Rewrite rewrite;
+    rewrite.reorders = true;
     ProductEmitter emitter(statement, scope, product, known, rewrite);
     const std::optional<Term> term = emitter.run(tree);
     if (!term) continue;
     const bool one_statement = product.inlined.empty() && rewrite.added.empty();
     rewrite.kind = one_statement ? RewriteKind::factor : RewriteKind::reassociate;
-    rewrite.reorders = true;
     rewrite.refused = refused;
     rewrite.before = statement.result;
     rewrite.removed = product.inlined;

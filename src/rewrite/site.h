@@ -39,7 +39,8 @@ class KnownTensors {
 };
 
 /// Adds a new intermediate and the statement that defines it to the rewrite, named after `origin`;
-/// gives the term that reads it. Nothing where an extent is not known. `known` gets the tensor.
+/// gives the term that reads it. Nothing where an extent is not known. `known` gets the tensor. A
+/// rewrite that reorders may round, and no other.
 /// What is `needed` of it and not proved is assumed.
 std::optional<Term> add_intermediate(const Scope& scope, const std::vector<IndexId>& indices,
                                      const Term& value, const Statement& origin,

@@ -140,12 +140,12 @@ def points(journal):
     if not os.path.exists(journal):
         return []
     lines = read(journal).split("\n")[:-1]  # the last one may be half written
-    return [line.split(",")[0] for line in lines[1:] if line[0].isdigit()]
+    return [line.split(",")[1] for line in lines[1:] if line.startswith("result,")]
 
 
 def expect_once(journal):
     """What was estimated, tried for a run of kernels, or run as a whole is in the journal once."""
-    width = {"estimate": 2, "sets": 3, "copies": 3, "whole": 2, "program": 2}
+    width = {"estimate": 2, "sets": 4, "copies": 4, "whole": 2, "program": 2}
     csv.field_size_limit(1 << 30)  # programs are fields
     rows = [row for row in csv.reader(read(journal).splitlines()[1:-1]) if row and row[0] in width]
     keys = [tuple(row[:width[row[0]]]) for row in rows]

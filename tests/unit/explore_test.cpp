@@ -261,8 +261,8 @@ TEST(ExploreJournal, KeepsWhatWasWorkedOut) {
   {
     Journal journal(path, kSearch);
     journal.append(memo_line(11, estimated));
-    journal.append(memo_line({1, 2}, sets));
-    journal.append(memo_line({3, 4}, copies));
+    journal.append(memo_line({2, {1, 2}}, sets));
+    journal.append(memo_line({1, {3, 4}}, copies));
     journal.append(memo_line("auto 1", Amounts{1e17, 0.5, 8}));
   }
   const Journal again(path, kSearch);
@@ -271,15 +271,15 @@ TEST(ExploreJournal, KeepsWhatWasWorkedOut) {
   EXPECT_EQ(memo.estimates.at(11).region, estimated.region);
   EXPECT_EQ(memo.estimates.at(11).expected.cycles, 0.1);
   EXPECT_EQ(memo.estimates.at(11).least.dram_bytes, 6);
-  const std::vector<StoredSet>& read = memo.sets.at({1, 2});
+  const std::vector<StoredSet>& read = memo.sets.at({2, {1, 2}});
   ASSERT_EQ(read.size(), 2U);
   EXPECT_EQ(read[0].order, sets[0].order);
   ASSERT_EQ(read[0].placements.size(), 2U);
   EXPECT_EQ(read[0].placements[1].consumer, 2);
   EXPECT_EQ(read[0].placements[1].placement, Placement::scratchpad);
   EXPECT_TRUE(read[1].placements.empty() && read[1].order.empty());
-  ASSERT_EQ(memo.copies.at({3, 4}).size(), 1U);
-  EXPECT_EQ(memo.copies.at({3, 4})[0].base, 7U);
+  ASSERT_EQ(memo.copies.at({1, {3, 4}}).size(), 1U);
+  EXPECT_EQ(memo.copies.at({1, {3, 4}})[0].base, 7U);
   EXPECT_EQ(memo.copies.at({3, 4})[0].parallel[1].index, "j,k");
   EXPECT_TRUE(memo.copies.at({3, 4})[0].parallel[1].contiguous);
   EXPECT_EQ(memo.wholes.at("auto 1").cycles, 1e17);
