@@ -202,8 +202,8 @@ Facts expected_facts(const Program& program, const DraftProgram& draft, const St
         f.finite = f.no_nan = f.below_inf = true;
       } else if (node.reduction == Reduction::max && body.no_nan && body.below_inf &&
                  !body.finite) {
-        const auto open = finite_where(program, draft, statement, node.children[0]);
-        if (open && every_row_open(draft, statement, node.over, *open))
+        const auto open = finite_where(draft, statement, node.children[0]);
+        if (open && every_row_open(draft, statement, node.over, open->all))
           f.finite = f.no_nan = f.below_inf = true;
       }
     }
@@ -452,9 +452,7 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
     draft.tensors[id].rows_finite = true;
   if (!expected.finite && draft.tensors[id].overflow != MaskOverflow::rows) {
     if (keeps_finite_rows(program, draft, statement)) draft.tensors[id].rows_finite = true;
-    const auto open =
-        finite_where(program, draft, statement, static_cast<int32_t>(statement.nodes.size()) - 1);
-    if (open) draft.tensors[id].finite_where = over_result(statement, *open);
+    draft.tensors[id].finite_where = result_finite_where(draft, statement);
   }
 }
 
