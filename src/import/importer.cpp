@@ -145,16 +145,25 @@ bool Importer::is_constant(const View& value) const {
   return std::all_of(value.nodes.begin(), value.nodes.end(), known) || value.size() == 0;
 }
 
-ConstantPtr Importer::constant_of(const View& value) const {
-  if (value.size() == 0) return constant_values({}, value.shape(), value.type);
-  if (!is_constant(value) || value.size() > kMaxFoldedElements ||
-      evaluation_steps(value) > kMaxFoldedSteps) {
-    return nullptr;
-  }
+/// Whether a value is constant, and its values take few steps.
+bool Importer::is_foldable(const View& value) const {
+  if (value.size() == 0) return true;
+  if (!is_constant(value) || value.size() > kMaxFoldedElements) return false;
   const bool sparse = std::any_of(value.nodes.begin(), value.nodes.end(), [&](const Expr& node) {
     return node.kind == Expr::Kind::access && constant(node.tensor)->sparse();
   });
-  if (sparse && evaluation_steps(value) > kMaxSparseSteps) return nullptr;
+  return evaluation_steps(value) <= (sparse ? kMaxSparseSteps : kMaxFoldedSteps);
+}
+
+bool Importer::folds(const View& value) const {
+  if (value.size() == 0) return true;
+  return !is_activation(value) && folded_elements_ + value.size() <= kMaxFoldedTotal &&
+         is_foldable(value) && evaluation_steps(value) <= kMaxFoldedSteps - folded_steps_;
+}
+
+ConstantPtr Importer::constant_of(const View& value) const {
+  if (value.size() == 0) return constant_values({}, value.shape(), value.type);
+  if (!is_foldable(value)) return nullptr;
   const Expr* access = value.plain_access();
   if (access != nullptr) {  // the whole of a constant as it stands
     const Draft& draft = draft_.tensors[static_cast<size_t>(access->tensor)];
@@ -257,18 +266,12 @@ void Importer::set_value(const std::string& name, View value) {
 View Importer::define(const std::string& name, View value, int group) {
   if (value.size() == 0) return add_constant(name, constant_of(value));
   coalesce(value);
-  const int64_t steps = evaluation_steps(value);
-  const bool affordable = folded_elements_ + value.size() <= kMaxFoldedTotal &&
-                          steps <= kMaxFoldedSteps - folded_steps_;
-  ConstantPtr folded = is_activation(value) || !affordable ? nullptr : constant_of(value);
-  if (folded) {
-    folded_steps_ += steps;
-    const bool bound = from_input(value);
-    View result = add_constant(name, std::move(folded));
-    draft_.tensors.back().from_input = bound;
-    return result;
-  }
-  return append(name, std::move(value), group);
+  if (!folds(value)) return append(name, std::move(value), group);
+  folded_steps_ += evaluation_steps(value);
+  const bool bound = from_input(value);
+  View result = add_constant(name, constant_of(value));
+  draft_.tensors.back().from_input = bound;
+  return result;
 }
 
 View Importer::append(const std::string& name, View value, int group) {

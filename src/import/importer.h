@@ -47,6 +47,9 @@ class Importer {
   bool is_constant(const View& value) const;
   /// The values of a constant view; null if it is not constant (or too large to fold).
   ConstantPtr constant_of(const View& value) const;
+  /// Whether define() folds the value. What folds is computed in its own type: integers divide,
+  /// take powers and wrap as such. Everything else is computed in f32, where that takes operators.
+  bool folds(const View& value) const;
   /// The values of a view, computed from those of bound inputs, too; null where a statement comes
   /// between. These inputs become constants: the program holds for their data only.
   ConstantPtr bound_values(const View& value);
@@ -96,6 +99,7 @@ class Importer {
   const ImportOptions& options() const { return options_; }
 
  private:
+  bool is_foldable(const View& value) const;
   void bind_inputs();
   void bind_input(const OnnxPort& port);
   /// Refuses data for an integer input that its type does not have: fractions, and what is too

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "import_values.h"
+#include "ir/print.h"
 
 namespace fuseflow {
 namespace {
@@ -122,6 +123,22 @@ TEST(ImportTypes, ResultsOfSixteenBitsAreRoundedWhateverIsFused) {
   given.round_results = false;
   for (const auto& [name, text] : binds) given.bindings[name] = parse_binding(text);
   EXPECT_EQ(result_of(as_one_region(import_by_file(model("float16"), given))), Floats{1});
+}
+
+/// Of a sparse tensor the absent entries are rounded as the others are.
+TEST(ImportTypes, FillsOfSixteenBitsAreRounded) {
+  const auto model =
+      model_at(17,
+               "(float16[2,4] x) => (float16[2,4] y) <float16 c = {26624}, float16 one = {15360}> "
+               "{ a = Add(x, c) b = Add(a, one) y = Sub(b, c) }");  // 26624 are the bits of 2048
+  for (const char* format : {"dense,compressed", "dense,dense"}) {
+    ImportOptions options;
+    options.bindings["x"] = parse_binding("values(0, 3, 0, 0, 0, 0, 0, 0)");
+    options.formats["x"] = format;
+    const Program program = import_by_file(model, options);
+    EXPECT_EQ(result_of(program), (Floats{0, 4, 0, 0, 0, 0, 0, 0})) << print_program(program);
+    EXPECT_EQ(result_of(as_one_region(program)), (Floats{0, 4, 0, 0, 0, 0, 0, 0}));
+  }
 }
 
 TEST(ImportTypes, BlocksHaveScalesOfTheirOwn) {

@@ -2,6 +2,8 @@
 // not have, broadcasting of old opsets, functions of the model, branches, casts.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "import_program.h"
 #include "ir/print.h"
 
@@ -139,6 +141,34 @@ TEST(ImportOldOpsets, DefaultsOfTheirDefinitions) {
   EXPECT_EQ(values_of(6, norm + "epsilon = 0.0, is_test = 1>(x, o, z, z, o) }", x), (Floats{1, 2}));
   expect_fault(8, norm + "spatial = 0>(x, o, z, z, o) }", x, "spatial = 0");
   expect_fault(6, "(float[2] x) => (float[2] y) { y = Dropout(x) }", x, "it drops at random");
+}
+
+/// What a number of an operator meant, or where it had none, in the node's opset.
+TEST(ImportOldOpsets, MeaningsOfTheirDefinitions) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kMost = std::numeric_limits<float>::max();
+  const Binds thousand = {{"x", "values(1000)"}};
+  EXPECT_EQ(values_of(1, "(float[1] x) => (float[1] y) { y = Selu(x) }", thousand),
+            Floats{1000 * 1.0507F});
+  EXPECT_EQ(values_of(6, "(float[1] x) => (float[1] y) { y = Selu(x) }", thousand),
+            Floats{1000 * 1.050701F});
+  const Binds ends = {{"x", "values(-inf, inf, 7)"}};
+  const std::string clip = "(float[3] x) => (float[3] y) { y = Clip(x) }";
+  EXPECT_EQ(values_of(6, clip, ends), (Floats{-kMost, kMost, 7}));
+  EXPECT_EQ(values_of(11, clip, ends), (Floats{-kInf, kInf, 7}));
+  const std::string hot =
+      "(float[2] x) => (float[2,3] y) <int64 d = {3}, float[2] v = {0, 1}> { y = OneHot(x, d, v) }";
+  EXPECT_EQ(values_of(9, hot, {{"x", "values(-1, 1.5)"}}), (Floats{0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(values_of(11, hot, {{"x", "values(-1, 1.5)"}}), (Floats{0, 0, 1, 0, 1, 0}));
+  const std::string spread =
+      "(float[1,1,2] x) => (float[1,1,2] y) <float[1,1,2] w = {1, 10}> { y = "
+      "ConvTranspose<output_shape = [2]>(x, w) }";  // of 1, 12, 20
+  EXPECT_EQ(values_of(1, spread, {{"x", "values(1, 2)"}}), (Floats{1, 12}));
+  EXPECT_EQ(values_of(11, spread, {{"x", "values(1, 2)"}}), (Floats{12, 20}));
+  const std::string groups =
+      "(float[1,4,1] x) => (float[1,4,1] y) <float[2] s = {1, 2}, float[2] b = {0, 1}> { y = "
+      "GroupNormalization<num_groups = 2, epsilon = 0.0>(x, s, b) }";
+  EXPECT_EQ(values_of(18, groups, {{"x", "values(1, 3, 5, 9)"}}), (Floats{-1, 1, -1, 3}));
 }
 
 TEST(ImportFunctions, DefaultsAndOverloadsAndResultsThatAreInputs) {
@@ -344,6 +374,26 @@ TEST(ImportIntegers, ArithmeticOfFewBitsWraps) {
                         "y = Cast<to = 1>(r) }"),
                x);
   EXPECT_EQ(print_program(in_range).find("256"), std::string::npos);  // nothing to wrap
+}
+
+/// Quotients and powers are cut towards zero, also of constants that do not fold, since what is
+/// dequantised stays as it is stored.
+TEST(ImportIntegers, WhatIsNotWholeIsCut) {
+  EXPECT_EQ(values_of(18,
+                      "(float[2] x) => (float[2] y) <int8[2] w = {-7, 5}, float s = {0.5}, "
+                      "int8 two = {2}> { d = DequantizeLinear(w, s) q = Div(w, two) "
+                      "f = Cast<to = 1>(q) e = Add(d, f) y = Add(e, x) }",
+                      {{"x", "values(0, 0)"}}),
+            (Floats{-6.5F, 4.5F}));
+  const auto power = [](const std::string& exponent) {
+    return values_of(18,
+                     "(float[3] x) => (float[3] y) <float e = {" + exponent +
+                         "}> { i = Cast<to = 6>(x) p = Pow(i, e) y = Cast<to = 1>(p) }",
+                     {{"x", "values(2, 3, 4.5)"}});
+  };
+  EXPECT_EQ(power("0.5"), (Floats{1, 1, 2}));
+  EXPECT_EQ(power("-1"), (Floats{0, 0, 0}));
+  EXPECT_EQ(power("2"), (Floats{4, 9, 16}));
 }
 
 TEST(ImportIntegers, UnsignedArithmeticOfFewBitsWraps) {

@@ -356,6 +356,7 @@ Program finalize(DraftProgram draft, const OnnxModel& model, const ImportOptions
   apply_formats(program, draft, options);
   expect_given_facts(program, draft);
   NanGuards guards;
+  const std::vector<bool> leaves = leave_their_groups(draft);
   for (size_t s = 0; s < draft.statements.size(); ++s) {
     stop_if_asked();
     if (!guards.drop(program, draft, s)) continue;
@@ -363,7 +364,11 @@ Program finalize(DraftProgram draft, const OnnxModel& model, const ImportOptions
     mask_selections(program, draft, draft.statements[s].statement);
     if (widen_finite_mask(draft, s) || guard_fully_masked_rows(program, draft, s))
       add_new_tensors(program, draft, model, options);
-    infer_statement(program, draft, draft.statements[s].statement, options);
+    Statement& statement = draft.statements[s].statement;
+    const auto result = static_cast<size_t>(statement.result);
+    const bool stored =
+        program.tensors[result].role == Role::result || (result < leaves.size() && leaves[result]);
+    infer_statement(program, draft, statement, options, stored);
   }
   guards.remove_unneeded(draft);
   drop_ranges(program);

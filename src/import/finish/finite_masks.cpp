@@ -25,14 +25,9 @@ const ConstantTensor* values_of(const DraftProgram& draft, const Expr& node) {
   return d.data ? d.data.get() : d.values.get();
 }
 
-std::optional<MaskCondition> condition(const Expr& access, MaskCondition::Kind kind,
-                                       float threshold) {
-  MaskCondition c{access.tensor, kind, {}, threshold};
-  for (const Subscript& s : access.subscripts) {
-    if (!s.is_plain()) return std::nullopt;
-    c.indices.push_back(s.plain());
-  }
-  return c;
+bool is_made(const DraftProgram& draft, const Expr& node) {
+  return node.kind == Expr::Kind::access &&
+         !draft.tensors[static_cast<size_t>(node.tensor)].tensor.given();
 }
 
 bool is_large(const Expr& node) {
@@ -66,12 +61,14 @@ std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement
     for (const size_t c : {size_t{1}, size_t{2}}) {
       if (!is_large(child(c))) continue;
       const auto kind = c == 1 ? MaskCondition::Kind::zero : MaskCondition::Kind::nonzero;
-      const auto open = condition(child(0), kind, 0);
+      const auto open = condition_on(draft, s, child(0), kind);
       if (open) return FiniteMask{s.result, -1, child(c).constant, *open, {}, false, 0, {}};
     }
   }
   if (root.op != Op::add && root.op != Op::sub) return std::nullopt;
-  for (const size_t c : {size_t{1}, size_t{0}}) {
+  // Of two that are known, one that a statement makes holds the masks before it, too.
+  const size_t first = is_made(draft, child(1)) && !is_made(draft, child(0)) ? 0 : 1;
+  for (const size_t c : {first, 1 - first}) {
     const ConstantTensor* bias = values_of(draft, child(c));
     if (bias == nullptr || bias->sparse() || (root.op == Op::sub && c == 0)) continue;
     const float sign = root.op == Op::add ? 1.0F : -1.0F;
@@ -79,7 +76,7 @@ std::optional<FiniteMask> finite_mask(const DraftProgram& draft, const Statement
     if (!closed) continue;
     const bool add = root.op == Op::add;
     const auto kind = add ? MaskCondition::Kind::above : MaskCondition::Kind::below;
-    const auto open = condition(child(c), kind, sign * *closed);
+    const auto open = condition_on(draft, s, child(c), kind, sign * *closed);
     if (open) return FiniteMask{s.result, -1, *closed, *open, {}, true, 0, {}};
   }
   return std::nullopt;
@@ -172,6 +169,7 @@ float collect(const DraftProgram& draft, const OnTheWay& at, FiniteMasks& found,
   const bool term = root.kind == Expr::Kind::apply && (root.op == Op::add || root.op == Op::sub);
   auto mask = finite_mask(draft, *s);
   float lowered = term ? at.scale * lowered_by(draft, *s, mask ? &*mask : nullptr) : 0;
+  const TensorId bias = mask ? mask->open.mask : -1;
   std::optional<size_t> own;
   if (mask) {
     mask->masked *= at.scale;
@@ -188,11 +186,12 @@ float collect(const DraftProgram& draft, const OnTheWay& at, FiniteMasks& found,
   for (size_t c = 0; c < root.children.size(); ++c) {
     const Expr& e = s->nodes[static_cast<size_t>(root.children[c])];
     const auto factor = scale_of(*s, c);
-    if (e.kind != Expr::Kind::access || !factor || values_of(draft, e) != nullptr) continue;
+    if (e.kind != Expr::Kind::access || !factor || e.tensor == bias) continue;
     const Draft& from = draft.tensors[static_cast<size_t>(e.tensor)];
     if (from.tensor.role != Role::temporary || readers(draft, e.tensor) != 1) continue;
     OnTheWay inner{e.tensor, {}, at.scale * *factor, at.added || term, at.shift + lowered, way};
-    for (size_t d = 0; d < from.shape.size() && e.subscripts[d].is_plain(); ++d) {
+    const bool by_index = condition_on(draft, *s, e, MaskCondition::Kind::finite).has_value();
+    for (size_t d = 0; d < from.shape.size() && by_index; ++d) {
       const auto to =
           std::find(s->result_indices.begin(), s->result_indices.end(), e.subscripts[d].plain());
       inner.dims.push_back(at.dims[static_cast<size_t>(to - s->result_indices.begin())]);
@@ -253,14 +252,6 @@ void widen(Statement& s, const FiniteMask& mask, const std::optional<Expr>& rows
   append(s, apply_node(Op::where, {open, value, otherwise}));
 }
 
-/// What a row's maximum is at least where masked entries are 0: `constant` + `distance`. To an
-/// added constant C comes what else is added there. That is taken to be at most half of -C: so both
-/// it and the maximum have to keep away from C/2. Numbers of the model that lower all scores lower
-/// both, if f32 has room for them.
-struct LeastMaximum {
-  float constant, distance;
-  float sum() const { return constant + distance; }
-};
 LeastMaximum least_maximum(const FiniteMask& mask) {
   if (!mask.added) return {mask.masked, kMargin};
   const float lowered = mask.masked / 2 + mask.shift;
@@ -317,6 +308,15 @@ DraftStatement margin_statement(DraftProgram& draft, const DraftStatement& maxim
 }
 
 }  // namespace
+
+LeastMaximum least_maximum(const std::vector<FiniteMask>& masks) {
+  LeastMaximum least = least_maximum(masks.front());
+  for (const FiniteMask& mask : masks) {
+    const LeastMaximum own = least_maximum(mask);
+    if (own.constant + own.distance > least.constant + least.distance) least = own;
+  }
+  return least;
+}
 
 FiniteMasks finite_masks_before(const DraftProgram& draft, TensorId scores) {
   const Draft& d = draft.tensors[static_cast<size_t>(scores)];
@@ -396,11 +396,11 @@ bool margin_is_proved(const DraftProgram& draft, const Statement& masking, const
 
 /// The statement after the maximum that checks the margin, unless it is there already.
 void add_margin(DraftProgram& draft, const FiniteMask& mask, const FullyMaskedRows* closed) {
-  LeastMaximum least = least_maximum(mask);
+  std::vector<FiniteMask> masks;
   for (const FiniteMask& other : draft.finite_masks) {
-    if (other.maximum != mask.maximum) continue;
-    if (least_maximum(other).sum() > least.sum()) least = least_maximum(other);
+    if (other.maximum == mask.maximum) masks.push_back(other);
   }
+  const LeastMaximum least = least_maximum(masks);
   for (size_t s = 0; s < draft.statements.size(); ++s) {
     if (draft.statements[s].statement.result != mask.maximum) continue;
     const std::string margin =
@@ -432,6 +432,7 @@ bool widen_finite_mask(DraftProgram& draft, size_t s) {
   if (closed != nullptr) rows = closed_entries(draft, masking, mask, *closed);
   widen(draft.statements[s].statement, mask, rows);
   draft.tensors[static_cast<size_t>(value)].rows_finite = true;
+  for (const TensorId t : mask.way) draft.tensors[static_cast<size_t>(t)].values.reset();
   if (!proved) add_margin(draft, mask, closed);
   return true;
 }

@@ -21,6 +21,18 @@ struct FiniteMasks {
 /// with scaling and finite terms between. Each must be read by the next alone.
 FiniteMasks finite_masks_before(const DraftProgram& draft, TensorId scores);
 
+/// What a row's maximum is at least where masked entries are 0: `constant` + `distance`. To an
+/// added constant C comes what else is added there. That is taken to be at most half of -C: so both
+/// it and the maximum have to keep away from C/2. Numbers of the model that lower all scores lower
+/// both, if f32 has room for them.
+struct LeastMaximum {
+  float constant, distance;
+  bool met_by(float maximum) const { return maximum - constant - distance >= 0; }
+};
+
+/// For all of the masks (at least one) in front of one softmax.
+LeastMaximum least_maximum(const std::vector<FiniteMask>& masks);
+
 /// Whether a tensor is a finite mask's value, or stands between one and its softmax.
 bool leads_from_mask(const DraftProgram& draft, TensorId tensor);
 

@@ -179,22 +179,27 @@ ConstantPtr entries_of(const RowScan& scan, const std::vector<IndexId>& indices,
 using RowConditions = std::vector<MaskCondition>;
 
 /// RowConditions over dimensions of the scores, as conditions over the indices of the maximum.
-bool over_maximum(const Statement& maximum, RowConditions& conditions) {
+bool over_maximum(const DraftProgram& draft, const Statement& maximum, RowConditions& conditions) {
+  const Expr& scores = maximum.nodes[0];
+  const std::vector<int64_t>& shape = draft.tensors[static_cast<size_t>(scores.tensor)].shape;
   for (MaskCondition& c : conditions) {
     for (IndexId& index : c.indices) {
       if (index < 0) return false;
-      const Subscript& s = maximum.nodes[0].subscripts[static_cast<size_t>(index)];
-      if (!s.is_plain()) return false;
-      index = s.plain();
+      const auto d = static_cast<size_t>(index);
+      if (!scores.subscripts[d].is_plain()) return false;
+      index = scores.subscripts[d].plain();
+      if (maximum.indices[static_cast<size_t>(index)].extent > shape[d]) return false;
     }
   }
   return true;
 }
 
-/// The conditions under which all masks are open, over dimensions of the scores.
-std::optional<RowConditions> all_open(const DraftProgram& draft,
-                                      const std::vector<FiniteMask>& masks) {
-  RowConditions all;
+/// The conditions under which all masks are open, over dimensions of the scores. (A row that is
+/// closed by finite masks keeps its numbers, whatever they are.)
+std::optional<MaskConditions> all_open(const DraftProgram& draft,
+                                       const std::vector<FiniteMask>& masks) {
+  MaskConditions result;
+  RowConditions& all = result.all;
   for (const FiniteMask& mask : masks) {
     for (const DraftStatement& made : draft.statements) {
       if (made.statement.result != mask.value) continue;
@@ -204,7 +209,7 @@ std::optional<RowConditions> all_open(const DraftProgram& draft,
       all.push_back((*over)[0]);
     }
   }
-  return all;
+  return result;
 }
 
 /// The two constants of the rows that are fully masked; nothing if they would be too large.
@@ -244,7 +249,7 @@ std::optional<FullyMaskedRows> closed_rows(const DraftProgram& draft, const Stat
 }
 
 /// What the masks of one softmax are: large finite numbers or -inf, and which rows they close.
-void find_masks(DraftProgram& draft, const Softmax& softmax) {
+void find_masks(DraftProgram& draft, MaskSums& sums, const Softmax& softmax) {
   const Statement& maximum = draft.statements[softmax.maximum].statement;
   auto conditions = draft.tensors[static_cast<size_t>(softmax.scores)].finite_where;
   FiniteMasks finite;
@@ -252,17 +257,23 @@ void find_masks(DraftProgram& draft, const Softmax& softmax) {
     finite = finite_masks_before(draft, softmax.scores);
     conditions = all_open(draft, finite.masks);
   }
-  if (!conditions || conditions->empty() || !over_maximum(maximum, *conditions)) return;
-  const auto scan = scan_rows(draft, maximum, maximum.root().over, *conditions);
+  if (!conditions || conditions->all.empty()) return;
+  RowConditions open = conditions->all;
+  if (!over_maximum(draft, maximum, open)) return;
+  const auto scan = scan_rows(draft, maximum, maximum.root().over, open);
   if (!scan) return;
   const auto closed = std::count(scan->open.begin(), scan->open.end(), false);
   if (closed == static_cast<int64_t>(scan->open.size())) return;
+  if (!finite.masks.empty() && !sums.open_rows_meet(maximum, *scan, least_maximum(finite.masks)))
+    return;
   if (closed > 0) {
+    if (!conditions->absent_elsewhere) return;
     auto rows = closed_rows(draft, maximum, *scan);
     if (!rows) return;
+    rows->conditions = conditions->all;
     draft.closed_rows.push_back(std::move(*rows));
     std::set<TensorId> seen;
-    for (const MaskCondition& c : *conditions) mark_inputs(draft, c.mask, seen);
+    for (const MaskCondition& c : conditions->all) mark_inputs(draft, c.mask, seen);
     for (const TensorId data : finite.data) mark_inputs(draft, data, seen);
   }
   for (FiniteMask& mask : finite.masks) {
@@ -304,18 +315,16 @@ void select(Statement& s, Expr bits, float value) {
 
 void find_fully_masked_rows(DraftProgram& draft) {
   expect_finite(draft);
-  const Program none;
   for (size_t s = 0; s < draft.statements.size(); ++s) {
     const Statement& statement = draft.statements[s].statement;
     keep_known_values(draft, statement);
     const auto id = static_cast<size_t>(statement.result);
     // A sum of masks whose values are known may be -inf.
     if (const ConstantPtr& kept = draft.tensors[id].values) draft.expected[id] = facts_of(*kept);
-    const auto open =
-        finite_where(none, draft, statement, static_cast<int32_t>(statement.nodes.size()) - 1);
-    if (!open || open->empty()) continue;
-    draft.tensors[id].finite_where = over_result(statement, *open);
-    if (draft.tensors[id].finite_where) draft.expected[id] = Facts{};
+    auto open = result_finite_where(draft, statement);
+    if (!open || open->all.empty()) continue;
+    draft.tensors[id].finite_where = std::move(open);
+    if (!draft.tensors[id].values) draft.expected[id] = Facts{};
   }
   MaskSums sums(draft);
   for (size_t s = 0; s < draft.statements.size(); ++s) {
@@ -330,7 +339,7 @@ void find_fully_masked_rows(DraftProgram& draft) {
     Draft& scores = draft.tensors[static_cast<size_t>(softmax->scores)];
     scores.overflow =
         std::max(scores.overflow, sums.overflow(draft.statements[softmax->maximum].statement));
-    if (scores.overflow != MaskOverflow::rows) find_masks(draft, *softmax);
+    if (scores.overflow != MaskOverflow::rows) find_masks(draft, sums, *softmax);
   }
   for (Draft& d : draft.tensors) d.finite_where.reset();
   draft.expected.clear();
@@ -363,6 +372,13 @@ bool guard_fully_masked_rows(const Program& program, DraftProgram& draft, size_t
   const bool finite = std::any_of(draft.finite_masks.begin(), draft.finite_masks.end(),
                                   [&](const FiniteMask& m) { return m.maximum == found->maximum; });
   if (!sparse || finite || !known.finite_where) return false;
+  const RowConditions& needed =
+      known.finite_where->all;  // more if what was taken for finite is not
+  const bool same = std::all_of(needed.begin(), needed.end(), [&](const MaskCondition& c) {
+    return std::find(found->conditions.begin(), found->conditions.end(), c) !=
+           found->conditions.end();
+  });
+  if (!same) return false;
   known.rows_finite = true;
   const FullyMaskedRows rows = *found;
   const ScoreDims dims(draft, *softmax);

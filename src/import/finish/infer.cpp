@@ -11,6 +11,7 @@
 #include "import/finish/finite_masks.h"
 #include "import/finish/mask_use.h"
 #include "import/finish/masks.h"
+#include "import/finish/round_results.h"
 #include "import/values/constant_stats.h"
 #include "ir/fiber_bounds.h"
 #include "ir/inside.h"
@@ -19,6 +20,7 @@
 #include "ops/sign.h"
 #include "support/error.h"
 #include "support/suggest.h"
+#include "tensor/rounding.h"
 
 namespace fuseflow {
 
@@ -202,8 +204,8 @@ Facts expected_facts(const Program& program, const DraftProgram& draft, const St
         f.finite = f.no_nan = f.below_inf = true;
       } else if (node.reduction == Reduction::max && body.no_nan && body.below_inf &&
                  !body.finite) {
-        const auto open = finite_where(program, draft, statement, node.children[0]);
-        if (open && every_row_open(draft, statement, node.over, *open))
+        const auto open = finite_where(draft, statement, node.children[0]);
+        if (open && every_row_open(draft, statement, node.over, open->all))
           f.finite = f.no_nan = f.below_inf = true;
       }
     }
@@ -405,8 +407,8 @@ std::optional<Format> declared_format(const Draft& draft, int rank) {
 
 }  // namespace
 
-void infer_statement(Program& program, DraftProgram& draft, const Statement& statement,
-                     const ImportOptions& options) {
+void infer_statement(Program& program, DraftProgram& draft, Statement& statement,
+                     const ImportOptions& options, bool stored) {
   assume_where_needed(program, draft, statement);
   const auto id = static_cast<size_t>(statement.result);
   Tensor& tensor = program.tensors[id];
@@ -433,6 +435,11 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
     sparse = !format.all_dense();
   }
   const float fill = inferred.fill.value_or(0);
+  const std::optional<Op> rounds = rounding_operator(tensor.type);
+  if (sparse && rounds && !holds(tensor.type, fill) && stored && options.round_results) {
+    round_value(statement, *rounds);  // absent entries are rounded as the others are
+    return infer_statement(program, draft, statement, options, stored);
+  }
   const Facts expected = expected_result_facts(program, draft, statement);
   // The maximum of masked scores, for one, where each row has an open entry.
   const bool never_absent = !wanted && sparse && excluded(fill, joined(expected, tensor.assumed));
@@ -452,9 +459,7 @@ void infer_statement(Program& program, DraftProgram& draft, const Statement& sta
     draft.tensors[id].rows_finite = true;
   if (!expected.finite && draft.tensors[id].overflow != MaskOverflow::rows) {
     if (keeps_finite_rows(program, draft, statement)) draft.tensors[id].rows_finite = true;
-    const auto open =
-        finite_where(program, draft, statement, static_cast<int32_t>(statement.nodes.size()) - 1);
-    if (open) draft.tensors[id].finite_where = over_result(statement, *open);
+    draft.tensors[id].finite_where = result_finite_where(draft, statement);
   }
 }
 

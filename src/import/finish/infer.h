@@ -23,8 +23,10 @@ void expect_given_facts(const Program& program, DraftProgram& draft);
 
 /// Fill, facts and format of a statement's result, its operands being final. Facts that cannot be
 /// proved because a sum of finite numbers may overflow are assumed where sparsity depends on them.
-void infer_statement(Program& program, DraftProgram& draft, const Statement& statement,
-                     const ImportOptions& options);
+/// `stored`: the value leaves its kernel, as one of its type. Where that has no number for the
+/// fill, the statement gets a rounding operator.
+void infer_statement(Program& program, DraftProgram& draft, Statement& statement,
+                     const ImportOptions& options, bool stored);
 
 /// Assumes what is expected of operands, where the analysis of this statement depends on it.
 void assume_where_needed(Program& program, const DraftProgram& draft, const Statement& statement);

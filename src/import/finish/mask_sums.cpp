@@ -47,14 +47,22 @@ MaskSums::Values MaskSums::any_of(const Values& a, const Values& b) {
   return v;
 }
 
+/// -inf that no number of the model is.
+MaskSums::Values MaskSums::absent_sum() {
+  Values v = one(-std::numeric_limits<float>::infinity());
+  v.infinite = false;
+  v.overflow = true;
+  return v;
+}
+
 /// What the type has no number for is -inf.
 MaskSums::Values MaskSums::bounded(Values v, ElementType type) {
   const float most = type == ElementType::f16 ? 65504 : kMost;
   const float beyond = type == ElementType::f16 ? 65520 : std::numeric_limits<float>::infinity();
   if (!v.finite) return v;
   if (v.least <= -beyond) v.overflow = true;
+  if (v.known && v.overflow) return absent_sum();
   if (v.largest <= -beyond) v.finite = false;
-  if (v.overflow) v.known = false;
   v.least = std::clamp(v.least, -most, most);
   v.largest = std::clamp(v.largest, -most, most);
   return v;
@@ -101,16 +109,15 @@ MaskSums::Values MaskSums::larger(const Values& a, const Values& b) {
 MaskSums::Values MaskSums::apply(Op op, const std::vector<Values>& x) {
   if (std::all_of(x.begin(), x.end(), [](const Values& v) { return v.known; })) {
     std::vector<float> operands;
-    bool infinite = false;
+    bool infinite = false;  // by the model's numbers alone
+    bool overflow = false;
     for (const Values& v : x) {
       operands.push_back(v.least);
-      infinite = infinite || !v.finite;
+      infinite = infinite || (!v.finite && !v.overflow);
+      overflow = overflow || v.overflow;
     }
-    Values v = one(evaluate(op, operands));
-    if (infinite || !v.infinite) return v;
-    v.infinite = false;  // it is the sum of finite ones
-    v.overflow = true;
-    return v;
+    const Values v = one(evaluate(op, operands));
+    return v.infinite && (overflow || !infinite) ? absent_sum() : v;
   }
   switch (op) {
     case Op::add:
@@ -139,8 +146,13 @@ MaskSums::Values MaskSums::apply(Op op, const std::vector<Values>& x) {
     case Op::f16:
       return bounded(x[0], ElementType::f16);
     case Op::bf16:
+    case Op::floor:
+    case Op::ceil:
+    case Op::round:
       return x[0];
-    default:
+    case Op::leaky_relu:
+      return any_of(x[0], scaled(Op::mul, x[0], x[1]));
+    default:  // finite, also of -inf (tanh, exp), or none of what makes scores
       return {};
   }
 }
@@ -222,8 +234,10 @@ MaskSums::MaskSums(const DraftProgram& draft)
     const auto t = static_cast<size_t>(s.result);
     makers_[t] = &s;
     if (draft.tensors[t].values) continue;
-    values_[t] = evaluate_statement(
-        s, [&](const Expr& e) { return values_[static_cast<size_t>(e.tensor)]; });
+    values_[t] = evaluate_statement(s, [&](const Expr& e) {
+      const auto read = static_cast<size_t>(e.tensor);
+      return draft.tensors[read].read_outside ? any_of(values_[read], one(0)) : values_[read];
+    });
     values_[t].known = false;
     if (!values_[t].unknown()) depends_[t] = depends_on(s);
   }
@@ -234,12 +248,13 @@ MaskSums::Values MaskSums::at(TensorId tensor, const std::vector<int64_t>& coord
   ++steps_;
   const auto t = static_cast<size_t>(tensor);
   const Draft& d = draft_.tensors[t];
+  for (size_t k = 0; k < coordinates.size(); ++k) {
+    if (coordinates[k] < 0 || coordinates[k] >= d.shape[k]) return one(0);
+  }
   if (const ConstantTensor* kept = d.data ? d.data.get() : d.values.get()) {
     int64_t position = 0;
-    for (size_t k = 0; k < coordinates.size(); ++k) {
-      if (coordinates[k] < 0 || coordinates[k] >= d.shape[k]) return one(0);
+    for (size_t k = 0; k < coordinates.size(); ++k)
       position = position * d.shape[k] + coordinates[k];
-    }
     return one(kept->as_float(position));
   }
   const Statement* s = makers_[t];
@@ -259,45 +274,83 @@ MaskSums::Values MaskSums::at(TensorId tensor, const std::vector<int64_t>& coord
   });
 }
 
-/// Whether all entries of the row at `place` are -inf; `overflow`: one of them is a sum.
-bool MaskSums::every_entry_absent(const Statement& maximum, const std::vector<IndexId>& inner,
-                                  std::vector<int64_t>& place, bool& overflow) {
-  const Expr& scores = maximum.nodes[0];
+/// What a maximum reads at `place`.
+MaskSums::Values MaskSums::entry(const Expr& scores, const std::vector<int64_t>& place) {
+  std::vector<int64_t> coordinates;
+  for (const Subscript& s : scores.subscripts)
+    coordinates.push_back(place[static_cast<size_t>(s.plain())]);
+  return at(scores.tensor, coordinates);
+}
+
+/// Whether `found` holds for an entry of the row at `place`, which stays there: often that of the
+/// next row is there, too.
+template <typename Found>
+bool MaskSums::some_entry(const Statement& maximum, const std::vector<IndexId>& inner,
+                          std::vector<int64_t>& place, Found&& found) {
+  if (found(entry(maximum.nodes[0], place))) return true;
+  for (const IndexId i : inner) place[static_cast<size_t>(i)] = 0;
   do {
-    std::vector<int64_t> coordinates;
-    for (const Subscript& s : scores.subscripts)
-      coordinates.push_back(place[static_cast<size_t>(s.plain())]);
-    const Values value = at(scores.tensor, coordinates);
-    overflow = overflow || value.overflow;
-    if (value.finite && !value.may_be_absent()) {
-      for (const IndexId i : inner) place[static_cast<size_t>(i)] = 0;
-      return false;
-    }
+    if (found(entry(maximum.nodes[0], place))) return true;
   } while (next_place(maximum, inner, place));
+  return false;
+}
+
+/// The indices of a maximum along which what is known of its scores differs: those of rows, added
+/// to `rows`, and those within a row.
+std::vector<IndexId> MaskSums::entries_of(const Statement& maximum,
+                                          std::vector<IndexId>& rows) const {
+  const Expr& scores = maximum.nodes[0];
+  const auto& over = maximum.root().over;
+  const std::vector<bool>& depends = depends_[static_cast<size_t>(scores.tensor)];
+  std::vector<IndexId> inner;
+  for (size_t d = 0; d < depends.size(); ++d) {
+    if (!depends[d]) continue;
+    const IndexId i = scores.subscripts[d].plain();
+    const bool reduced = std::find(over.begin(), over.end(), i) != over.end();
+    std::vector<IndexId>& kind = reduced ? inner : rows;
+    if (std::find(kind.begin(), kind.end(), i) == kind.end()) kind.push_back(i);
+  }
+  return inner;
+}
+
+bool MaskSums::open_rows_meet(const Statement& maximum, const RowScan& scan,
+                              const LeastMaximum& least) {
+  const auto plain = [](const Subscript& s) { return s.is_plain(); };
+  const auto& subscripts = maximum.nodes[0].subscripts;
+  if (!std::all_of(subscripts.begin(), subscripts.end(), plain)) return true;
+  std::vector<IndexId> rows = scan.rows;
+  const std::vector<IndexId> inner = entries_of(maximum, rows);
+  const auto meets = [&](const Values& v) { return v.finite && least.met_by(v.largest); };
+  steps_ = 0;
+  std::vector<int64_t> place(maximum.indices.size(), 0);
+  do {
+    int64_t row = 0;
+    for (size_t r = 0; r < scan.rows.size(); ++r)
+      row = row * scan.extents[r] + place[static_cast<size_t>(scan.rows[r])];
+    if (scan.open[static_cast<size_t>(row)] && !some_entry(maximum, inner, place, meets))
+      return false;
+  } while (next_place(maximum, rows, place));
   return true;
 }
 
 MaskOverflow MaskSums::overflow(const Statement& maximum) {
   const Expr& scores = maximum.nodes[0];
-  const auto t = static_cast<size_t>(scores.tensor);
-  if (!values_[t].overflow) return MaskOverflow::none;
-  const auto plain = [](const Subscript& s) { return s.is_plain(); };
-  if (!std::all_of(scores.subscripts.begin(), scores.subscripts.end(), plain))
-    return MaskOverflow::rows;
-  std::vector<IndexId> rows;
-  std::vector<IndexId> inner;
-  const auto& over = maximum.root().over;
-  for (size_t d = 0; d < scores.subscripts.size(); ++d) {
-    const IndexId i = scores.subscripts[d].plain();
-    if (maximum.indices[static_cast<size_t>(i)].extent == 0) return MaskOverflow::none;
-    if (!depends_[t][d]) continue;
-    (std::find(over.begin(), over.end(), i) != over.end() ? inner : rows).push_back(i);
+  if (!values_[static_cast<size_t>(scores.tensor)].overflow) return MaskOverflow::none;
+  for (const Subscript& s : scores.subscripts) {
+    if (!s.is_plain()) return MaskOverflow::rows;
+    if (maximum.indices[static_cast<size_t>(s.plain())].extent == 0) return MaskOverflow::none;
   }
+  std::vector<IndexId> rows;
+  const std::vector<IndexId> inner = entries_of(maximum, rows);
   steps_ = 0;
   std::vector<int64_t> place(maximum.indices.size(), 0);
   do {
     bool overflow = false;
-    if (every_entry_absent(maximum, inner, place, overflow) && overflow) return MaskOverflow::rows;
+    const bool finite = some_entry(maximum, inner, place, [&](const Values& v) {
+      overflow = overflow || v.overflow;
+      return v.finite && !v.may_be_absent();
+    });
+    if (!finite && overflow) return MaskOverflow::rows;
   } while (next_place(maximum, rows, place));
   return MaskOverflow::entries;
 }

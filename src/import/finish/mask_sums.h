@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "import/finish/finite_masks.h"
+#include "import/finish/masks.h"
 #include "import/values/draft.h"
 
 namespace fuseflow {
@@ -18,6 +20,11 @@ class MaskSums {
 
   /// What sums of masks may be among the values that a maximum is taken of.
   MaskOverflow overflow(const Statement& maximum);
+
+  /// Whether each of a maximum's rows that are open meets `least` by what is known of it: whether
+  /// it has an entry that no mask on any way to the scores lowers too far. (`--check` tests the
+  /// rest.)
+  bool open_rows_meet(const Statement& maximum, const RowScan& scan, const LeastMaximum& least);
 
  private:
   /// A value, or all those of a tensor: finite ones in [least, largest], and whether they may be
@@ -35,6 +42,7 @@ class MaskSums {
   };
 
   static Values one(float value);
+  static Values absent_sum();
   static Values any_of(const Values& a, const Values& b);
   static Values bounded(Values v, ElementType type);
   static Values apply(Op op, const std::vector<Values>& x);
@@ -46,8 +54,11 @@ class MaskSums {
   Values evaluate_statement(const Statement& s, const Read& read) const;
   std::vector<bool> depends_on(const Statement& s) const;
   Values at(TensorId tensor, const std::vector<int64_t>& coordinates, int depth = 0);
-  bool every_entry_absent(const Statement& maximum, const std::vector<IndexId>& inner,
-                          std::vector<int64_t>& place, bool& overflow);
+  Values entry(const Expr& scores, const std::vector<int64_t>& place);
+  template <typename Found>
+  bool some_entry(const Statement& maximum, const std::vector<IndexId>& inner,
+                  std::vector<int64_t>& place, Found&& found);
+  std::vector<IndexId> entries_of(const Statement& maximum, std::vector<IndexId>& rows) const;
 
   const DraftProgram& draft_;
   std::vector<const Statement*> makers_;    ///< by tensor

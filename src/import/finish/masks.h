@@ -1,6 +1,9 @@
 // Where a value is finite: what a -inf mask leaves open. A softmax needs it, because "absent
 // entries stay 0" holds only in rows whose maximum is finite. Masks are known at import (constants,
 // bound inputs), so that rows without any open entry are found here and evaluated densely.
+// Conditions under which a value is finite may be more than it needs: max(x, -30) and where(m, x,
+// 0) are finite where x is, and elsewhere, too. That a row is closed follows from them only where a
+// value is -inf wherever they do not hold (MaskConditions::absent_elsewhere).
 #pragma once
 
 #include <optional>
@@ -10,11 +13,21 @@
 
 namespace fuseflow {
 
+/// The condition that what `access` reads is `kind`, over the statement's indices; nothing if it is
+/// not read index by index, or beyond its extents.
+std::optional<MaskCondition> condition_on(const DraftProgram& draft, const Statement& statement,
+                                          const Expr& access, MaskCondition::Kind kind,
+                                          float threshold = 0);
+
 /// The conditions under which node `node` of the statement is finite; nothing if it is not known.
 /// No conditions: always.
-std::optional<std::vector<MaskCondition>> finite_where(const Program& program,
-                                                       const DraftProgram& draft,
-                                                       const Statement& statement, int32_t node);
+std::optional<MaskConditions> finite_where(const DraftProgram& draft, const Statement& statement,
+                                           int32_t node);
+
+/// Those of the statement's result, over its dimensions: by what it is made of, or by its values
+/// where they are known and masks do not say the same.
+std::optional<MaskConditions> result_finite_where(const DraftProgram& draft,
+                                                  const Statement& statement);
 
 /// Conditions over a statement's indices as conditions over the dimensions of its result.
 std::optional<std::vector<MaskCondition>> over_result(const Statement& statement,

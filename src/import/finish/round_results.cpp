@@ -55,12 +55,13 @@ class HeldNodes {
   std::vector<bool> held_;
 };
 
-/// By tensor: whether a statement of another group than its own reads it.
-std::vector<bool> leave_their_groups(const DraftProgram& draft, size_t tensors) {
-  std::vector<int> group(tensors, -1);
+}  // namespace
+
+std::vector<bool> leave_their_groups(const DraftProgram& draft) {
+  std::vector<int> group(draft.tensors.size(), -1);
   for (const DraftStatement& made : draft.statements)
     group[static_cast<size_t>(made.statement.result)] = made.group;
-  std::vector<bool> leaves(tensors, false);
+  std::vector<bool> leaves(draft.tensors.size(), false);
   for (const DraftStatement& made : draft.statements) {
     for (const Expr& node : made.statement.nodes) {
       if (node.kind != Expr::Kind::access) continue;
@@ -71,10 +72,16 @@ std::vector<bool> leave_their_groups(const DraftProgram& draft, size_t tensors) 
   return leaves;
 }
 
-}  // namespace
+void round_value(Statement& statement, Op rounds) {
+  Expr rounded;
+  rounded.kind = Expr::Kind::apply;
+  rounded.op = rounds;
+  rounded.children = {static_cast<int32_t>(statement.nodes.size()) - 1};
+  statement.nodes.push_back(std::move(rounded));
+}
 
 void round_results(Program& program, DraftProgram& draft) {
-  const std::vector<bool> leaves = leave_their_groups(draft, program.tensors.size());
+  const std::vector<bool> leaves = leave_their_groups(draft);
   for (DraftStatement& made : draft.statements) {
     Statement& statement = made.statement;
     const auto result = static_cast<size_t>(statement.result);
@@ -85,11 +92,7 @@ void round_results(Program& program, DraftProgram& draft) {
       if (tensor.role == Role::temporary) tensor.type = ElementType::f32;
       continue;
     }
-    Expr rounded;
-    rounded.kind = Expr::Kind::apply;
-    rounded.op = *rounds;
-    rounded.children = {static_cast<int32_t>(statement.nodes.size()) - 1};
-    statement.nodes.push_back(std::move(rounded));
+    round_value(statement, *rounds);
   }
 }
 

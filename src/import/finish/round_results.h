@@ -6,9 +6,17 @@
 // for a later phase.
 #pragma once
 
+#include <vector>
+
 #include "import/values/draft.h"
 
 namespace fuseflow {
+
+/// By tensor: whether a statement of another group than its own reads it.
+std::vector<bool> leave_their_groups(const DraftProgram& draft);
+
+/// Ends a statement with a rounding operator.
+void round_value(Statement& statement, Op rounds);
 
 /// Types, formats and the groups of statements are final.
 void round_results(Program& program, DraftProgram& draft);

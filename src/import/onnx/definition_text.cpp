@@ -168,6 +168,7 @@ Greater 7 A:T B:T -> C:T1 ; T=f T1=b
 Greater 9 A:T B:T -> C:T1 ; T=if T1=b
 GreaterOrEqual 12 A:T B:T -> C:T1 ; T=if T1=b
 GridSample 16 X:T1 grid:T2 -> Y:T1 | align_corners:i mode:s padding_mode:s ; T1=bif T2=f
+GroupNormalization 18 X:T scale:T bias:T -> Y:T | epsilon:f num_groups:i! ; T=f
 GroupNormalization 21 X:T scale:T bias:T -> Y:T | epsilon:f num_groups:i! stash_type:i ; T=f
 HammingWindow 17 size:T1 -> output:T2 | output_datatype:i periodic:i ; T1=i T2=if
 HannWindow 17 size:T1 -> output:T2 | output_datatype:i periodic:i ; T1=i T2=if

@@ -54,26 +54,30 @@ void cast_to(NodeImport& node, ElementType type, int code) {
   const std::optional<Integers> to = integers_of_code(code, type);
   const Change change = change_of(view, type, to);
   const Importer& importer = node.importer();
-  const bool folds = importer.is_constant(view) && !importer.is_activation(view);
-  const bool rounds = folds && !to && exceeds_f32(node, view);
+  const bool known = importer.folds(view);
+  const bool rounds = known && !to && exceeds_f32(node, view);
   if (change == Change::none && !rounds) {
     view.type = type;
     view.code = code;
     node.output(0, std::move(view));
     return;
   }
-  const bool whole = ConstantTensor::is_integral(view.type);
-  Kernel k = node.kernel();
-  const int x = k.broadcast(view, view.rank());
-  int32_t root = k.use(x);
-  if (change == Change::truth) root = k.apply(Op::ne, {root, k.constant(0)});
-  if (change == Change::cut) root = cut_towards_zero(k, root);
-  const bool wraps = change == Change::wrap || (change == Change::cut && is_small_integer(to));
-  if (wraps) root = lowest_bits(k, root, *to, folds && whole);
-  // Streams carry f32, so that a Cast that is fused with what reads it would round nothing without
-  // an operator that does.
-  if (change == Change::round) root = k.apply(*rounding_operator(type), {root});
-  node.define(0, k.result(all_labels(view.rank()), root, type));
+  const auto changed = [&](bool folds) {
+    Kernel k = node.kernel();
+    const int x = k.broadcast(view, view.rank());
+    int32_t root = k.use(x);
+    if (change == Change::truth) root = k.apply(Op::ne, {root, k.constant(0)});
+    if (change == Change::cut) root = cut_towards_zero(k, root);
+    const bool wraps = change == Change::wrap || (change == Change::cut && is_small_integer(to));
+    if (wraps) root = lowest_bits(k, root, *to, folds && ConstantTensor::is_integral(view.type));
+    // Streams carry f32, so that a Cast that is fused with what reads it would round nothing
+    // without an operator that does.
+    if (change == Change::round) root = k.apply(*rounding_operator(type), {root});
+    return k.result(all_labels(view.rank()), root, type);
+  };
+  View value = changed(true);
+  if (!importer.folds(value)) value = changed(false);
+  node.define(0, std::move(value));
   if (code != 0) node.mark_code(0, code);
 }
 

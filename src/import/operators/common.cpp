@@ -14,19 +14,19 @@ std::vector<int> all_labels(int rank) {
   return labels;
 }
 
-bool is_cut(const NodeImport& node) {
-  bool folds = true;
-  for (int i = 0; i < node.input_count(); ++i) {
-    folds = folds && (!node.has_input(i) || node.importer().is_constant(node.input(i)));
-  }
-  return !folds && ConstantTensor::is_integral(node.input(0).type);
-}
-
 int32_t cut_towards_zero(Kernel& kernel, int32_t value) {
   const int32_t negative = kernel.apply(Op::lt, {value, kernel.constant(0)});
   const int32_t up = kernel.apply(Op::ceil, {value});
   const int32_t down = kernel.apply(Op::floor, {value});
   return kernel.apply(Op::where, {negative, up, down});
+}
+
+int32_t whole_result(const NodeImport& node, Kernel& k, const std::vector<int>& labels,
+                     int32_t root) {
+  const ElementType type = node.input(0).type;
+  const bool computed =
+      ConstantTensor::is_integral(type) && !node.importer().folds(k.result(labels, root, type));
+  return computed ? cut_towards_zero(k, root) : root;
 }
 
 std::vector<int> product_labels(int rank, int batch, bool left) {

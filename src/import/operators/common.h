@@ -26,11 +26,12 @@ int product_batch(const NodeImport& node, const View& a, const View& b);
 View unary_view(const NodeImport& node, Op op, const View& x);
 View binary_view(const NodeImport& node, Op op, const View& x, const View& y);
 
-/// Is a quotient, which has the type of input 0, to be cut towards zero? Of integers and booleans
-/// it is; what folds is computed in integers, which do so by themselves.
-bool is_cut(const NodeImport& node);
 /// `value` holds no reduction: it is there several times.
 int32_t cut_towards_zero(Kernel& kernel, int32_t value);
+/// A quotient or power, which has the type of input 0: of integers it is cut towards zero. (What
+/// folds is computed in integers, which do so by themselves.)
+int32_t whole_result(const NodeImport& node, Kernel& k, const std::vector<int>& labels,
+                     int32_t root);
 
 /// Reduces the dimensions `axes` to extents of 1.
 View reduced_view(const NodeImport& node, Reduction reduction, const View& x,

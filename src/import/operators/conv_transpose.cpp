@@ -69,7 +69,9 @@ std::vector<Spread> spreads_of(const NodeImport& node, const View& x,
     if (!wanted.empty() || same) {
       s.output = wanted.empty() ? s.input * s.stride : wanted[d];
       const int64_t total = std::max<int64_t>(0, all - s.output);
-      before = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
+      // An odd rest. Below opset 11 it is at the other end of what 'output_shape' asks for.
+      const bool at_end = (automatic == "SAME_UPPER") != (!wanted.empty() && node.opset() < 11);
+      before = at_end ? total / 2 : total - total / 2;
     }
     if (s.output < 1 || s.output > kMaxWindow)
       node.reject(fmt::format("spatial dimension {} gets {} elements", d, s.output));

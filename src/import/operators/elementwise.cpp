@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "import/importer.h"
@@ -115,7 +116,7 @@ void variadic(NodeImport& node) {
   if (mean) {
     root =
         b.kernel.apply(Op::div, {root, b.kernel.constant(static_cast<float>(b.operands.size()))});
-    if (is_cut(node)) root = cut_towards_zero(b.kernel, root);
+    root = whole_result(node, b.kernel, b.labels, root);
   }
   define_computed(node, b.kernel, b.labels, root, node.input(0).type);
 }
@@ -123,9 +124,29 @@ void variadic(NodeImport& node) {
 void divide(NodeImport& node) {
   Broadcast b = broadcast_inputs(node, 2);
   Kernel& k = b.kernel;
-  int32_t root = k.apply(Op::div, {b.operands[0], b.operands[1]});
-  if (is_cut(node)) root = cut_towards_zero(k, root);
+  const int32_t quotient = k.apply(Op::div, {b.operands[0], b.operands[1]});
+  const int32_t root = whole_result(node, k, b.labels, quotient);
   define_computed(node, k, b.labels, root, node.input(0).type);
+}
+
+/// Whether all powers of whole numbers by these exponents are whole.
+bool keeps_whole(const ConstantPtr& exponents) {
+  if (!exponents) return false;
+  for (int64_t i = 0; i < exponents->size(); ++i) {
+    const float e = exponents->as_float(i);
+    if (!(e >= 0) || e != std::floor(e)) return false;
+  }
+  return true;
+}
+
+void power(NodeImport& node) {
+  Broadcast b = broadcast_inputs(node, 2);
+  Kernel& k = b.kernel;
+  int32_t root = k.apply(Op::pow, {b.operands[0], b.operands[1]});
+  const ElementType type = node.input(0).type;
+  if (ConstantTensor::is_integral(type) && !keeps_whole(node.try_constant(1)))
+    root = whole_result(node, k, b.labels, root);
+  define_computed(node, k, b.labels, root, type);
 }
 
 /// Products remember that they weight a selection (see Selection in view.h).
@@ -152,6 +173,8 @@ void where(NodeImport& node) {
   node.define(0, b.kernel.result(b.labels, root, node.input(1).type));
 }
 
+/// The bounds of opsets below 11 are attributes, and by default the ends of f32: no infinity is
+/// left. Later a bound that is missing is none.
 void clip(NodeImport& node) {
   const View& x = node.input(0);
   Kernel k = node.kernel();
@@ -159,13 +182,13 @@ void clip(NodeImport& node) {
   const int low = node.has_input(1) ? k.broadcast(node.input(1), x.rank()) : -1;
   const int high = node.has_input(2) ? k.broadcast(node.input(2), x.rank()) : -1;
   int32_t root = k.use(o);
-  const auto bound = [&](Op op, int operand, const char* name) {
-    if (operand < 0 && !node.has_attribute(name)) return;
-    const int32_t limit = operand >= 0 ? k.use(operand) : k.constant(node.real(name, 0));
+  const auto bound = [&](Op op, int operand, const char* name, float otherwise) {
+    if (operand < 0 && node.opset() >= 11) return;
+    const int32_t limit = operand >= 0 ? k.use(operand) : k.constant(node.real(name, otherwise));
     root = k.apply(op, {root, limit});
   };
-  bound(Op::max, low, "min");
-  bound(Op::min, high, "max");
+  bound(Op::max, low, "min", std::numeric_limits<float>::lowest());
+  bound(Op::min, high, "max", std::numeric_limits<float>::max());
   node.define(0, k.result(all_labels(x.rank()), root, x.type));
 }
 
@@ -188,11 +211,12 @@ void hard_sigmoid(NodeImport& node) {
 
 /// gamma * elu(x, alpha)
 void selu(NodeImport& node) {
+  const bool old = node.opset() < 6;
   Broadcast b = broadcast_inputs(node, 1);
   Kernel& k = b.kernel;
-  const int32_t alpha = k.constant(node.real("alpha", 1.67326319217681884765625F));
-  const int32_t inner = k.apply(Op::elu, {b.operands[0], alpha});
-  const int32_t gamma = k.constant(node.real("gamma", 1.05070102214813232421875F));
+  const float alpha = node.real("alpha", old ? 1.6732F : 1.67326319217681884765625F);
+  const int32_t inner = k.apply(Op::elu, {b.operands[0], k.constant(alpha)});
+  const int32_t gamma = k.constant(node.real("gamma", old ? 1.0507F : 1.05070102214813232421875F));
   node.define(0, k.result(b.labels, k.apply(Op::mul, {gamma, inner}), node.input(0).type));
 }
 
@@ -327,7 +351,7 @@ constexpr OperatorRow kElementwiseRows[] = {
     {"Neg", unary<Op::neg>},
     {"Not", question<Op::logical_not>},
     {"Or", binary<Op::logical_or, true>},
-    {"Pow", binary<Op::pow>},
+    {"Pow", power},
     {"PRelu", prelu},
     {"Reciprocal", unary<Op::reciprocal>},
     {"Relu", unary<Op::relu>},

@@ -35,7 +35,8 @@ void rms_normalization(NodeImport& node) {
   if (node.has_output(1)) node.output(1, inverse);
 }
 
-/// Mean and deviation of each group of channels; scale and bias of each channel.
+/// Mean and deviation of each group of channels; scale and bias of each channel (below opset 21: of
+/// each group).
 void group_normalization(NodeImport& node) {
   require_precision(node);
   const View& x = node.input(0);
@@ -48,9 +49,9 @@ void group_normalization(NodeImport& node) {
   const int64_t each = x.extent(1) / groups;
   std::vector<int64_t> split = {shape[0], groups, each};
   split.insert(split.end(), shape.begin() + 2, shape.end());
-  std::vector<int64_t> by_group(split.size(), 1);
+  std::vector<int64_t> by_group(split.size(), 1);  // of scale and bias
   by_group[1] = groups;
-  by_group[2] = each;
+  if (node.opset() >= 21) by_group[2] = each;
   const View grouped = node.reshaped(x, split);
   const View scale = node.reshaped(node.input(1), by_group);
   const View bias = node.reshaped(node.input(2), by_group);

@@ -35,9 +35,13 @@ void one_hot(NodeImport& node) {
   const int i = k.operand(indices, labels);
   const int off = k.operand(others, {});
   const int on = k.operand(chosen, {});
-  const int32_t negative = k.apply(Op::lt, {k.use(i), k.constant(0)});
-  const int32_t from_end = k.apply(Op::add, {k.use(i), k.constant(static_cast<float>(depth))});
-  const int32_t place = k.apply(Op::where, {negative, from_end, k.use(i)});
+  int32_t place = k.use(i);
+  if (!ConstantTensor::is_integral(indices.type)) place = cut_towards_zero(k, place);
+  if (node.opset() >= 11) {  // before, negative ones are out of range
+    const int32_t negative = k.apply(Op::lt, {place, k.constant(0)});
+    const int32_t from_end = k.apply(Op::add, {place, k.constant(static_cast<float>(depth))});
+    place = k.apply(Op::where, {negative, from_end, place});
+  }
   const int32_t here = k.apply(Op::eq, {place, k.coordinate(axis)});
   const int32_t root = k.apply(Op::where, {here, k.use(on), k.use(off)});
   node.define(0, k.result(all_labels(rank), root, node.input(2).type));

@@ -65,15 +65,17 @@ void reduce(NodeImport& node) {
   if (!a.none) root = k.reduce(reduction, a.axes, root);
   if (after != Op::count_) root = k.apply(after, {root});
   const std::vector<int> labels = result_labels(x.rank(), a);
-  if (reduction != Reduction::mean || !is_cut(node)) {
+  const bool cut = reduction == Reduction::mean && ConstantTensor::is_integral(x.type) &&
+                   !node.importer().folds(k.result(labels, root, x.type));
+  if (!cut) {
     define_computed(node, k, labels, root, x.type);
     return;
   }
   const View mean = node.helper("mean", k.result(labels, root, ElementType::f32));
   Kernel last = node.kernel();
   const int of = last.operand(mean, all_labels(mean.rank()));
-  const int32_t cut = cut_towards_zero(last, last.use(of));
-  node.define(0, last.result(all_labels(mean.rank()), cut, x.type));
+  root = cut_towards_zero(last, last.use(of));
+  node.define(0, last.result(all_labels(mean.rank()), root, x.type));
 }
 
 /// log(sum(exp(x))), shifted by the maximum so that it does not overflow.

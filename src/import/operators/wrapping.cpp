@@ -33,8 +33,8 @@ void define_computed(NodeImport& node, Kernel& k, const std::vector<int>& labels
   View value = k.result(labels, root, type);
   const Importer& importer = node.importer();
   const auto to = integers_of(type);
-  const bool folds = importer.is_constant(value) && !importer.is_activation(value);
-  if (folds || !to || (to->bits != 8 && to->bits != 16)) return node.define(0, std::move(value));
+  if (importer.folds(value) || !to || (to->bits != 8 && to->bits != 16))
+    return node.define(0, std::move(value));
   constexpr float kExact = 0x1p24F;  // up to here f32 has every whole number
   const Facts range =
       range_of_value(value, [&](TensorId id) -> const Tensor& { return importer.tensor(id); });

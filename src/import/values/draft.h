@@ -19,6 +19,13 @@ struct MaskCondition {
   std::vector<IndexId>
       indices;          ///< by dimension of the mask: index of a statement, or result dimension
   float threshold = 0;  ///< above, below
+  bool operator==(const MaskCondition&) const = default;
+};
+
+/// Where a value is finite: where all of the conditions hold, if what is not known of it is finite.
+struct MaskConditions {
+  std::vector<MaskCondition> all;
+  bool absent_elsewhere = true;  ///< where one of them does not hold it is -inf, and no number
 };
 
 /// What sums of finite masks are among scores (mask_sums.h): finite; -inf in some entries, but none
@@ -29,11 +36,11 @@ enum class MaskOverflow { none, entries, rows };
 struct Draft {
   Tensor tensor;
   std::vector<int64_t> shape;
-  std::vector<int64_t> bound_shape;  ///< inputs: the shape of the bound data
-  ConstantPtr data;                  ///< constants: the values
-  ConstantPtr values;                ///< inputs: the bound data, as far as it is kept
-  std::optional<std::vector<MaskCondition>> finite_where;  ///< over the tensor's dimensions
-  std::string base_name;           ///< parts of a split intermediate: its name
+  std::vector<int64_t> bound_shape;            ///< inputs: the shape of the bound data
+  ConstantPtr data;                            ///< constants: the values
+  ConstantPtr values;                          ///< inputs: the bound data, as far as it is kept
+  std::optional<MaskConditions> finite_where;  ///< over the tensor's dimensions
+  std::string base_name;                       ///< parts of a split intermediate: its name
   std::string initializer;         ///< constants that are an initializer as it stands: its name
   bool from_input = false;         ///< constants: computed from a bound integer input
   bool activation = false;         ///< constants: rows of weights that such an input selects
@@ -74,6 +81,7 @@ struct FullyMaskedRows {
   std::vector<int> matrix_dims;
   std::string vector_name;
   std::string matrix_name;
+  std::vector<MaskCondition> conditions;  ///< other rows have a score for which they hold
 };
 
 /// A statement in front of a softmax that masks with a large finite number (finite_masks.h).
