@@ -6,7 +6,6 @@
 
 #include "chip/fit.h"
 #include "graph/tile_kernel.h"
-#include "graph/tile_rows.h"
 #include "graph/tiles.h"
 
 namespace fuseflow::chip {

@@ -12,8 +12,6 @@
 #include "cuda/library.h"
 #include "cuda/print.h"
 #include "cuda/text.h"
-#include "graph/tile_kernel.h"
-#include "graph/tile_rows.h"
 #include "graph/tiles.h"
 #include "support/defect.h"
 
