@@ -106,6 +106,7 @@ void add(Cost& sum, Cost more) {
   sum.dram_bytes += more.dram_bytes;
   sum.flops += more.flops;
   sum.tokens += more.tokens;
+  sum.beyond += more.beyond;
   sum.guessed = sum.guessed || more.guessed;
   if (sum.doubt.empty()) sum.doubt = std::move(more.doubt);
 }
@@ -314,7 +315,10 @@ Cost EstimatedCosts::estimate_alone(const Program& program, const Region& region
                                     TensorContents& known) {
   Cost cost = without_data_.empty() ? counted(program, region, known.patterns)
                                     : from_statistics(program, region, known);
-  if (!why_too_large(program, region, *region.graph, machine_).empty()) cost.cycles = kNever;
+  if (!why_too_large(program, region, *region.graph, machine_).empty()) {
+    cost.cycles = kNever;
+    cost.beyond = share_beyond(program, *region.graph, machine_);
+  }
   return cost;
 }
 

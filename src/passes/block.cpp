@@ -9,6 +9,7 @@
 
 #include "ir/names.h"
 #include "lower/lower.h"
+#include "passes/option_names.h"
 #include "passes/pass_list.h"
 #include "support/suggest.h"
 
@@ -145,14 +146,14 @@ int64_t parse_extent(std::string_view text, const std::string& option) {
 
 /// `T=16x16`
 std::pair<std::string, std::vector<int64_t>> parse_block_request(const std::string& text) {
-  const size_t equals = text.rfind('=');
+  const size_t equals = find_last_separator(text, '=');
   if (equals == std::string::npos || equals == 0) {
     throw Error(ExitCode::usage, fmt::format("--block '{}' is malformed, expected a tensor and an "
                                              "extent for each dimension, e.g. --block adj=16x16",
                                              text));
   }
-  std::pair<std::string, std::vector<int64_t>> request{text.substr(0, equals), {}};
-  if (request.first.front() == '%') request.first.erase(0, 1);
+  std::pair<std::string, std::vector<int64_t>> request{name_in_option(text.substr(0, equals), '%'),
+                                                       {}};
   std::string_view rest = std::string_view(text).substr(equals + 1);
   while (true) {
     const size_t cross = rest.find('x');

@@ -139,7 +139,7 @@ Program choose(std::vector<Candidate> candidates, size_t otherwise, std::string_
   if (!least) {
     log.note("the program stays as it was: its cycles cannot be estimated");
   } else if (!fits) {
-    log.note("whatever is chosen, the machine has no room for it");
+    log.note("nothing that was tried fits the machine");
   } else {
     log.note(chosen > 0 && simulated && std::isfinite(simulated->given)
                  ? fmt::format("{:.0f} cycles as simulated instead of {:.0f}", simulated->cycles,

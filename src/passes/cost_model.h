@@ -25,6 +25,9 @@ struct Cost {
   bool guessed = false;  ///< rests on a guess of how many values are zero
   /// Of one region: the result of the statement whose node takes longest; -1: not known.
   TensorId limit = -1;
+  /// What the machine lacks for it, in shares of what the machine has: more than 0 where it has no
+  /// room.
+  double beyond = 0;
 };
 
 class CostModel {

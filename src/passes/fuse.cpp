@@ -83,6 +83,12 @@ FuseRequest parse_arguments(const PassArguments& arguments) {
   const std::string recompute = arguments.get("recompute", "bounded");
   refuse_value("recompute", recompute, {"bounded", "always"});
   request.placement.recompute_always = recompute == "always";
+  if (request.placement.recompute_always && request.strategy == "auto") {
+    throw Error(
+        ExitCode::usage,
+        "--recompute=always says how other strategies place what they make; auto chooses what "
+        "is stored by its cost; expected --strategy=layer, --strategy=full or --region");
+  }
   request.machine = machine_of(arguments);
   if (request.machine.has_cores && !arguments.has("no-tiles")) request.tiles = arguments.tiles;
   request.max_copies = parse_copies("max-copies", arguments.get("max-copies", "64"));
@@ -186,7 +192,8 @@ Pass fuse_pass() {
       {{"strategy", "none|layer|full|auto", "Which regions to make (default: auto)"},
        {"region", "NAME:VALUE,...",
         "Make a region of these statements (named by their results) or regions; repeatable", true},
-       {"recompute", "bounded|always", "Recompute what cannot stream: up to a bound, or always"},
+       {"recompute", "bounded|always",
+        "layer, full, --region: recompute what cannot stream, up to a bound or always"},
        {"no-tiles", "", "auto: no kernels for the machine's cores"},
        {"max-copies", "N",
         "auto: most parallel copies of a loop, for machines whose units have a "

@@ -15,6 +15,7 @@
 #include "passes/join_forms.h"
 #include "passes/kept_graphs.h"
 #include "passes/open_regions.h"
+#include "passes/option_names.h"
 #include "passes/orders.h"
 #include "passes/pass_list.h"
 #include "support/csv.h"
@@ -96,16 +97,19 @@ struct JoinRequest {
 
 /// `region:j=locate:b,c`; the region's name may hold colons.
 JoinRequest parse_join_request(const std::string& text) {
-  const size_t equals = text.find('=');
-  const size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
+  const size_t equals = find_separator(text, '=');
+  const size_t colon =
+      equals == std::string::npos ? equals : find_last_separator(text.substr(0, equals), ':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == equals) {
     throw Error(ExitCode::usage,
                 fmt::format("--join '{}' is malformed, expected a region, one of its indices and a "
                             "form, e.g. --join x:j=locate:b",
                             text));
   }
-  JoinRequest request{text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), {}, {}};
-  if (request.region.front() == '@') request.region.erase(0, 1);
+  JoinRequest request{name_in_option(text.substr(0, colon), '@'),
+                      name_in_option(text.substr(colon + 1, equals - colon - 1), '%'),
+                      {},
+                      {}};
   const std::string value = text.substr(equals + 1);
   const size_t end = std::min(value.size(), value.find(':'));
   const auto form = find_join_form(value.substr(0, end));
@@ -115,12 +119,10 @@ JoinRequest parse_join_request(const std::string& text) {
                             value.substr(0, end), fmt::join(join_form_names(), ", ")));
   }
   request.form = *form;
-  for (size_t at = end; at < value.size();) {
-    const size_t next = std::min(value.size(), value.find(',', at + 1));
-    std::string name = value.substr(at + 1, next - at - 1);
-    if (!name.empty() && name.front() == '%') name.erase(0, 1);
-    request.tensors.push_back(std::move(name));
-    at = next;
+  if (end < value.size()) {
+    for (const std::string& part : parts_of_option(value.substr(end + 1), ',')) {
+      request.tensors.push_back(name_in_option(part, '%'));
+    }
   }
   if ((request.form == JoinForm::locate) == request.tensors.empty()) {
     throw Error(ExitCode::usage,
@@ -180,7 +182,7 @@ void apply(Program& program, const JoinRequest& request, PassLog& log) {
 std::string form_text(const Program& program, const Join& join) {
   std::vector<std::string> located;
   for (const TensorId t : join.located)
-    located.push_back(program.tensors[static_cast<size_t>(t)].name);
+    located.push_back(quote_if_needed(program.tensors[static_cast<size_t>(t)].name));
   std::string text(join_form_name(join.form));
   return located.empty() ? text : text + ":" + fmt::format("{}", fmt::join(located, ","));
 }

@@ -14,6 +14,10 @@ namespace {
 /// A share of the expected steps or cycles: what is left after a move that counts.
 constexpr double kMoveGain = 0.995;
 
+/// More cycles than anything takes that fits the machine: of two orders that do not fit, the one
+/// that lacks less is the cheaper one, so that moves lead to one that does.
+constexpr double kTooLarge = 1e100;
+
 std::vector<std::vector<int>> loops_by_instance(const RegionIndices& indices) {
   std::vector<std::vector<int>> loops;
   for (const Instance& instance : indices.instances) {
@@ -113,7 +117,9 @@ std::optional<double> OrderClimb::cycles(const std::vector<int>& order) {
   program.regions[at_].graph.reset();
   program.regions[at_].schedule.order = indices_.names(order);
   const std::optional<Cost> cost = model_->of_region(program, at_);
-  return cost && std::isfinite(cost->cycles) ? std::optional(cost->cycles) : std::nullopt;
+  if (!cost) return std::nullopt;
+  if (std::isfinite(cost->cycles)) return cost->cycles;
+  return cost->beyond > 0 ? std::optional(kTooLarge * (1 + cost->beyond)) : std::nullopt;
 }
 
 namespace {

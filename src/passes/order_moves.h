@@ -32,7 +32,8 @@ class OrderClimb {
   using LoopNests = std::vector<std::vector<int>>;
 
   LoopNests nests_of(const std::vector<int>& order) const;
-  /// Steps or cycles; nothing if it cannot be lowered, or there is no effort left.
+  /// Steps or cycles, what lacks in place of cycles where the machine has no room; nothing if it
+  /// cannot be lowered, or there is no effort left.
   std::optional<double> cost_of(const std::vector<int>& order);
   std::optional<double> judged(const std::vector<int>& order);
   std::optional<double> expected_steps(const std::vector<int>& order);

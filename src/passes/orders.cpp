@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -15,6 +16,8 @@
 #include "passes/by_estimate.h"
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
+#include "passes/option_names.h"
+#include "passes/order_moves.h"
 #include "passes/pass_list.h"
 #include "support/suggest.h"
 #include "support/unless_refused.h"
@@ -33,7 +36,7 @@ struct OrderRequest {
 };
 
 OrderRequest parse_order_request(const std::string& text) {
-  const size_t equals = text.rfind('=');
+  const size_t equals = find_last_separator(text, '=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     throw Error(
         ExitCode::usage,
@@ -42,19 +45,12 @@ OrderRequest parse_order_request(const std::string& text) {
                     text));
   }
   OrderRequest request;
-  request.region = text.substr(0, equals);
-  std::string name;
-  for (const char c : text.substr(equals + 1) + ",") {
-    if (c == ' ') continue;
-    if (c != ',') {
-      name += c;
-      continue;
-    }
-    if (name.empty()) {
+  request.region = name_in_option(text.substr(0, equals), '@');
+  for (const std::string& part : parts_of_option(text.substr(equals + 1), ',')) {
+    request.indices.push_back(name_in_option(part, '%'));
+    if (request.indices.back().empty()) {
       throw Error(ExitCode::usage, fmt::format("--order '{}' has an empty index name", text));
     }
-    request.indices.push_back(std::move(name));
-    name.clear();
   }
   return request;
 }
@@ -107,7 +103,11 @@ class OrderSearch {
   void run(PassLog& log) {
     const RegionIndices as_given = region_indices(program_, region_);
     const std::vector<int> first = chosen_order(as_given, given_.schedule);
-    if (model_ != nullptr) given_cost_ = model_->of_region(program_, region_);
+    const double effort = model_ != nullptr ? model_->effort() : 0;
+    if (model_ != nullptr) {
+      given_cost_ = model_->of_region(program_, region_);
+      given_effort_ = model_->effort() - effort;
+    }
     schedule().order.clear();
     program_.regions[region_].graph.reset();
     const RegionOrders orders = region_orders(program_, region_, Constraints::scheduled);
@@ -116,7 +116,9 @@ class OrderSearch {
     const std::vector<int> usual = default_order(indices);
     if (usual != first) try_order(indices, usual);
     if (!tried_.empty() && !try_all(orders)) climb(indices);
-    const size_t best = tried_.empty() ? kGiven : choose(indices);
+    size_t best = tried_.empty() ? kGiven : choose(indices);
+    if (best == kGiven && !tried_.empty() && is_too_large(given_cost_))
+      best = find_fitting(indices);
     report(indices, first, best, log);
     if (best == kGiven) {
       program_.regions[region_] = given_;
@@ -235,6 +237,29 @@ class OrderSearch {
     return best;
   }
 
+  static bool is_too_large(const std::optional<Cost>& cost) { return cost && cost->beyond > 0; }
+
+  /// Where the machine has no room for any order that was asked for: those that the least lacks
+  /// for, move by move. The position of one that fits; kGiven: none was found.
+  size_t find_fitting(const RegionIndices& indices) {
+    const size_t starts = std::min<size_t>(tried_.size(), 2);  // the given order and the default
+    for (size_t start = 0; start < starts; ++start) {
+      schedule().order = indices.names(tried_[start].order);
+      const auto found = unless_refused([&] {
+        return OrderClimb(program_, region_, kFitEffort * (given_effort_ + kLeastEffort), model_,
+                          model_->phases())
+            .run();
+      });
+      if (!found) continue;
+      schedule().order = *found;
+      TriedOrder fitting{indices.find(*found), {}, model_->of_region(program_, region_)};
+      if (!fitting.judged || !std::isfinite(fitting.judged->cycles)) continue;
+      tried_.push_back(std::move(fitting));
+      return tried_.size() - 1;
+    }
+    return kGiven;
+  }
+
   void report(const RegionIndices& indices, const std::vector<int>& first, size_t best,
               PassLog& log) const {
     const std::string name = quote_if_needed(given_.name);
@@ -246,14 +271,18 @@ class OrderSearch {
     }
     const TriedOrder& chosen = tried_[best];
     const bool by_model = chosen.judged.has_value();
-    log.note(fmt::format("@{}: order {} (about {:.0f} {}; as it was {:.0f}; {} orders tried)", name,
-                         order_text(indices, chosen.order),
-                         by_model ? chosen.judged->cycles : chosen.cost.steps,
-                         by_model ? "cycles" : "steps",
-                         by_model ? given_cost_->cycles : tried_[0].cost.steps, seen_));
+    log.note(fmt::format(
+        "@{}: order {} (about {:.0f} {}; as it was {}; {} orders tried)", name,
+        order_text(indices, chosen.order), by_model ? chosen.judged->cycles : chosen.cost.steps,
+        by_model ? "cycles" : "steps",
+        by_model ? cycles_text(given_cost_) : fmt::format("{:.0f}", tried_[0].cost.steps), seen_));
   }
 
   static constexpr size_t kFewestAsked = 16;
+  /// Of a search for an order that fits: times that of judging one, which is small at least so
+  /// much.
+  static constexpr double kFitEffort = 400;
+  static constexpr double kLeastEffort = 1000;
   static constexpr double kFar = 4;  ///< times the steps of the most promising
   static constexpr double kMostTokens =
       2e7;  ///< of all orders that the model is asked for beyond these
@@ -263,6 +292,7 @@ class OrderSearch {
   CostModel* model_;
   const Region given_;
   std::optional<Cost> given_cost_;
+  double given_effort_ = 0;  ///< of the model, for that
   size_t seen_ = 0;
   std::vector<TriedOrder> tried_;  ///< the given order first, then the default
 };
@@ -368,8 +398,7 @@ std::vector<size_t> find_regions(const Program& program, const std::vector<std::
     }
     return found;
   }
-  for (const std::string& given : names) {
-    const std::string name = !given.empty() && given.front() == '@' ? given.substr(1) : given;
+  for (const std::string& name : names) {
     const auto at = std::find(known.begin(), known.end(), name);
     if (at == known.end()) {
       const std::string near = meant_name(name, known);

@@ -12,6 +12,7 @@
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
 #include "passes/copies.h"
+#include "passes/option_names.h"
 #include "passes/pass_list.h"
 #include "support/suggest.h"
 
@@ -28,16 +29,15 @@ struct CopiesRequest {
 
 /// `region:i`; the region's name may hold colons.
 CopiesRequest parse_index(const std::string& text) {
-  const size_t colon = text.rfind(':');
+  const size_t colon = find_last_separator(text, ':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
     throw Error(ExitCode::usage,
                 fmt::format("--index '{}' is malformed, expected a region and one of its indices, "
                             "e.g. --index attention:i",
                             text));
   }
-  CopiesRequest request{text.substr(0, colon), text.substr(colon + 1), 1};
-  if (request.region.front() == '@') request.region.erase(0, 1);
-  return request;
+  return {name_in_option(text.substr(0, colon), '@'), name_in_option(text.substr(colon + 1), '%'),
+          1};
 }
 
 std::vector<CopiesRequest> parse_requests(const PassArguments& arguments) {

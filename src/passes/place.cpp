@@ -20,6 +20,7 @@
 #include "passes/dependences.h"
 #include "passes/effort.h"
 #include "passes/fit.h"
+#include "passes/option_names.h"
 #include "passes/pass_list.h"
 #include "passes/pass_on_chip.h"
 #include "passes/possible_schedule.h"
@@ -42,15 +43,8 @@ struct PlaceRequest {
   Placement placement = Placement::memory;
 };
 
-std::string unquoted(std::string text) {
-  if (!text.empty() && text.front() == '%') text.erase(0, 1);
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
-    text = text.substr(1, text.size() - 2);
-  return text;
-}
-
 TensorId find_or_refuse(const Program& program, const std::string& text) {
-  const std::string name = unquoted(text);
+  const std::string name = name_in_option(text, '%');
   const TensorId tensor = find_tensor(program, name);
   if (tensor >= 0) return tensor;
   std::vector<std::string> known;
@@ -65,7 +59,7 @@ TensorId find_or_refuse(const Program& program, const std::string& text) {
 
 /// What is before the last '=', and the placement after it.
 std::pair<std::string, Placement> split_request(const std::string& text) {
-  const size_t equals = text.rfind('=');
+  const size_t equals = find_last_separator(text, '=');
   if (equals == std::string::npos || equals == 0) {
     throw Error(
         ExitCode::usage,
@@ -92,8 +86,8 @@ PlaceRequest parse_place_request(const Program& program, const std::string& text
   PlaceRequest request;
   const auto [left, placement] = split_request(text);
   request.placement = placement;
-  const size_t at = left.rfind('@');
-  if (at == std::string::npos || find_tensor(program, unquoted(left)) >= 0) {
+  const size_t at = find_last_separator(left, '@');
+  if (at == std::string::npos || find_tensor(program, name_in_option(left, '%')) >= 0) {
     request.tensor = find_or_refuse(program, left);
   } else {
     request.tensor = find_or_refuse(program, left.substr(0, at));

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
 #include <utility>
 
 #include "ir/names.h"
 #include "passes/dependences.h"
+#include "passes/option_names.h"
 #include "support/suggest.h"
 
 namespace fuseflow {
@@ -26,39 +26,18 @@ Error malformed(const std::string& text) {
                            text));
 }
 
-/// Reads a name at `at`: up to one of `stops`, or in quotes. Leaves `at` after it.
-std::string read_name(const std::string& text, size_t& at, std::string_view stops) {
-  while (at < text.size() && text[at] == ' ') ++at;
-  std::string name;
-  if (at < text.size() && text[at] == '%') ++at;
-  if (at < text.size() && text[at] == '@') name += text[at++];
-  if (at < text.size() && text[at] == '"') {
-    for (++at; at < text.size() && text[at] != '"'; ++at) {
-      if (text[at] == '\\' && at + 1 < text.size()) ++at;
-      name += text[at];
-    }
-    if (at == text.size()) throw malformed(text);
-    ++at;
-  } else {
-    while (at < text.size() && stops.find(text[at]) == std::string_view::npos) name += text[at++];
-    while (!name.empty() && name.back() == ' ') name.pop_back();
-  }
-  while (at < text.size() && text[at] == ' ') ++at;
-  return name;
-}
-
 RegionRequest parse_region_request(const std::string& text) {
   RegionRequest request;
-  size_t at = 0;
-  request.name = read_name(text, at, ":");
-  if (!request.name.empty() && request.name.front() == '@') request.name.erase(0, 1);
-  if (request.name.empty() || at >= text.size() || text[at] != ':') throw malformed(text);
-  do {
-    ++at;
-    request.members.push_back(read_name(text, at, ","));
-    if (request.members.back().empty()) throw malformed(text);
-  } while (at < text.size() && text[at] == ',');
-  if (at != text.size()) throw malformed(text);
+  const size_t colon = find_separator(text, ':');
+  if (colon == std::string::npos) throw malformed(text);
+  request.name = name_in_option(text.substr(0, colon), '@');
+  if (request.name.empty()) throw malformed(text);
+  for (const std::string& part : parts_of_option(text.substr(colon + 1), ',')) {
+    const bool region = name_in_option(part, '%').starts_with('@');
+    const std::string name = name_in_option(part, region ? '@' : '%');
+    if (name.empty()) throw malformed(text);
+    request.members.push_back(region ? "@" + name : name);
+  }
   return request;
 }
 

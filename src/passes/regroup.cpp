@@ -195,6 +195,7 @@ class Regrouper {
       std::vector<UsePlacement>& kept = to.schedule.placements;
       if (applies && std::none_of(kept.begin(), kept.end(), same)) kept.push_back(use);
     }
+    to.schedule.barriers = to.schedule.barriers || from.schedule.barriers;
     if (from.graph) return;  // a plan goes with its graph
     for (const auto& entry : from.plan) to.plan.push_back(entry);
   }

@@ -7,6 +7,7 @@
 
 #include "ir/copies.h"
 #include "ir/names.h"
+#include "passes/option_names.h"
 #include "passes/orders.h"
 #include "passes/storage_forms.h"
 #include "support/suggest.h"
@@ -16,14 +17,14 @@ namespace fuseflow {
 namespace {
 
 struct StorageRequest {
-  std::string tensor;
+  std::string tensor;  ///< as it is written, until it is resolved
   std::string region;  ///< empty: all
   std::string format;
 };
 
 /// `a=dense,compressed@1,0` or `a@region=..`; a tensor's name may hold `@`, its region's too.
 StorageRequest parse_storage_request(const std::string& text) {
-  const size_t equals = text.rfind('=');
+  const size_t equals = find_last_separator(text, '=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     throw Error(ExitCode::usage,
                 fmt::format("--store '{}' is malformed, expected a tensor, perhaps a region, and a "
@@ -31,7 +32,6 @@ StorageRequest parse_storage_request(const std::string& text) {
                             text));
   }
   StorageRequest request{text.substr(0, equals), "", text.substr(equals + 1)};
-  if (request.tensor.front() == '%') request.tensor.erase(0, 1);
   try {
     static_cast<void>(parse_format(request.format));
   } catch (const Error& error) {
@@ -42,11 +42,13 @@ StorageRequest parse_storage_request(const std::string& text) {
 
 /// The tensor, and the region after the last `@` where the whole is no tensor's name.
 TensorId resolve_storage(const Program& program, StorageRequest& request) {
+  const std::string given = request.tensor;
+  request.tensor = name_in_option(given, '%');
   TensorId tensor = find_tensor(program, request.tensor);
-  const size_t at = request.tensor.rfind('@');
+  const size_t at = find_last_separator(given, '@');
   if (tensor < 0 && at != std::string::npos) {
-    request.region = request.tensor.substr(at + 1);
-    request.tensor.erase(at);
+    request.region = name_in_option(given.substr(at + 1), '@');
+    request.tensor = name_in_option(given.substr(0, at), '%');
     tensor = find_tensor(program, request.tensor);
   }
   if (tensor >= 0) return original_of(program, tensor);

@@ -185,6 +185,25 @@ std::optional<Shortage> shortage_of(const Program& program, const Region& region
                   advice_on_entries(program, graph))};
 }
 
+double share_beyond(const Program& program, const Graph& graph, const Machine& machine) {
+  if (graph.tiles) return 0;
+  const Resources needed = region_resources(program, graph, machine);
+  double share = 0;
+  const auto add = [&](int64_t needs, int64_t has) {
+    if (has > 0 && needs > has)
+      share += static_cast<double>(needs - has) / static_cast<double>(has);
+  };
+  int64_t buffers = 0;
+  for (const PhaseResources& phase : needed.phases) {
+    buffers = std::max(buffers, phase.buffer_bytes);
+    for (int u = 0; u < kUnitClasses; ++u) {
+      add(phase.units[static_cast<size_t>(u)], machine.timing(static_cast<UnitClass>(u)).count);
+    }
+  }
+  add(saturating_sum(needed.tensor_bytes, buffers), machine.scratchpad.bytes);
+  return share;
+}
+
 std::string why_too_large(const Program& program, const Region& region, const Graph& graph,
                           const Machine& machine) {
   if (graph.tiles) {

@@ -56,6 +56,10 @@ std::string_view lacking_part(const Graph& graph, const Machine& machine);
 /// units for them; empty if there is nothing to warn of.
 std::string lacking_streams(const Program& program, const Machine& machine);
 
+/// What a graph of streams needs beyond what the machine has, each kind in shares of what there is,
+/// added up; 0: it fits.
+double share_beyond(const Program& program, const Graph& graph, const Machine& machine);
+
 /// What does not fit the machine, or it lacks, and what would; empty if all does.
 std::string why_too_large(const Program& program, const Region& region, const Graph& graph,
                           const Machine& machine);

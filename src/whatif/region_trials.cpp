@@ -19,14 +19,19 @@ RegionSlice slice_of(const Program& program, size_t region) {
                       [&](TensorId tensor) { return is_read_later(program, region, tensor); });
 }
 
-/// The region of this name; none if it came with a graph.
-std::optional<RegionSlice> unlowered(const Program& given, const std::string& name) {
-  for (size_t r = 0; r < given.regions.size(); ++r) {
-    if (given.regions[r].name != name) continue;
-    if (given.regions[r].graph || given.regions[r].statements.empty()) return std::nullopt;
-    return slice_of(given, r);
+constexpr size_t kHere = 1;  ///< a region of two: what it finds on chip is from the first
+
+/// What stays on chip while a region runs, by the tensors of its slice.
+std::vector<Resident> residents_of(const Program& given, size_t region, const RegionSlice& slice) {
+  std::vector<Resident> found;
+  for (const Resident& resident : residents(given)) {
+    if (region < resident.written || region > resident.last) continue;
+    const auto at = std::find(slice.tensors.begin(), slice.tensors.end(), resident.tensor);
+    if (at == slice.tensors.end()) continue;
+    const size_t written = resident.written < region ? 0 : kHere;
+    found.push_back({static_cast<TensorId>(at - slice.tensors.begin()), written, kHere});
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace
@@ -36,8 +41,15 @@ RegionTrials::RegionTrials(const Program& given, const Program& lowered, size_t 
     : whole_(lowered),
       data_(data),
       machine_with_(machine_with),
-      lowered_(slice_of(lowered, region)),
-      given_(unlowered(given, lowered.regions[region].name)) {}
+      lowered_(slice_of(lowered, region)) {
+  const std::string& name = lowered.regions[region].name;
+  const auto same = [&](const Region& other) { return other.name == name; };
+  const auto at = std::find_if(given.regions.begin(), given.regions.end(), same);
+  if (at == given.regions.end() || at->graph || at->statements.empty()) return;
+  const auto r = static_cast<size_t>(at - given.regions.begin());
+  given_ = slice_of(given, r);
+  kept_ = residents_of(given, r, *given_);
+}
 
 /// By name; nothing of what the region writes.
 TensorData RegionTrials::data_of(const Program& slice) const {
@@ -68,7 +80,10 @@ std::optional<RegionTrials::Variant> RegionTrials::make(const Remedy& change) co
       PassLog log;
       Program changed = run_pass(find_pass(change.pass), given_->program, arguments, log);
       if (changed.regions.size() != 1) return std::nullopt;  // copies of what it reads, say
-      if (!changed.regions[0].graph) changed.regions[0].graph = lower_region(changed, 0);
+      if (!changed.regions[0].graph) {
+        changed.regions[0].graph = lower_region(changed, 0);
+        keep_residents(kept_, kHere, *changed.regions[0].graph);
+      }
       variant.changed = std::move(changed);
     }
     const Program& program = program_of(variant);

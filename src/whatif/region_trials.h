@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/residency.h"
 #include "ir/slice.h"
 #include "machine/machine.h"
 #include "sim/common/options.h"
@@ -49,7 +50,8 @@ class RegionTrials {
   const TensorData& data_;
   const MachineWith& machine_with_;
   RegionSlice lowered_;
-  std::optional<RegionSlice> given_;
+  std::optional<RegionSlice> given_;  ///< none if it came with a graph
+  std::vector<Resident> kept_;        ///< what stays on chip while it runs, by tensors of given_
 };
 
 }  // namespace fuseflow

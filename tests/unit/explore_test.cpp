@@ -220,16 +220,18 @@ std::string refusal_of(const std::string& text) {
   }
 }
 
-const std::string kHeader = "fuseflow-explore journal 4 " + text_of(kSearch) + "\n";
+const std::string kHeader = "fuseflow-explore journal 5 " + text_of(kSearch) + "\n";
 
 TEST(ExploreJournal, ATornLineCostsItsPointAlone) {
   const std::string path = testing::TempDir() + "/explore_journal.torn";
-  const std::string whole = kHeader + "1,cut,50,0,0,0,,0\n2,simulated,70,1,2,3,,4\n";
+  const std::string whole = kHeader + "result,1,cut,50,0,0,0,,0\nresult,2,simulated,70,1,2,3,,4\n";
   for (size_t length = 0; length <= whole.size(); ++length) {
     std::ofstream(path) << whole.substr(0, length);
     {
       Journal journal(path, kSearch);
-      const size_t lines = length == whole.size() ? 2 : length >= whole.find("2,sim") ? 1 : 0;
+      const size_t lines = length == whole.size()                 ? 2
+                           : length >= whole.find("result,2,sim") ? 1
+                                                                  : 0;
       EXPECT_EQ(journal.found().size(), lines) << length;
       journal.append(3, {PointStatus::simulated, 9, 0, 0, 0, ""});
     }
@@ -242,12 +244,13 @@ TEST(ExploreJournal, RefusesWhatNoSearchHasWrittenAndLeavesIt) {
   EXPECT_NE(refusal_of("precious\n").find("no journal"), std::string::npos);
   EXPECT_NE(refusal_of("fuseflow-explore journal 2 0123456789abcdef\n").find("another version"),
             std::string::npos);
-  EXPECT_NE(refusal_of(kHeader + "1,simulated,0,0,0,0,,0\n").find("cycles `0`"), std::string::npos);
-  EXPECT_NE(refusal_of(kHeader + "1,simulated,-5,0,0,0,,0\n").find("cycles `-5`"),
+  EXPECT_NE(refusal_of(kHeader + "result,1,simulated,0,0,0,0,,0\n").find("cycles `0`"),
             std::string::npos);
-  EXPECT_NE(refusal_of(kHeader + "torn\n1,simulated,5,0,0,0,,0\n").find("1 fields"),
+  EXPECT_NE(refusal_of(kHeader + "result,1,simulated,-5,0,0,0,,0\n").find("cycles `-5`"),
             std::string::npos);
-  EXPECT_EQ(refusal_of(kHeader + "1,simulated,5,0,0,0,,0\n"), "");
+  EXPECT_NE(refusal_of(kHeader + "torn\nresult,1,simulated,5,0,0,0,,0\n").find("no kind"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of(kHeader + "result,1,simulated,5,0,0,0,,0\n"), "");
 }
 
 TEST(ExploreJournal, KeepsWhatWasWorkedOut) {
@@ -280,21 +283,21 @@ TEST(ExploreJournal, KeepsWhatWasWorkedOut) {
   EXPECT_TRUE(read[1].placements.empty() && read[1].order.empty());
   ASSERT_EQ(memo.copies.at({1, {3, 4}}).size(), 1U);
   EXPECT_EQ(memo.copies.at({1, {3, 4}})[0].base, 7U);
-  EXPECT_EQ(memo.copies.at({3, 4})[0].parallel[1].index, "j,k");
-  EXPECT_TRUE(memo.copies.at({3, 4})[0].parallel[1].contiguous);
+  EXPECT_EQ(memo.copies.at({1, {3, 4}})[0].parallel[1].index, "j,k");
+  EXPECT_TRUE(memo.copies.at({1, {3, 4}})[0].parallel[1].contiguous);
   EXPECT_EQ(memo.wholes.at("auto 1").cycles, 1e17);
   EXPECT_NE(refusal_of(kHeader + "estimate,1,possible,xyz,r,,1,1,1,1,1,1\n").find("hexadecimal"),
             std::string::npos);
   EXPECT_NE(refusal_of(kHeader + "whole,auto,-1,0,0\n").find("`-1`"), std::string::npos);
   EXPECT_NE(refusal_of(kHeader + "whole,auto,0,0,0\n").find("fewer cycles"), std::string::npos);
-  EXPECT_NE(refusal_of(kHeader + "sets,1,2,a,nowhere\n").find("placement `nowhere`"),
+  EXPECT_NE(refusal_of(kHeader + "sets,1,1,2,a,nowhere\n").find("placement `nowhere`"),
             std::string::npos);
 }
 
 TEST(ExploreJournal, SaysWhatDiffers) {
   SearchIdentity other = kSearch;
   other.data = "9";
-  EXPECT_NE(refusal_of("fuseflow-explore journal 4 " + text_of(other) + "\n")
+  EXPECT_NE(refusal_of("fuseflow-explore journal 5 " + text_of(other) + "\n")
                 .find("another search: the data are others"),
             std::string::npos);
   other.machine = "9";
