@@ -78,7 +78,8 @@ class StepDrawer {
     const std::string strategy = kStrategies[below(kStrategies.size())];
     step.options = {{"strategy", strategy}, {"machine", machine_}};
     step.is_settled = strategy == "none" || strategy == "full";
-    if (chance(0.2)) step.options.emplace_back("recompute", "always");
+    if (strategy != "none" && strategy != "auto" && chance(0.2))
+      step.options.emplace_back("recompute", "always");
     return step;
   }
 
