@@ -12,6 +12,7 @@
 #include "cuda/refuse.h"
 #include "cuda/rows.h"
 #include "cuda/text.h"
+#include "support/defect.h"
 
 namespace fuseflow::cuda {
 namespace {
@@ -362,12 +363,9 @@ class Printer {
                      text_of(f.counter), f.adders, tensor, place));
   }
 
-  void step(const Step& s) {
+  /// A step with a body that is no loop over tiles.
+  void body_step(const Step& s) {
     switch (s.what) {
-      case StepKind::loop:
-        return loop_step(s);
-      case StepKind::walk:
-        return walk_step(s);
       case StepKind::taken:
       case StepKind::passed:
         open(fmt::format("if ({} {} 0) {{", takes_, s.what == StepKind::taken ? "!=" : "=="));
@@ -380,28 +378,22 @@ class Printer {
         steps(s.body);
         return close();
       }
-      case StepKind::count:
-        return line(fmt::format("++{};", s.variable));
-      case StepKind::load:
-        return load_step(s);
-      case StepKind::wait:
-        return line(fmt::format("{}.wait(core, {});", ring_of(s.a), step_of_ring(s.a, s.at)));
-      case StepKind::release:
-        line(fmt::format("{0}.release(core, {0}_step);", ring_of(s.a)));
-        return line(fmt::format("++{}_step;", ring_of(s.a)));
-      case StepKind::clear:
-        return line(fmt::format("{}.clear();", sums_name(s.a)));
-      case StepKind::multiply:
-        return multiply_step(s);
-      case StepKind::multiply_wait:
-        return line(fmt::format("ff::multiply_wait(core, {});", sums_name(s.a)));
-      case StepKind::work: {
-        const std::string work =
-            work_lambda(program_, kernel_, kernel_.work[static_cast<size_t>(s.work)], numbers_,
-                        s.variable == "core_k" ? s.variable : "", depth_ * 2);
-        return line(fmt::format("ff::map(core, {}{}, {}, {});", sums_name(s.a),
-                                s.b >= 0 ? ", " + sums_name(s.b) : "", columns(s, s.a), work));
+      case StepKind::distances: {
+        const RingPass& r = kernel_.rounds[static_cast<size_t>(s.a)];
+        open(fmt::format("for (int distance = 0; distance < {}; ++distance) {{", r.peers.count));
+        line(fmt::format("[[maybe_unused]] const int whose = (place + distance) % {};",
+                         r.peers.count));
+        steps(s.body);
+        return close();
       }
+      default:
+        throw Defect("a step of another kind");
+    }
+  }
+
+  /// An exchange of shares of sums.
+  void scatter_step(const Step& s) {
+    switch (s.what) {
       case StepKind::await_room:
         return line(fmt::format("{}.wait_for_room(core, {});", scatter(s).name, s.variable));
       case StepKind::stage:
@@ -416,26 +408,14 @@ class Printer {
                         columns(s, s.a)));
       case StepKind::scatter_release:
         return line(fmt::format("{}.release(core);", scatter(s).name));
-      case StepKind::put:
-        return line(fmt::format("ff::put_matrix<{}>(core, {}, {}, {});",
-                                type_of(kernel_.held[static_cast<size_t>(s.b)].name),
-                                sums_name(s.a), held_place(s.b, s.at), columns(s, s.a)));
-      case StepKind::fence:
-        return line("ff::fence_async(core);");
-      case StepKind::meet:
-        return line("ff::group_sync(core);");
-      case StepKind::spread:
-        return line(fmt::format(
-            "{}.exchange(core, {}, {});", kernel_.spreads[static_cast<size_t>(s.a)].name,
-            held_place(kernel_.spreads[static_cast<size_t>(s.a)].held, s.at), s.variable));
-      case StepKind::distances: {
-        const RingPass& r = kernel_.rounds[static_cast<size_t>(s.a)];
-        open(fmt::format("for (int distance = 0; distance < {}; ++distance) {{", r.peers.count));
-        line(fmt::format("[[maybe_unused]] const int whose = (place + distance) % {};",
-                         r.peers.count));
-        steps(s.body);
-        return close();
-      }
+      default:
+        throw Defect("a step of another kind");
+    }
+  }
+
+  /// A matrix of each core that goes round the others.
+  void round_step(const Step& s) {
+    switch (s.what) {
       case StepKind::send_round: {
         const RingPass& r = kernel_.rounds[static_cast<size_t>(s.a)];
         return line(fmt::format("if (distance + 1 < {}) {}.send_to(core, {}, pass, distance + 1);",
@@ -457,6 +437,14 @@ class Printer {
       case StepKind::end_round:
         return line(fmt::format("{}.end_of_pass(core, pass);",
                                 kernel_.rounds[static_cast<size_t>(s.a)].name));
+      default:
+        throw Defect("a step of another kind");
+    }
+  }
+
+  /// Work on whole rows of a tile.
+  void rows_step(const Step& s) {
+    switch (s.what) {
       case StepKind::elements:
         return line(fmt::format(
             "ff::each_element(core, {}, {}, {});", kernel_.tile_rows, kernel_.tile_columns,
@@ -469,35 +457,10 @@ class Printer {
             number_text(identity(r.reduction)),
             rows_lambdas(program_, kernel_, r, kernel_.results[0], numbers_, depth_ * 2)));
       }
-      case StepKind::put_scores:
-        return line(fmt::format("ff::put_sums(core, {}, {}_at, ff::Columns{{0, {}}});",
-                                sums_name(s.a), kernel_.rooms[static_cast<size_t>(s.b)].name,
-                                kernel_.sums[static_cast<size_t>(s.a)].columns));
       case StepKind::step_rows:
         return line(
             fmt::format("ff::each_whole_row(core, {}, {});", kernel_.step_rows->rows,
                         ::fuseflow::cuda::step_rows(program_, kernel_, numbers_, depth_ * 2)));
-      case StepKind::rescale:
-        return line(
-            fmt::format("if (steps > 0) ff::map(core, {}, {}, [&](int row, int, float x) -> float "
-                        "{{ return x * "
-                        "ff::get_one(core, rescale_at + row * 4); }});",
-                        sums_name(s.a), columns(s, s.a)));
-      case StepKind::reduced_rows: {
-        const StepRows& rows = *kernel_.step_rows;
-        open(fmt::format("ff::each_whole_row(core, {}, [&](int row) {{", rows.rows));
-        line("if (core.lane() > 0) return;");
-        for (size_t i = 0; rows.may_have_none && i < rows.reductions.size(); ++i) {
-          const Node& reduction = kernel_.graph->nodes[static_cast<size_t>(rows.reductions[i])];
-          line(fmt::format("if (steps == 0) ff::put_own(core, state_at + ({} + row) * 4, {});",
-                           static_cast<int64_t>(i) * rows.rows, number_text(reduction.init)));
-        }
-        line(fmt::format(
-            "for (int i = 0; i < {0}; ++i) ff::put_one(core, reduced_at + (i * {1} + row) * 4, "
-            "ff::get_own(core, state_at + (i * {1} + row) * 4));",
-            rows.reductions.size(), rows.rows));
-        return close("});");
-      }
       case StepKind::row_program:
         return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.tile_rows,
                                 row_program(program_, kernel_, numbers_, depth_ * 2)));
@@ -507,6 +470,14 @@ class Printer {
       case StepKind::row_values:
         return line(fmt::format("ff::each_whole_row(core, {}, {});", kernel_.rows_sent(),
                                 row_values(program_, kernel_, s.a, numbers_, depth_ * 2)));
+      default:
+        throw Defect("a step of another kind");
+    }
+  }
+
+  /// What the cores of a cluster have made, for all of them.
+  void broadcast_step(const Step& s) {
+    switch (s.what) {
       case StepKind::broadcast: {
         const TileBroadcast& b = kernel_.broadcasts[static_cast<size_t>(s.a)];
         const std::string at =
@@ -519,11 +490,114 @@ class Printer {
       case StepKind::broadcast_wait:
         return line(
             fmt::format("{}.wait(core);", kernel_.broadcasts[static_cast<size_t>(s.a)].name));
+      default:
+        throw Defect("a step of another kind");
+    }
+  }
+
+  void work_step(const Step& s) {
+    const std::string work =
+        work_lambda(program_, kernel_, kernel_.work[static_cast<size_t>(s.work)], numbers_,
+                    s.variable == "core_k" ? s.variable : "", depth_ * 2);
+    line(fmt::format("ff::map(core, {}{}, {}, {});", sums_name(s.a),
+                     s.b >= 0 ? ", " + sums_name(s.b) : "", columns(s, s.a), work));
+  }
+
+  void reduced_rows() {
+    const StepRows& rows = *kernel_.step_rows;
+    open(fmt::format("ff::each_whole_row(core, {}, [&](int row) {{", rows.rows));
+    line("if (core.lane() > 0) return;");
+    for (size_t i = 0; rows.may_have_none && i < rows.reductions.size(); ++i) {
+      const Node& reduction = kernel_.graph->nodes[static_cast<size_t>(rows.reductions[i])];
+      line(fmt::format("if (steps == 0) ff::put_own(core, state_at + ({} + row) * 4, {});",
+                       static_cast<int64_t>(i) * rows.rows, number_text(reduction.init)));
+    }
+    line(fmt::format(
+        "for (int i = 0; i < {0}; ++i) ff::put_one(core, reduced_at + (i * {1} + row) * 4, "
+        "ff::get_own(core, state_at + (i * {1} + row) * 4));",
+        rows.reductions.size(), rows.rows));
+    close("});");
+  }
+
+  void step(const Step& s) {
+    switch (s.what) {
+      case StepKind::loop:
+        return loop_step(s);
+      case StepKind::walk:
+        return walk_step(s);
+      case StepKind::taken:
+      case StepKind::passed:
+      case StepKind::when:
+      case StepKind::distances:
+        return body_step(s);
+      case StepKind::count:
+        return line(fmt::format("++{};", s.variable));
+      case StepKind::load:
+        return load_step(s);
+      case StepKind::wait:
+        return line(fmt::format("{}.wait(core, {});", ring_of(s.a), step_of_ring(s.a, s.at)));
+      case StepKind::release:
+        line(fmt::format("{0}.release(core, {0}_step);", ring_of(s.a)));
+        return line(fmt::format("++{}_step;", ring_of(s.a)));
+      case StepKind::clear:
+        return line(fmt::format("{}.clear();", sums_name(s.a)));
+      case StepKind::multiply:
+        return multiply_step(s);
+      case StepKind::multiply_wait:
+        return line(fmt::format("ff::multiply_wait(core, {});", sums_name(s.a)));
+      case StepKind::work:
+        return work_step(s);
+      case StepKind::await_room:
+      case StepKind::stage:
+      case StepKind::scatter:
+      case StepKind::add_shares:
+      case StepKind::scatter_release:
+        return scatter_step(s);
+      case StepKind::put:
+        return line(fmt::format("ff::put_matrix<{}>(core, {}, {}, {});",
+                                type_of(kernel_.held[static_cast<size_t>(s.b)].name),
+                                sums_name(s.a), held_place(s.b, s.at), columns(s, s.a)));
+      case StepKind::fence:
+        return line("ff::fence_async(core);");
+      case StepKind::meet:
+        return line("ff::group_sync(core);");
+      case StepKind::spread:
+        return line(fmt::format(
+            "{}.exchange(core, {}, {});", kernel_.spreads[static_cast<size_t>(s.a)].name,
+            held_place(kernel_.spreads[static_cast<size_t>(s.a)].held, s.at), s.variable));
+      case StepKind::send_round:
+      case StepKind::receive_round:
+      case StepKind::release_round:
+      case StepKind::end_round:
+        return round_step(s);
+      case StepKind::elements:
+      case StepKind::rows:
+      case StepKind::step_rows:
+      case StepKind::row_program:
+      case StepKind::row_loop:
+      case StepKind::row_values:
+        return rows_step(s);
+      case StepKind::put_scores:
+        return line(fmt::format("ff::put_sums(core, {}, {}_at, ff::Columns{{0, {}}});",
+                                sums_name(s.a), kernel_.rooms[static_cast<size_t>(s.b)].name,
+                                kernel_.sums[static_cast<size_t>(s.a)].columns));
+      case StepKind::rescale:
+        return line(
+            fmt::format("if (steps > 0) ff::map(core, {}, {}, [&](int row, int, float x) -> float "
+                        "{{ return x * "
+                        "ff::get_one(core, rescale_at + row * 4); }});",
+                        sums_name(s.a), columns(s, s.a)));
+      case StepKind::reduced_rows:
+        return reduced_rows();
+      case StepKind::broadcast:
+      case StepKind::broadcast_wait:
+        return broadcast_step(s);
       case StepKind::store:
       case StepKind::add:
         return finish_step(s);
     }
   }
+
   const Program& program_;
   const Kernel& kernel_;
   TensorNumbers numbers_;
