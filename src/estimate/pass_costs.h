@@ -49,6 +49,7 @@ class EstimatedCosts final : public CostModel {
   std::optional<Cost> guess_of_regions(const Program& program,
                                        const std::vector<size_t>& regions) override;
   std::optional<Cost> of_program(const Program& program) override;
+  std::string why_unknown() const override { return without_data_; }
   std::optional<double> simulated(const Program& program) override;
   double pause() const override { return static_cast<double>(machine_.reconfiguration_cycles); }
   double margin() const override;
@@ -87,7 +88,9 @@ class EstimatedCosts final : public CostModel {
   CountedRegions counted_;
   estimate::PhaseCounts phase_counts_;
   std::map<std::string, std::optional<double>> simulated_;  ///< by text
-  std::string without_data_;  ///< why statistics are used; empty: patterns are
+  /// Why statistics are used, or, where those cannot be either, why nothing is known; empty:
+  /// patterns are used.
+  std::string without_data_;
   TensorContents learned_;
   double effort_ = 0;
   /// Rows that counting the first program took, which is the one that was given; then others are

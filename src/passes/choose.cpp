@@ -137,7 +137,9 @@ Program choose(std::vector<Candidate> candidates, size_t otherwise, std::string_
   }
   for (const std::string& line : candidates[chosen].log.lines()) log.note(line);
   if (!least) {
-    log.note("the program stays as it was: its cycles cannot be estimated");
+    const std::string why = costs.why_unknown();
+    log.note("the program stays as it was: its cycles cannot be estimated" +
+             (why.empty() ? "" : ", because " + why));
   } else if (!fits) {
     log.note("nothing that was tried fits the machine");
   } else {

@@ -59,6 +59,9 @@ class CostModel {
   /// the model has learned.
   virtual std::optional<Cost> of_program(const Program& program) = 0;
 
+  /// Why the cost of a program is not known; empty where there is nothing to say of it.
+  virtual std::string why_unknown() const { return ""; }
+
   /// Cycles of the whole program as simulated, infinite where it does not end. Nothing where that
   /// would take long, or is not known.
   virtual std::optional<double> simulated(const Program& /*program*/) { return std::nullopt; }
