@@ -1,6 +1,6 @@
 #include "passes/option_names.h"
 
-#include <charconv>
+#include "ir/lexer.h"
 
 namespace fuseflow {
 
@@ -35,41 +35,17 @@ void each_separator(std::string_view text, char separator, const Visit& visit) {
   }
 }
 
-/// The byte that an escape stands for; `at`: its letter, then its last character.
-char escaped(std::string_view text, size_t& at) {
-  switch (text[at]) {
-    case 'n':
-      return '\n';
-    case 't':
-      return '\t';
-    case 'r':
-      return '\r';
-    case 'x': {
-      unsigned value = 0;
-      const std::string_view digits = text.substr(at + 1, 2);
-      std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-      at += digits.size();
-      return static_cast<char>(value);
-    }
-    default:
-      return text[at];
-  }
-}
-
 }  // namespace
 
 std::string name_in_option(std::string_view text, char sigil) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
   if (text.starts_with(sigil)) text.remove_prefix(1);
-  const bool quoted = text.starts_with('"') && closing_quote(text, 0) == text.size() - 1;
-  if (!quoted) return std::string(text);
-  text = text.substr(1, text.size() - 2);
-  std::string name;
-  for (size_t at = 0; at < text.size(); ++at) {
-    name += text[at] == '\\' && at + 1 < text.size() ? escaped(text, ++at) : text[at];
-  }
-  return name;
+  if (!text.starts_with('"')) return std::string(text);
+  std::vector<Diagnostic> errors;
+  const std::vector<ir::Token> tokens = ir::tokenize({"", std::string(text)}, errors);
+  const bool one = errors.empty() && tokens.size() == 2;  // and the end
+  return one ? tokens.front().text : std::string(text);
 }
 
 size_t find_separator(std::string_view text, char separator) {
