@@ -118,7 +118,7 @@ def write_features(path, x):
     with open(path, "w") as file:
         file.write("%%MatrixMarket matrix coordinate real general\n")
         file.write(f"{shape[0]} {shape[1]} {len(order)}\n")
-        file.writelines(f"{rows[e] + 1} {cols[e] + 1} {values[e]:g}\n" for e in order)
+        file.writelines(f"{rows[e] + 1} {cols[e] + 1} {values[e]:.9g}\n" for e in order)
 
 
 def main():

@@ -2,6 +2,7 @@
 // Left implicit, it is compiled again in every source that uses the type.
 #pragma once
 
+// A type's name in a declaration takes no parentheses: NOLINTBEGIN(bugprone-macro-parentheses)
 /// Inside of a struct: declares what constructs, destroys, copies and moves it.
 #define FUSEFLOW_VALUE_TYPE(Type) \
   Type();                         \
@@ -19,3 +20,4 @@
   Type::Type(Type&&) noexcept = default;        \
   Type& Type::operator=(const Type&) = default; \
   Type& Type::operator=(Type&&) noexcept = default
+// NOLINTEND(bugprone-macro-parentheses)

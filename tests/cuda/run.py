@@ -237,11 +237,13 @@ def check_bytes(folder, output, wrong):
     """What was moved is what the plan says, where the copy engine moved it."""
     with open(folder / "plan.csv", newline="", encoding="utf-8") as file:
         planned = {row["kernel"]: row for row in csv.DictReader(file)}
+    compared = set()
     for line in output.splitlines():
         found = re.match(r"(\w+): .*loaded (\d+), gathered (\d+), added (\d+), taken (\d+), stored (\d+), sent (\d+)", line)
         if not found:
             continue
         row = planned[found[1]]
+        compared.add(found[1])
         loaded, gathered, added, taken, stored, sent = map(int, found.groups()[1:])
         stored += added + taken  # the last adders read the sums and leave zeros
         loaded += taken
@@ -252,6 +254,8 @@ def check_bytes(folder, output, wrong):
         copied = int(row["loaded_bytes"]) - int(row["by_threads_bytes"])
         if found[1] not in PADDED and (loaded != copied or found[1] not in STORE_OTHERS and stored != int(row["stored_bytes"])):
             wrong.append(f"{line}; planned {row['loaded_bytes']}, {row['stored_bytes']}")
+    if compared != set(planned):
+        wrong.append(f"no bytes said of {', '.join(sorted(set(planned) - compared))}")
 
 
 def main():

@@ -124,6 +124,7 @@ class Case:
         expect(process.returncode == 0, "the search did not end: " + process.stderr.read())
         expect(read(self.path("killed.csv")) == read(self.path("one.csv")),
                "a search that was killed gives something else")
+        expect(kills > 0, "the search ended before it was killed once")
         return kills
 
 

@@ -100,6 +100,7 @@ model = "banked"
 """
 # Still slower: for --all. Each is another optimum that the search ends in, or an estimate that is off.
 SLOWER = {("gat", "edge", "units twice"), ("mlp", "edge", "outstanding 256")}
+REFUSED, NO_ROOM = 1, ", machine "  # status, and what a refusal for want of room says: "needs N units, machine M has K"
 FEWER_MOVES = {"no kernels for cores": ["--no-tiles"], "no copies": ["--max-copies", "1"]}
 COUNTED = ["alu", "scan", "array", "accumulate", "reduce"]
 # The base machine's settings, and what is better, by name: settings that replace some of it.
@@ -122,14 +123,18 @@ BASES = {
 
 
 def cycles(tools, program, machine, settings, moves=()):
-    """What fuse's choice takes as simulated; None where the machine has no room for it."""
+    """What fuse's choice takes as simulated; None where the machine has no room for it. Nothing else may go wrong."""
     options = ["--machine", machine]
     for setting in settings:
         options += ["--machine-set", setting]
     fused = subprocess.run([tools / "fuseflow-fuse", program, *options, *moves], capture_output=True)
     run = subprocess.run([tools / "fuseflow-sim", "-q", *options], input=fused.stdout, capture_output=True)
-    if fused.returncode != 0 or run.returncode != 0:
+    if fused.returncode != 0:
+        raise SystemExit(f"fuseflow-fuse {program.stem}: status {fused.returncode}\n{fused.stderr.decode()}")
+    if run.returncode == REFUSED and NO_ROOM in run.stderr.decode():
         return None
+    if run.returncode != 0:
+        raise SystemExit(f"fuseflow-sim {program.stem}: status {run.returncode}\n{run.stderr.decode()}")
     rows = [line.split(",") for line in run.stdout.decode().splitlines()]
     return int(rows[-1][rows[0].index("cycles")])
 

@@ -53,7 +53,10 @@ def main():
             seen = [figures([*sim, "--threads", str(threads)], fused.stdout, models, pathlib.Path(name))
                     for threads in (1, 3)]
             compared += 1
-            if seen[0] != seen[1]:
+            if seen[0][0] != 0:
+                differing += 1
+                print(f"FAIL  {case.parent.name}: simulation ends with status {seen[0][0]}", flush=True)
+            elif seen[0] != seen[1]:
                 differing += 1
                 print(f"FAIL  {case.parent.name}: figures depend on the number of threads", flush=True)
     print(f"threads: {compared} models compared, {differing} differ")

@@ -10,7 +10,7 @@ The tests (unit tests, golden cases, pinned counts, properties) are run once to 
 shown to the entries that reach it, the cheapest first, until one fails. One that none of them notices is shown to the unit tests
 once more, with all the cases that scripts/property draws: has the suite become too short? Printed is a table: fault, what caught
 it; --resume takes a table of a run that was stopped, and goes on after what it has.
-Status 1 where less than --least percent of the faults that compile and can be reached are caught.
+Status 1 where less than --least percent of the faults that compile are caught; one that no test reaches is not.
 """
 
 import argparse

@@ -7,8 +7,8 @@ import subprocess
 import tempfile
 import threading
 
-# Entries whose names begin so. Left out is what takes minutes and shows little more (machines.larger is the slowest of these, at
-# half a minute), what reads the text of the sources, and what tests scripts alone.
+# Entries whose names begin so. Left out is what takes minutes and shows little more, what reads the text of the sources, and
+# what tests scripts alone.
 PREFIXES = ("pinned.", "golden.", "unit.", "property.", "exchange.", "energy.", "cluster.", "report.", "manners.", "docs.",
             "explore.", "models.", "cuda.", "verdict.", "machines.", "structure.machine_keys")
 LEFT_OUT = ("property.broken_rule", "models.threads", "explore.objectives")

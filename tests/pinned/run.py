@@ -247,6 +247,8 @@ def check_layer(layer, options):
         if table.columns[0] in ("graph", "model", "workload"):
             pinned.rows = {key: row for key, row in pinned.rows.items() if options.wants(key[0])}
         changes.compare(f"{layer}/{name}", pinned, table, group_of(layer, name))
+    if options.only and not changes.rows:
+        raise Failure(f"no names begin with '{options.only}'")
     for path in sorted(folder.glob("*.csv")):
         if path.name not in found and not options.only:
             changes.lines.append(f"{layer}/{path.name}: no longer there")
@@ -263,7 +265,7 @@ def check_layer(layer, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("layers", nargs="*", metavar="LAYER", help=f"{', '.join(LAYERS)} (default: all)")
-    parser.add_argument("--only", metavar="PREFIX", default="", help="only graphs or models whose names begin so")
+    parser.add_argument("--only", metavar="PREFIX", default="", help="only the graph of this name, or the graphs or models whose names begin so")
     parser.add_argument("--complete", action="store_true", help="only look whether everything is pinned, run nothing")
     parser.add_argument("--rebase", action="store_true", help="write the counts of now")
     parser.add_argument("--bin-dir", type=pathlib.Path, default=ROOT / "build" / "bin", help="folder of the tools")
@@ -275,7 +277,8 @@ def main():
     options.bin_dir = options.bin_dir.resolve()
     options.models_program = options.models_program.resolve()
     options.random_program = options.random_program.resolve()
-    options.wants = lambda name: name.startswith(options.only)
+    graph = (HERE / "graphs" / f"{options.only}.ff").exists()
+    options.wants = lambda name: name == options.only if graph else name.startswith(options.only)
     if options.rebase and options.only:
         parser.error("--rebase writes whole layers")
     unknown = [layer for layer in options.layers if layer not in LAYERS]

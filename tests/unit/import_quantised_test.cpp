@@ -1,4 +1,4 @@
-// Quantised operators beyond ONNX's own cases (import_node_cases_test.cpp): ties, ends of types,
+// Quantised operators beyond ONNX's own cases (onnx_nodes_test.cpp): ties, ends of types,
 // zero points of rows and columns, what stays in 8 bits, and what is refused by name.
 #include <gtest/gtest.h>
 #include "import_program.h"

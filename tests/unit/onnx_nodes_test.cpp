@@ -26,6 +26,11 @@ namespace fs = std::filesystem;
 
 const fs::path kCases = "/usr/share/libonnx-testdata/data/node";
 
+/// So many cases pass with the data of ONNX 1.12 (later ones have more). All others are skipped,
+/// most of them for an operator that we do not claim.
+constexpr int kLeast = 826;
+int passed = 0;
+
 struct LeftOut {
   std::string_view prefix;
   std::string_view reason;
@@ -135,6 +140,7 @@ TEST_P(NodeCases, AgreesWithOnnx) {
         << model.outputs[o].name << ": error " << comparison.max_abs_error;
   }
   fs::remove_all(scratch);
+  passed += HasFailure() ? 0 : 1;
 }
 
 std::vector<std::string> case_names() {
@@ -156,10 +162,18 @@ INSTANTIATE_TEST_SUITE_P(Onnx, NodeCases, testing::ValuesIn(case_names()),
                          });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NodeCases);
 
-TEST(NodeCasesPackage, IsInstalled) {
-  if (case_names().empty())
-    GTEST_SKIP() << "install libonnx-testdata to run the ONNX project's cases";
-}
+/// Where all cases were run, enough of them passed: a reader that refuses everything skips all.
+class EnoughPass : public testing::Environment {
+ public:
+  void TearDown() override {
+    const testing::UnitTest& run = *testing::UnitTest::GetInstance();
+    if (run.test_to_run_count() == 0 || run.test_to_run_count() < run.total_test_count()) return;
+    EXPECT_GE(passed, kLeast) << "cases that were skipped before pass no more: see why above";
+  }
+};
+
+const testing::Environment* const kEnoughPass =
+    testing::AddGlobalTestEnvironment(new EnoughPass);  // NOLINT: GoogleTest deletes it
 
 }  // namespace
 }  // namespace fuseflow
