@@ -47,9 +47,8 @@ struct ExploreOptions {
 void add_result_options(CommandLine& app, ExploreOptions& o) {
   app.add_option("--best", o.best, "Write the best program as IR").option_text("FILE");
   app.add_option("--objective", o.objective,
-                 "Quantity to minimise: cycles, energy, edp (energy times time) or dram_bytes "
-                 "(default: cycles)")
-      .option_text("WHAT")
+                 "Quantity to minimise; edp is energy times time (default: cycles)")
+      .option_text("cycles|energy|edp|dram_bytes")
       .among(objective_names());
   app.add_option("--pareto", o.pareto,
                  "Write the Pareto front of cycles and energy of the simulated points as CSV")

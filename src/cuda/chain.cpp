@@ -56,10 +56,7 @@ class ChainBuilder {
 
  private:
   void check() const {
-    if (graph_.tiles->element_bytes > 2) {
-      throw Refused{fmt::format("products of elements of {} bytes are not generated",
-                                graph_.tiles->element_bytes)};
-    }
+    check_product_bytes(graph_);
   }
   void find_rows() {
     LaunchRows& rows = kernel_.rows;

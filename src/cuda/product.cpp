@@ -45,10 +45,7 @@ class ProductBuilder {
   const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }
 
   void check() const {
-    if (is_product() && graph_.tiles->element_bytes > 2) {
-      throw Refused{fmt::format("products of elements of {} bytes are not generated",
-                                graph_.tiles->element_bytes)};
-    }
+    if (is_product()) check_product_bytes(graph_);
   }
 
   bool is_product() const {

@@ -1,8 +1,11 @@
 // Why no kernel is generated for a region.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 
+#include "graph/graph.h"
 #include "support/error.h"
 
 namespace fuseflow::cuda {
@@ -11,5 +14,15 @@ namespace fuseflow::cuda {
 struct Refused {
   std::string reason;
 };
+
+/// Throws Refused for products of elements that the multiplying instructions do not take.
+inline void check_product_bytes(const Graph& graph) {
+  constexpr int64_t kMost = 2;
+  if (graph.tiles->element_bytes <= kMost) return;
+  throw Refused{
+      fmt::format("products of elements of {} bytes are not generated, expected f16, bf16 or f8 "
+                  "(fuseflow-import --type f16 imports a model so)",
+                  graph.tiles->element_bytes)};
+}
 
 }  // namespace fuseflow::cuda

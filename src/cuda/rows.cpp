@@ -86,10 +86,7 @@ class RowsBuilder {
   void check() const {
     const bool products = std::any_of(core_.products.begin(), core_.products.end(),
                                       [](const auto& of_loop) { return !of_loop.empty(); });
-    if (products && graph_.tiles->element_bytes > 2) {
-      throw Refused{fmt::format("products of elements of {} bytes are not generated",
-                                graph_.tiles->element_bytes)};
-    }
+    if (products) check_product_bytes(graph_);
     if (!products && !core_.rooms.empty() && graph_.tiles->element_bytes != 2) {
       throw Refused{
           fmt::format("rows of elements of {} bytes that cores exchange are not generated",

@@ -140,14 +140,16 @@ class Finder {
     limit.stream_share = std::min(1.0, blocked(full) / cycles);
     if (limit.stream_share >= kNoted) limit.stream = full;
     limit.bytes_share = std::min(1.0, moved);
-    limit.node = span.busiest;
-    limit.share = std::min(1.0, busy);
+    limit.busiest = limit.node = span.busiest;
+    limit.busy_share = limit.share = std::min(1.0, busy);
     if (moved >= kMostly && moved >= busy) {
       limit.kind = LimitKind::bandwidth;
       limit.share = limit.bytes_share;
     } else if (busy >= kMostly) {
-      const bool writes = writes_tensor(graph_.nodes[static_cast<size_t>(span.busiest)].kind);
-      limit.kind = writes ? LimitKind::writer : LimitKind::compute;
+      const NodeKind busiest = graph_.nodes[static_cast<size_t>(span.busiest)].kind;
+      limit.kind = stores_result(busiest) ? LimitKind::writer
+                   : loads_data(busiest)  ? LimitKind::reader
+                                          : LimitKind::compute;
     } else if (memory >= kWaiting) {
       limit.kind = LimitKind::latency;
       limit.node = span.waiting;

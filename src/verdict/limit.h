@@ -12,6 +12,7 @@ namespace fuseflow {
 
 enum class LimitKind : uint8_t {
   compute,    ///< steps of one node
+  reader,     ///< of one that reads a tensor
   writer,     ///< of one that writes a result
   bandwidth,  ///< of memory
   latency,    ///< of memory
@@ -24,6 +25,8 @@ struct Limit {
   LimitKind kind = LimitKind::start;
   NodeId node = -1;      ///< that works or waits most; -1: there are none
   StreamId stream = -1;  ///< that is full, and blocks its producer for longest; -1: none of weight
+  NodeId busiest = -1;   ///< of the slowest phase
+  double busy_share = 0;  ///< of the phase's cycles in which it works
   double share = 0;      ///< of the phase's cycles in which the node works, or waits; the stream
                          ///< blocks; memory moves bytes
   double stream_share = 0;  ///< in which the stream blocks

@@ -53,6 +53,8 @@ std::string cause_words(const Program& program, const Graph& graph, const Machin
   switch (limit.kind) {
     case LimitKind::compute:
       return fmt::format("compute of {}: busy {} of the time", node, percent(limit.share));
+    case LimitKind::reader:
+      return fmt::format("one reader, {}: busy {} of the time", node, percent(limit.share));
     case LimitKind::writer:
       return fmt::format("one writer, {}: busy {} of the time", node, percent(limit.share));
     case LimitKind::bandwidth:

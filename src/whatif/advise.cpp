@@ -18,6 +18,7 @@ constexpr size_t kMostRegions = 5;
 constexpr size_t kMostTries = 3;      ///< that are named
 constexpr size_t kMostSimulated = 4;  ///< of a region
 constexpr size_t kMostOfPass = 2;     ///< of those with one pass; one of them is named
+constexpr std::string_view kRoom = "fifo_depth";
 constexpr double kHelps = 0.98;       ///< of the cycles before, at most
 constexpr double kAlike = 1.05;       ///< of several values of a key the least that is so near
 constexpr int64_t kMostTokens = int64_t{1} << 26;  ///< of all trials together: some seconds
@@ -91,10 +92,14 @@ void keep_best(std::vector<TriedChange>& tries, double before) {
   tries.resize(std::min(tries.size(), kMostTries));
 }
 
-/// Simulates the changes that are expected to help most.
-std::vector<TriedChange> simulate_best(const RegionTrials& trials,
-                                       const std::vector<Estimated>& all,
-                                       const RunOptions& options) {
+/// Simulates the changes that are expected to help most; where a full stream is to limit, also
+/// whether more room does.
+std::vector<TriedChange> simulate_best(const RegionTrials& trials, std::vector<Estimated> all,
+                                       LimitKind kind, const RunOptions& options) {
+  if (kind == LimitKind::fifo) {
+    std::stable_partition(all.begin(), all.end(),
+                          [](const Estimated& one) { return one.change.name == kRoom; });
+  }
   std::vector<TriedChange> tries;
   for (size_t k = 0; k < std::min(all.size(), kMostSimulated); ++k) {
     const std::optional<double> cycles = trials.simulate(all[k].change, options);
@@ -131,11 +136,24 @@ void drop_copies_behind_full_streams(std::vector<TriedChange>& tries, LimitKind 
   std::erase_if(tries, [](const TriedChange& one) { return one.change.pass == "parallelize"; });
 }
 
+/// A stream that is full also blocks a producer that is ahead of need. It limits where more room
+/// helps; where none does, steps wait for each other.
+void ask_for_room(Limit& limit, const std::vector<TriedChange>& tries, double before) {
+  const auto helps = [&](const TriedChange& one) {
+    return one.change.name == kRoom && one.cycles <= kHelps * before;
+  };
+  if (limit.kind != LimitKind::fifo || std::any_of(tries.begin(), tries.end(), helps)) return;
+  limit.kind = LimitKind::start;
+  limit.node = limit.busiest;
+  limit.share = limit.busy_share;
+}
+
 /// Of what a run counted: its kind once changes were tried, and the best of these.
 void settle_run(RegionVerdict& verdict) {
   const LimitKind kind = verdict.limit.kind;
   verdict.limit.kind = kind_by_rate(kind, verdict.tries, verdict.cycles);
   if (verdict.limit.kind != kind) verdict.limit.share = verdict.limit.bytes_share;
+  ask_for_room(verdict.limit, verdict.tries, verdict.cycles);
   keep_best(verdict.tries, verdict.cycles);
 }
 
@@ -184,7 +202,7 @@ std::vector<RegionVerdict> verdicts_of_run(const TrialSetup& setup, const Progra
     if (work <= left) {
       left -= work;
       options.max_cycles = result.cycles;  // what takes longer does not help
-      verdict.tries = simulate_best(trials, changes, options);
+      verdict.tries = simulate_best(trials, changes, limit->kind, options);
     } else {
       verdict.tries = as_estimated(changes, figures.cycles);
     }
@@ -233,7 +251,7 @@ LimitKind kind_by_keys(const RegionTrials& trials, LimitKind kind,
   const std::string& key = best->change.name;
   if (is_rate(key)) return LimitKind::bandwidth;
   if (key.starts_with("dram.")) return LimitKind::latency;
-  if (key != "fifo_depth") return kind;
+  if (key != kRoom) return kind;
   const std::optional<double> free = trials.estimate({"", {"dram.model=none"}, "", {}});
   const bool memory = free && 1 - *free / before >= (1 - best->factor) / 2;
   return memory ? LimitKind::latency : LimitKind::fifo;
