@@ -13,6 +13,7 @@ namespace fuseflow::estimate {
 namespace {
 
 constexpr double kPortWord = 4;  // bytes of a position or coordinate
+constexpr double kBitWord = 8;   // bytes of a word of a bit vector
 
 }  // namespace
 
@@ -113,18 +114,21 @@ double Ports::waits_of_gallop(size_t n) const {
   return std::max(a.positions, b.positions) + std::max(a.heads, b.heads) + a.others + b.others;
 }
 
-/// The coordinates of scanned fibers; of a bitvector the words of a fiber, asked for in one step.
+/// The coordinates of scanned fibers, which follow one another in a run of references; of a
+/// bitvector the words, those of a fiber asked for in one step.
 Port Ports::of_scanned(size_t n, LevelKind kind, double bytes) const {
   const NodeCount& count = counts_.node[n];
   Port port{0, bytes, in_turn()};
+  const double runs = std::max(1.0, count.present - count.successors);
   if (kind == LevelKind::bitvector) {
-    const double each = touched(8 * count.words / std::max(1.0, count.present), 8);
-    port.bursts = count.present * each;
-    port.together = each + 1;  // the longest fibers decide how many are under way
+    const double words = kBitWord * count.words;
+    port.bursts = by_jumps(runs, words / runs, kBitWord, bytes);
+    // The longest fibers decide how many are under way.
+    const double longest = std::ceil(touched(words / std::max(1.0, count.present), kBitWord));
+    port.together = std::max(1.0, longest);
     return port;
   }
   const double elements = in_space(s_.node(static_cast<NodeId>(n)).outputs[0]).elements;
-  const double runs = std::max(1.0, count.present - count.successors);
   port.bursts = by_jumps(runs, kPortWord * elements / runs, kPortWord, bytes);
   return port;
 }

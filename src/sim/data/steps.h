@@ -176,10 +176,10 @@ struct Steps {
 };
 
 /// The steps of a node, or of one side of it. A node that reads memory is a chain of sides: each
-/// but the last gives one token for each token and requests bursts (outputs kTokens and kBursts);
-/// the next needs both (its inputs). A writer has one side, whose outputs are its bursts. An
-/// accumulator with two stores has one side that takes, and hands them over (output 0) to one that
-/// drains them (input 0).
+/// but the last gives one token for each token and requests bursts (outputs kTokens, then one from
+/// kBursts on for each array); the next needs them (its inputs). A writer has one side, whose
+/// outputs are its bursts. An accumulator with two stores has one side that takes, and hands them
+/// over (output 0) to one that drains them (input 0).
 struct StepSource {
   static constexpr int kNone = -1;
   enum { kTokens = 0, kBursts = 1 };

@@ -99,7 +99,7 @@ class EngineNode {
 
   // --- read by the clock ---
   std::vector<StepSource> sides;  ///< what its steps take and give, in the order of the data
-  std::vector<std::vector<uint64_t>> bursts;  ///< requested, by side (a writer: by output)
+  std::vector<std::vector<uint64_t>> bursts;  ///< requested, by array (a writer: by output)
   /// Where its own steps ask memory and wait: one side. Whatever the memory, for a gallop; for
   /// other kinds where memory is asked in batches.
   std::optional<AskingSteps> asking;

@@ -1,5 +1,5 @@
-// Which addresses of a level a node reads. Calls fetch(address, bytes) -> bursts requested for each
-// piece and returns the sum. See ir-spec/memory.md.
+// Which addresses of a level a node reads. Calls fetch(array, address, bytes) -> bursts requested
+// for each piece and returns the sum. See ir-spec/memory.md.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,12 @@ class LevelReader {
   uint32_t enter(uint32_t reference, bool scan, Fetch&& fetch) const {
     switch (level_.kind) {
       case LevelKind::compressed:
-        return fetch(positions_ + 4 * uint64_t{reference}, 8);
+        return fetch(Addresses::positions, positions_ + 4 * uint64_t{reference}, 8);
       case LevelKind::bitvector: {
-        const uint32_t first = fetch(positions_ + 4 * uint64_t{reference}, 4);
+        const uint32_t first = fetch(Addresses::positions, positions_ + 4 * uint64_t{reference}, 4);
+        if (!scan) return first;
         const auto bytes = static_cast<uint64_t>(8 * level_.words_per_fiber());
-        return scan ? first + fetch(coordinates_ + bytes * reference, bytes) : first;
+        return first + fetch(Addresses::coordinates, coordinates_ + bytes * reference, bytes);
       }
       case LevelKind::singleton:
       case LevelKind::dense:
@@ -43,7 +44,7 @@ class LevelReader {
   template <typename Fetch>
   uint32_t element(int64_t position, Fetch&& fetch) const {
     const bool stored = level_.kind == LevelKind::compressed || level_.kind == LevelKind::singleton;
-    return stored ? fetch(address_of(position), 4) : 0;
+    return stored ? fetch(Addresses::coordinates, address_of(position), 4) : 0;
   }
 
   /// The probes of a binary search, all requested together, or the word of a bitvector.
@@ -53,7 +54,7 @@ class LevelReader {
     if (level_.kind == LevelKind::bitvector) {
       const auto words = static_cast<uint64_t>(level_.words_per_fiber());
       const uint64_t word = words * reference + static_cast<uint64_t>(coordinate / kLevelWordBits);
-      return fetch(coordinates_ + 8 * word, 8);
+      return fetch(Addresses::coordinates, coordinates_ + 8 * word, 8);
     }
     uint32_t count = 0;
     uint32_t low = level_.pos[reference];

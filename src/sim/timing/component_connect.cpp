@@ -133,10 +133,17 @@ std::vector<Fifo*> Component::between_memory_sides(Member& member, size_t side,
                                                    NodeReplay& replay) {
   const int64_t tokens_of_burst = std::max<int64_t>(1, machine_.dram.burst_bytes / 4);
   Fifo& tokens = add_own_fifo(std::max<int64_t>(2, machine_.dram.outstanding * tokens_of_burst));
-  Fifo* bursts = add_memory_fifo(false);
-  replay.outputs = {tokens.source, bursts->source};
-  member.feeds.push_back({&member.node->bursts[side], bursts->source->memory});
-  return {&tokens, bursts};
+  replay.outputs = {tokens.source};
+  std::vector<Fifo*> inputs = {&tokens};
+  const size_t arrays = member.node->sides[side].out_lane.size() - StepSource::kBursts;
+  for (size_t a = 0; a < arrays; ++a) {
+    Fifo* bursts = add_memory_fifo(false);
+    replay.outputs.push_back(bursts->source);
+    inputs.push_back(bursts);
+    std::vector<uint64_t>& of_array = member.node->bursts[member.feeds.size()];
+    member.feeds.push_back({&of_array, bursts->source->memory});
+  }
+  return inputs;
 }
 
 /// The side that gives what the node gives.

@@ -24,7 +24,7 @@ class LoadNode : public TokenNode {
     if (storage_ == nullptr) missing_data(tensor_.name);
     stored_ = storage_->values.size() / static_cast<size_t>(volume_);
     if (!timed_memory()) return;
-    memory_wants_batches() ? ask_in_own_steps(1) : make_sides(2);
+    memory_wants_batches() ? ask_in_own_steps(1) : make_sides({1});
     start_ = context.addresses->values(node_.tensor);
   }
 
@@ -164,8 +164,8 @@ class ArrayNode final : public LoadNode {
   }
   void log_fetched(uint32_t fetched) {
     log_quiet();
-    log_side(0, {.requests = fetched});
-    log_side(1, {.uses = fetched});
+    log_side(0, {.requests = {fetched}});
+    log_side(1, {.uses = {fetched}});
   }
   void log_quiet() {
     log_side(0, {.count = quiet_});
@@ -238,8 +238,8 @@ class BlockArrayNode final : public LoadNode {
  private:
   void log_block(uint32_t burst_count) {
     if (burst_count <= 1) {
-      log_side(0, {.requests = burst_count});
-      log_side(1, {.uses = burst_count});
+      log_side(0, {.requests = {burst_count}});
+      log_side(1, {.uses = {burst_count}});
       return;
     }
     const int64_t last = std::max<int64_t>(1, interval_ - (burst_count - 1));
@@ -254,7 +254,7 @@ class BlockArrayNode final : public LoadNode {
     Steps& target = sides[side].now;
     const uint32_t step = target.count;
     const bool last = k + 1 == count;
-    add_part(side, {.uses = side, .requests = 1 - side}, last ? last_cost : 1);
+    add_part(side, {.uses = {side}, .requests = {1 - side}}, last ? last_cost : 1);
     if (side == 0 ? k == 0 : last) target.in.front().add_range(step, 1);
     if (last) target.out.front().add_range(step, 1);
   }

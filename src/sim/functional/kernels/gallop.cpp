@@ -140,9 +140,10 @@ class GallopNode final : public MemoryNode {
     takes_->take(asking->step(0));
     std::array<uint32_t, 2> asked{};
     for (size_t i = 0; i < 2 && entered; ++i) {
-      asked[i] = levels_[i].reader->enter(
-          levels_[i].reference, false,
-          [&](uint64_t address, uint64_t bytes) { return request(2 * i, address, bytes); });
+      asked[i] = levels_[i].reader->enter(levels_[i].reference, false,
+                                          [&](size_t array, uint64_t address, uint64_t bytes) {
+                                            return request(2 * i + array, address, bytes);
+                                          });
     }
     asking->ask_together(std::array{std::pair(size_t{0}, asked[0]), std::pair(size_t{2}, asked[1])},
                          0);
@@ -154,9 +155,10 @@ class GallopNode final : public MemoryNode {
       const auto i = static_cast<size_t>(list);
       stats_.read_bytes += levels_[i].view.element_bytes();
       if (!asking) return;
-      asked[i] += levels_[i].reader->element(
-          levels_[i].begin + position,
-          [&](uint64_t address, uint64_t bytes) { return request(2 * i + 1, address, bytes); });
+      asked[i] += levels_[i].reader->element(levels_[i].begin + position,
+                                             [&](size_t array, uint64_t address, uint64_t bytes) {
+                                               return request(2 * i + array, address, bytes);
+                                             });
     });
     ++looks_;
     if (asking) {

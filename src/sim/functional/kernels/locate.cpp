@@ -19,7 +19,7 @@ class LocateNode final : public TokenNode {
       : TokenNode(context, id),
         level_(context.program, node_.tensor, node_.level, context.storage(node_.tensor)) {
     if (timed_memory() && level_.kind() != LevelKind::dense) {
-      memory_wants_batches() ? ask_in_own_steps(2) : make_sides(3);
+      memory_wants_batches() ? ask_in_own_steps(2) : make_sides({1, 1});
       reader_.emplace(*context.addresses, node_.tensor, node_.level,
                       context.storage(node_.tensor)->levels[node_.level]);
     } else if (searches()) {  // a token waits for the steps of its search
@@ -67,18 +67,20 @@ class LocateNode final : public TokenNode {
       uint32_t entered = 0;
       probes_.assign(looked && searches() ? steps_of_search(inputs, k) : 1, 0);
       if (looked) {
-        entered = reader_->enter(reference, false, [this](uint64_t address, uint64_t bytes) {
-          return request(0, address, bytes);
-        });
+        entered = reader_->enter(reference, false,
+                                 [this](size_t array, uint64_t address, uint64_t bytes) {
+                                   return request(array, address, bytes);
+                                 });
         size_t next = 0;
-        reader_->look_up(reference, coordinate, [&](uint64_t address, uint64_t bytes) {
-          return probes_[next++] = request(1, address, bytes);
-        });
+        reader_->look_up(reference, coordinate,
+                         [&](size_t array, uint64_t address, uint64_t bytes) {
+                           return probes_[next++] = request(array, address, bytes);
+                         });
       }
       if (asking) {
         log_batches(entered);
       } else {
-        log_side(0, {.requests = entered});
+        log_side(0, {.requests = {entered}});
         log_probes(entered);
       }
     });
@@ -116,24 +118,24 @@ class LocateNode final : public TokenNode {
   /// and one for each probe that has some, which uses them.
   void log_probes(uint32_t entered) {
     if (probes_.size() == 1) {
-      log_side(1, {.uses = entered, .requests = probes_[0]});
-      log_side(2, {.uses = probes_[0]});
+      log_side(1, {.uses = {entered}, .requests = {probes_[0]}});
+      log_side(2, {.uses = {probes_[0]}});
       return;
     }
-    if (too_many_bursts({.uses = entered})) {
-      log_uses(1, entered);
+    if (too_many_bursts({.uses = {entered}})) {
+      log_uses(1, {entered});
       entered = 0;
     }
     const size_t last = probes_.size() - 1;
     for (size_t p = 0; p <= last; ++p) {
       const uint32_t step = sides[1].now.count;
-      add_part(1, {.uses = p == 0 ? entered : 0, .requests = probes_[p]}, interval_);
+      add_part(1, {.uses = {p == 0 ? entered : 0}, .requests = {probes_[p]}}, interval_);
       if (p == 0) sides[1].now.in.front().add_range(step, 1);
       if (p == last) sides[1].now.out.front().add_range(step, 1);
-      if (p < last && probes_[p] > 0) add_part(2, {.uses = probes_[p]}, interval_);
+      if (p < last && probes_[p] > 0) add_part(2, {.uses = {probes_[p]}}, interval_);
     }
     const uint32_t proper = sides[2].now.count;
-    add_part(2, {.uses = probes_[last]}, interval_);
+    add_part(2, {.uses = {probes_[last]}}, interval_);
     for (Lane* lane : {&sides[2].now.in.front(), &sides[2].now.out.front()}) {
       lane->add_range(proper, 1);
     }

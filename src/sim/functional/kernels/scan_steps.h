@@ -52,7 +52,7 @@ class ScanSteps : public MemoryNode {
   bool memory() const { return sides.size() > 1; }
   void take(uint32_t tokens);
   void request_fiber();
-  uint32_t enter_fiber(uint32_t reference);
+  BurstCounts enter_fiber(uint32_t reference);
   void request_elements(uint32_t n);
   void request_viewed(uint32_t n);
   void log_fetched(uint32_t fetched);
@@ -74,9 +74,9 @@ class ScanSteps : public MemoryNode {
   uint32_t last_ = kAbsent;  // the reference read before
   // where memory takes time
   std::optional<LevelReader> reader_;
-  uint32_t entered_ = 0;    // bursts requested for the current fiber's positions
-  bool fresh_ = false;      // no step has needed them yet
-  uint32_t collected_ = 0;  // elements whose addresses are not sent yet
+  BurstCounts entered_ = {};  // bursts requested for the current fiber's positions and words
+  bool fresh_ = false;        // no step has needed them yet
+  uint32_t collected_ = 0;    // elements whose addresses are not sent yet
 };
 
 inline int64_t loop_extent(const Graph& graph, const Node& scan) {
@@ -96,7 +96,14 @@ inline ScanSteps::ScanSteps(const Context& context, NodeId id)
   if (level.kind == LevelKind::compressed) level_ = &level;
   whole_ = node_.offset == 0 && level.extent <= extent_;
   if (timed_memory() && level.kind != LevelKind::dense) {
-    memory_wants_batches() ? ask_in_own_steps(2) : make_sides(3);
+    const bool words = level.kind == LevelKind::bitvector;  // asked for along with the positions
+    if (memory_wants_batches()) {
+      ask_in_own_steps(2);
+    } else if (words) {
+      make_sides({2, 0});
+    } else {
+      make_sides({1, 1});
+    }
     reader_.emplace(*context.addresses, node_.tensor, node_.level, level);
   }
 }
@@ -168,17 +175,19 @@ inline void ScanSteps::log_stop(uint32_t taken, bool stop_taken) {
 // requests elements, the third uses these and gives ---
 
 inline void ScanSteps::request_fiber() {
-  entered_ = 0;
+  entered_ = {};
   if (reference_ != kAbsent) entered_ = enter_fiber(reference_);
   log_side(0, {.requests = entered_});
   fresh_ = true;
 }
 
 /// Requests what must be known of a fiber before its elements are; returns how many bursts.
-inline uint32_t ScanSteps::enter_fiber(uint32_t reference) {
-  return reader_->enter(reference, true, [this](uint64_t address, uint64_t bytes) {
-    return request(0, address, bytes);
+inline ScanSteps::BurstCounts ScanSteps::enter_fiber(uint32_t reference) {
+  BurstCounts counts{};
+  reader_->enter(reference, true, [&](size_t array, uint64_t address, uint64_t bytes) {
+    return counts[array] = fetch(array, address, bytes);
   });
+  return counts;
 }
 
 inline void ScanSteps::request_elements(uint32_t n) {
@@ -190,9 +199,11 @@ inline void ScanSteps::request_elements(uint32_t n) {
 
 inline void ScanSteps::request_viewed(uint32_t n) {
   for (uint32_t k = 0; k < n; ++k) {
-    const uint32_t fetched = reader_->element(
-        view_.element(fiber_, at_ + k).position,
-        [this](uint64_t address, uint64_t bytes) { return fetch(1, address, bytes); });
+    const uint32_t fetched =
+        reader_->element(view_.element(fiber_, at_ + k).position,
+                         [this](size_t array, uint64_t address, uint64_t bytes) {
+                           return fetch(array, address, bytes);
+                         });
     fetched == 0 ? log_quiet(1) : log_fetched(fetched);
   }
 }
@@ -201,7 +212,7 @@ inline void ScanSteps::request_viewed(uint32_t n) {
 inline void ScanSteps::log_fetched(uint32_t fetched) {
   const uint32_t first = fresh_ ? 1 : 0;
   log_middle({.needed = first, .taken = first}, fetched);
-  log_side(2, {.uses = fetched});
+  log_side(2, {.uses = {fetched}});
 }
 
 /// Elements that request nothing.
@@ -218,7 +229,8 @@ inline void ScanSteps::log_quiet(uint32_t count) {
 /// positions if it is the first of a fiber. Or `count` of them.
 inline void ScanSteps::log_middle(References references, uint32_t requests, uint32_t count) {
   if (count == 0) return;
-  const SideSteps step{.count = count, .uses = fresh_ ? entered_ : 0, .requests = requests};
+  const SideSteps step{
+      .count = count, .uses = fresh_ ? entered_ : BurstCounts{}, .requests = {requests}};
   fresh_ = false;
   uint32_t number = sides[1].now.count;
   if (too_many_bursts(step)) {
@@ -233,29 +245,36 @@ inline void ScanSteps::log_middle(References references, uint32_t requests, uint
 /// The step of an empty fiber uses its positions and needs the next token, which comes with those
 /// of the next fiber: where all of them can't be outstanding, a step before uses the former.
 inline void ScanSteps::use_positions_first(PortCursor& next) {
-  if (!fresh_ || entered_ == 0 || !next.is_payload() || next.word() == kAbsent) return;
-  const uint64_t requested_last = last_burst_[0];
-  const size_t requested = bursts[0].size();
-  const uint32_t more = enter_fiber(next.word());  // only to count them
-  bursts[0].resize(requested);
-  last_burst_[0] = requested_last;
+  const bool used = !fresh_ || entered_ == BurstCounts{};
+  if (used || !next.is_payload() || next.word() == kAbsent) return;
+  BurstCounts more{};
+  reader_->enter(next.word(), true, [&](size_t array, uint64_t address, uint64_t bytes) {
+    return more[array] = fetched_by(array, address, bytes);
+  });
   if (fit_together(entered_, more)) return;
   log_uses(1, entered_);
-  entered_ = 0;
+  entered_ = {};
 }
 
 // --- memory that is asked in batches ---
 
 /// The step that takes a reference, and what must be known of its fiber before its elements are.
 inline void ScanSteps::ask_for_fiber() {
-  const uint32_t asked = reference_ == kAbsent ? 0 : enter_fiber(reference_);
+  uint32_t asked = 0;
+  if (reference_ != kAbsent) {
+    asked = reader_->enter(reference_, true, [this](size_t, uint64_t address, uint64_t bytes) {
+      return request(0, address, bytes);  // a batch of all arrays
+    });
+  }
   lane_->take(asking->step(0));
   asking->ask(0, asked, 0);
 }
 
 /// The steps that give n elements from `at_` on. Those of a batch are given when all are answered.
 inline void ScanSteps::ask_for_elements(uint32_t n) {
-  const auto note = [this](uint64_t address, uint64_t bytes) { return request(1, address, bytes); };
+  const auto note = [this](size_t array, uint64_t address, uint64_t bytes) {
+    return request(array, address, bytes);
+  };
   for (uint32_t k = 0; k < n; ++k) {
     const int64_t position = level_ != nullptr ? at_ + k : view_.element(fiber_, at_ + k).position;
     if (reader_->element(position, note) == 0) {  // the words of its fiber have been read
