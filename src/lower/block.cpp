@@ -357,16 +357,6 @@ class BlockRewriter {
   NodeId id_ = 0;
 };
 
-/// The region index that a graph's loop runs over: repeated loops have a suffix.
-int region_index(const RegionIndices& indices, const std::string& name) {
-  for (const std::string& wanted : {name, name.substr(0, name.rfind('.'))}) {
-    for (size_t r = 0; r < indices.indices.size(); ++r) {
-      if (indices.indices[r].name == wanted) return static_cast<int>(r);
-    }
-  }
-  return -1;
-}
-
 }  // namespace
 
 std::vector<int64_t> block_extents(const Program& program, const Region& region,
@@ -375,13 +365,15 @@ std::vector<int64_t> block_extents(const Program& program, const Region& region,
 }
 
 void block_graph(Graph& graph, const Program& program, const Region& region,
-                 const RegionIndices& indices, std::vector<size_t>& tags) {
+                 const RegionIndices& indices, const std::vector<int>& loop_indices,
+                 std::vector<size_t>& tags) {
   const std::vector<int64_t> extents = block_extents(program, region, indices);
   bool any = false;
-  for (GraphIndex& index : graph.indices) {
-    const int r = region_index(indices, index.name);
+  for (size_t loop = 0; loop < loop_indices.size(); ++loop) {
+    const int r = loop_indices[loop];
     if (r < 0 || extents[r] == 1) continue;
     any = true;
+    GraphIndex& index = graph.indices[loop];
     index.size = index.extent;
     index.block = extents[r];
     index.extent = ceil_div(index.size, index.block);
