@@ -3,7 +3,6 @@
 
 #include "import/import.h"
 #include "ir/data_facts.h"
-#include "ir/verify.h"
 #include "program_tool.h"
 #include "support/outputs.h"
 
@@ -25,7 +24,6 @@ int run(int argc, char** argv) {
     }
     find_data_facts(program);
     program = lower_program(std::move(program));
-    verify(program);
     write_program(filter.output, std::move(program));
     return ExitCode::ok;
   });

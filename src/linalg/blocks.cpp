@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "ir/copies.h"
+#include "ir/diagonal.h"
 #include "support/diagnostics.h"
 
 namespace fuseflow {
@@ -61,7 +62,6 @@ int BlockAgreement::node(TensorId tensor, size_t dim, size_t region) {
 void BlockAgreement::walk(const Statement& s, TensorId tensor,
                           const std::vector<Subscript>& subscripts, size_t region) {
   const auto& shape = program_.tensors[static_cast<size_t>(tensor)].shape;
-  std::vector<IndexId> here;
   for (size_t d = 0; d < subscripts.size(); ++d) {
     const int at = node(tensor, d, region);
     const Subscript& subscript = subscripts[d];
@@ -71,10 +71,8 @@ void BlockAgreement::walk(const Statement& s, TensorId tensor,
       continue;
     }
     const IndexId index = subscript.plain();
-    const bool diagonal = std::find(here.begin(), here.end(), index) != here.end();
     const bool part = s.indices[static_cast<size_t>(index)].extent != shape[d].value;
-    if (diagonal || part) forbidden_.push_back(at);
-    here.push_back(index);
+    if (part || along_diagonal(subscripts, d)) forbidden_.push_back(at);
     const auto [found, fresh] = of_index_.emplace(index, at);
     if (!fresh) unite(found->second, at);
   }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "ir/diagonal.h"
 #include "ir/names.h"
 #include "nodes/blocks.h"
 #include "nodes/rule.h"
@@ -37,13 +38,15 @@ class LoopExtents {
       const Statement& statement = region_.statements[instance.statement];
       for (const Expr& expr : statement.nodes) {
         if (expr.kind != Expr::Kind::access) continue;
-        for (size_t d = 0; d < expr.subscripts.size(); ++d) {
-          visit(expr.tensor, d, substitute(expr.subscripts[d], instance.map));
+        std::vector<Affine> subscripts;
+        for (const Subscript& subscript : expr.subscripts) {
+          subscripts.push_back(substitute(subscript, instance.map));
         }
+        visit(expr.tensor, subscripts);
       }
-      for (size_t d = 0; d < statement.result_indices.size(); ++d) {
-        visit(statement.result, d, instance.map[statement.result_indices[d]]);
-      }
+      std::vector<Affine> result;
+      for (const IndexId index : statement.result_indices) result.push_back(instance.map[index]);
+      visit(statement.result, result);
     }
     for (const BlockedUse& use : uses_) check(use);
     for (int64_t& extent : extents_) extent = std::max<int64_t>(extent, 1);
@@ -58,9 +61,20 @@ class LoopExtents {
     int dimension;  ///< -1: the index is not the whole subscript
   };
 
-  void visit(TensorId tensor, size_t dimension, const Affine& subscript) {
+  void visit(TensorId tensor, const std::vector<Affine>& subscripts) {
+    const Format& format = program_.tensors[tensor].format;
+    for (size_t d = 0; d < subscripts.size(); ++d) {
+      const int64_t block = format.block.empty() ? 1 : format.block[d];
+      if (block > 1 && along_diagonal(subscripts, d)) {
+        refuse(fmt::format("%{} is accessed along a diagonal",
+                           quote_if_needed(program_.tensors[tensor].name)));
+      }
+      visit(tensor, d, block, subscripts[d]);
+    }
+  }
+
+  void visit(TensorId tensor, size_t dimension, int64_t block, const Affine& subscript) {
     const Tensor& t = program_.tensors[tensor];
-    const int64_t block = t.format.block.empty() ? 1 : t.format.block[dimension];
     if (!subscript.is_plain()) {
       if (block > 1) {
         refuse(
@@ -343,16 +357,6 @@ class BlockRewriter {
   NodeId id_ = 0;
 };
 
-/// The region index that a graph's loop runs over: repeated loops have a suffix.
-int region_index(const RegionIndices& indices, const std::string& name) {
-  for (const std::string& wanted : {name, name.substr(0, name.rfind('.'))}) {
-    for (size_t r = 0; r < indices.indices.size(); ++r) {
-      if (indices.indices[r].name == wanted) return static_cast<int>(r);
-    }
-  }
-  return -1;
-}
-
 }  // namespace
 
 std::vector<int64_t> block_extents(const Program& program, const Region& region,
@@ -361,13 +365,15 @@ std::vector<int64_t> block_extents(const Program& program, const Region& region,
 }
 
 void block_graph(Graph& graph, const Program& program, const Region& region,
-                 const RegionIndices& indices, std::vector<size_t>& tags) {
+                 const RegionIndices& indices, const std::vector<int>& loop_indices,
+                 std::vector<size_t>& tags) {
   const std::vector<int64_t> extents = block_extents(program, region, indices);
   bool any = false;
-  for (GraphIndex& index : graph.indices) {
-    const int r = region_index(indices, index.name);
+  for (size_t loop = 0; loop < loop_indices.size(); ++loop) {
+    const int r = loop_indices[loop];
     if (r < 0 || extents[r] == 1) continue;
     any = true;
+    GraphIndex& index = graph.indices[loop];
     index.size = index.extent;
     index.block = extents[r];
     index.extent = ceil_div(index.size, index.block);

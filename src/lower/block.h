@@ -14,8 +14,10 @@ namespace fuseflow {
 std::vector<int64_t> block_extents(const Program& program, const Region& region,
                                    const RegionIndices& indices);
 
-/// Rewrites the graph if any index is blocked. `tags` (one a node) is kept in step.
+/// Rewrites the graph if any index is blocked. `loop_indices`: by index of the graph, which of the
+/// region it runs over, or -1. `tags` (one a node) is kept in step.
 void block_graph(Graph& graph, const Program& program, const Region& region,
-                 const RegionIndices& indices, std::vector<size_t>& tags);
+                 const RegionIndices& indices, const std::vector<int>& loop_indices,
+                 std::vector<size_t>& tags);
 
 }  // namespace fuseflow

@@ -75,10 +75,7 @@ int Emitter::graph_index(int index, int parent) {
   for (int s = parent; s > 0; s = spaces_[s].parent) times += spaces_[s].index == index ? 1 : 0;
   const auto place = graph_indices_.find({index, times});
   if (place != graph_indices_.end()) return place->second;
-  const RegionIndex& region_index = indices_.indices[index];
-  const std::string name =
-      times == 0 ? region_index.name : region_index.name + "." + std::to_string(times);
-  return graph_indices_[{index, times}] = builder_.add_index(name, region_index.extent);
+  return graph_indices_[{index, times}] = builder_.add_index(extents_[index]);
 }
 
 int Emitter::space_of(StreamId crd, int parent, int index) {
@@ -319,7 +316,7 @@ StreamId Emitter::as_stream(const StreamTensor& tensor) {
   StreamId crd = tensor.crds.empty() ? -1 : tensor.crds.back();
   if (tensor.crds.empty()) {  // a number without loops: a sum over a loop of one iteration
     const auto [one, is_new] = graph_indices_.emplace(std::pair(-1, 0), 0);
-    if (is_new) one->second = builder_.add_index("one", 1);
+    if (is_new) one->second = builder_.add_index(1);
     loops = {one->second};
     counter.inputs = streams_in({spaces_[0].crd});
     crd = builder_.add(std::move(counter), {{StreamKind::crd, loops}, {StreamKind::ref, loops}})[0];

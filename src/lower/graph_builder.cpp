@@ -32,8 +32,8 @@ std::vector<Input> streams_in(const std::vector<StreamId>& streams) {
   return inputs;
 }
 
-int GraphBuilder::add_index(const std::string& name, int64_t extent) {
-  graph_.indices.push_back({name, extent});
+int GraphBuilder::add_index(int64_t extent) {
+  graph_.indices.push_back({"", extent});
   merged_.push_back(static_cast<int>(merged_.size()));
   return static_cast<int>(graph_.indices.size()) - 1;
 }

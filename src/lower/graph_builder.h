@@ -32,7 +32,8 @@ class GraphBuilder {
   void set_origin(size_t statement) { origin_ = statement; }
   size_t origin() const { return origin_; }
 
-  int add_index(const std::string& name, int64_t extent);
+  /// A loop; it gets its name with those of all phases (join_phases.h).
+  int add_index(int64_t extent);
   /// Two loops that turned out to be one: nodes are shared whatever their loops are called, and
   /// joins need one name. Takes effect with settle_indices.
   void same_index(int a, int b);

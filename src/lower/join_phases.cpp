@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "lower/graph_builder.h"
+#include "support/text.h"
 
 namespace fuseflow {
 
@@ -22,6 +24,7 @@ class SharedLoops {
         numbers_.try_emplace({index, around}, static_cast<int>(loops_.size()));
     if (is_new) {
       loops_.push_back(made(index, around));
+      index_of_.push_back(index);
       same_.push_back(place->second);
     }
     return place->second;
@@ -40,19 +43,31 @@ class SharedLoops {
   }
 
   const std::vector<GraphIndex>& all() const { return loops_; }
+  int index_of(int loop) const { return index_of_[static_cast<size_t>(loop)]; }
 
  private:
-  GraphIndex made(int index, int around) const {
-    if (index < 0) return {"one", 1};
+  GraphIndex made(int index, int around) {
+    if (index < 0) return {unused("one", 1), 1};
     const RegionIndex& known = indices_[static_cast<size_t>(index)];
-    if (around == 0) return {known.name, known.extent};
-    return {known.name + "." + std::to_string(around), known.extent};
+    if (around == 0 || known.name.empty()) return {known.name, known.extent};
+    return {unused(known.name, around), known.extent};
+  }
+
+  /// What neither an index of the region nor another loop is called.
+  std::string unused(const std::string& base, int first) {
+    if (taken_.empty()) {
+      for (const RegionIndex& index : indices_) taken_.insert(index.name);
+    }
+    const auto taken = [&](const std::string& name) { return taken_.contains(name); };
+    return *taken_.insert(unused_name(base, ".", first, taken)).first;
   }
 
   const std::vector<RegionIndex>& indices_;
   std::map<std::pair<int, int>, int> numbers_;
+  std::set<std::string> taken_;  ///< names; empty: no loop needed one of its own
   std::vector<GraphIndex> loops_;
-  std::vector<int> same_;  ///< by loop: another one that it is the same as, or itself
+  std::vector<int> index_of_;  ///< by loop
+  std::vector<int> same_;      ///< by loop: another one that it is the same as, or itself
 };
 
 class PhaseJoiner {
@@ -171,6 +186,7 @@ class PhaseJoiner {
     if (number < 0) {
       number = static_cast<int>(result_.graph.indices.size());
       result_.graph.indices.push_back(loops_.all()[static_cast<size_t>(loop)]);
+      result_.loop_indices.push_back(loops_.index_of(loop));
     }
     return number;
   }

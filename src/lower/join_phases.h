@@ -18,7 +18,8 @@ struct PhasePart {
 
 struct JoinedPhases {
   Graph graph;
-  std::vector<size_t> origins;  ///< by node: the statement that first needed it
+  std::vector<int> loop_indices;  ///< by index of the graph: of the region; -1: of one iteration
+  std::vector<size_t> origins;    ///< by node: the statement that first needed it
   std::vector<JoinPlace> join_places;
 };
 

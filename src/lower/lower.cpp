@@ -11,9 +11,11 @@
 #include "ir/residency.h"
 #include "ir/slice.h"
 #include "ir/sparsity.h"
+#include "ir/verify.h"
 #include "lower/at_region.h"
 #include "lower/placements.h"
 #include "lower/region_lowering.h"
+#include "support/defect.h"
 
 namespace fuseflow {
 
@@ -164,6 +166,15 @@ void note_joins(const Program& program, size_t region, const std::vector<JoinPla
   }
 }
 
+/// A graph that the verifier refuses would be run or estimated all the same, and give anything.
+void verify_lowered(const Program& program) {
+  try {
+    verify(program);
+  } catch (const Error& error) {
+    throw Defect(fmt::format("lowering made a program that is not valid: {}", error.what()));
+  }
+}
+
 }  // namespace
 
 Program lower_program(Program program, const LowerOptions& options) {
@@ -190,6 +201,7 @@ Program lower_program(Program program, const LowerOptions& options) {
     }
   }
   add_copy_regions(program);
+  verify_lowered(program);
   for (std::string& note : notes) report(Severity::note, std::move(note));
   return program;
 }

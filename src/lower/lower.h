@@ -73,7 +73,7 @@ Graph complete_and_lower(Program& program, size_t region, std::vector<std::strin
 std::vector<std::string> nest_tuples(Program& program);
 
 /// Lowers every region that has no graph yet (nest_tuples, complete_and_lower), with notes, and
-/// adds the regions that make copies (ir/copies.h).
+/// adds the regions that make copies (ir/copies.h). What it gives is verified.
 Program lower_program(Program program, const LowerOptions& options = {});
 
 }  // namespace fuseflow

@@ -264,7 +264,8 @@ LoweredRegion lower_analysed(const Program& program, const RegionIndices& indice
   JoinedPhases joined = join_phases(indices.indices, analysed_parts(context, options.known),
                                     options.buffers && !context.names_count, options.max_nodes);
   if (context.names_count) {
-    block_graph(joined.graph, program, program.regions[0], indices, joined.origins);
+    block_graph(joined.graph, program, program.regions[0], indices, joined.loop_indices,
+                joined.origins);
     if (options.buffers) insert_buffers(joined.graph, joined.origins);
   }
   return RegionFinish(program, held, options).run(std::move(joined));

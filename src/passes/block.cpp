@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "ir/diagonal.h"
 #include "ir/names.h"
 #include "lower/lower.h"
 #include "passes/option_names.h"
@@ -58,9 +59,7 @@ class Dimensions {
         const Subscript& subscript = expr.subscripts[d];
         if (subscript.is_plain()) {
           join(of_index, statement, subscript.plain(), expr.tensor, d);
-          for (size_t e = 0; e < d; ++e) {
-            if (!expr.subscripts[e].is_plain()) continue;
-            if (expr.subscripts[e].plain() != subscript.plain()) continue;
+          if (along_diagonal(expr.subscripts, d)) {
             forbid(find(expr.tensor, d),
                    fmt::format("%{} is accessed along a diagonal",
                                quote_if_needed(program_.tensors[expr.tensor].name)));

@@ -34,9 +34,10 @@ IndexId best_inner(const Domain& domain, const Loops& loops, const std::vector<V
   return best;
 }
 
-/// acc[v * acc_stride] += scale * product of the factors along the innermost loop.
+/// acc[v * acc_stride] += product of the factors along the innermost loop.
 void add_row(const std::vector<View>& factors, const std::vector<int64_t>& offsets, IndexId inner,
-             int64_t extent, double scale, double* acc, int acc_stride) {
+             int64_t extent, double* acc, int acc_stride) {
+  double scale = 1;
   // Split into factors that vary along the row and those that do not.
   const float* rows[2] = {nullptr, nullptr};
   int64_t strides[2] = {0, 0};
@@ -81,7 +82,6 @@ Table contract(const Contraction& of, const std::vector<View>& factors, Watch& w
   const Domain& domain = of.domain;
   const Loops& free = of.free;
   const Loops& over = of.over;
-  const double scale = of.scale;
   const auto values = watch.array(domain.size(free));
   Table out = dense_table(domain, free, values);
   if (values->empty()) return out;
@@ -89,7 +89,7 @@ Table contract(const Contraction& of, const std::vector<View>& factors, Watch& w
   loops.insert(loops.end(), over.begin(), over.end());
   const IndexId inner = best_inner(domain, loops, factors);
   if (inner < 0) {  // no loops at all: one product
-    double product = scale;
+    double product = 1;
     for (const View& view : factors) product *= view.data[view.base];
     (*values)[0] = static_cast<float>(product);
     return out;
@@ -114,7 +114,7 @@ Table contract(const Contraction& of, const std::vector<View>& factors, Watch& w
       std::vector<View> here(local.begin(), local.end() - 1);
       for (size_t f = 0; f < here.size(); ++f) here[f].base = outside[f];
       for_each_point(sums, domain, pointers(here), [&](const std::vector<int64_t>& offsets) {
-        add_row(here, offsets, inner, extent, scale, acc.data(), inner_free ? 1 : 0);
+        add_row(here, offsets, inner, extent, acc.data(), inner_free ? 1 : 0);
         watch.tick(extent);
       });
       float* result = values->data() + outside.back();
@@ -172,12 +172,12 @@ Table contract_present(const Contraction& of, const Table& driver, const std::ve
     if (!everywhere) here.back().base += seen.position[p] * row;
     for_each_point(outer, domain, pointers(here), [&](const std::vector<int64_t>& offsets) {
       if (inner < 0) {
-        double product = of.scale;
+        double product = 1;
         for (size_t f = 0; f < varying.size(); ++f) product *= varying[f].data[offsets[f]];
         sums[offsets.back()] += product;
       } else {
-        add_row(varying, offsets, inner, domain.extent[inner], of.scale,
-                sums.data() + offsets.back(), static_cast<int>(out.strides[inner]));
+        add_row(varying, offsets, inner, domain.extent[inner], sums.data() + offsets.back(),
+                static_cast<int>(out.strides[inner]));
       }
     });
     watch.tick(work);

@@ -7,12 +7,11 @@
 
 namespace fuseflow::reference {
 
-/// out[free] = scale * sum over `over` of the product of the factors.
+/// out[free] = sum over `over` of the product of the factors.
 struct Contraction {
   const Domain& domain;
   const Loops& free;
   const Loops& over;
-  double scale = 1;
   int threads = 0;
 };
 

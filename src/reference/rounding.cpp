@@ -96,9 +96,7 @@ Grid grid_of(std::span<const float> values) {
   return grid;
 }
 
-bool order_is_free(std::span<const Grid> factors, double terms, double scale) {
-  int exponent = 0;
-  if (std::frexp(scale, &exponent) != 0.5) return false;  // it rounds
+bool order_is_free(std::span<const Grid> factors, double terms) {
   int step = 0;
   double most = std::max(terms, 1.0);
   for (const Grid& factor : factors) {
@@ -106,9 +104,7 @@ bool order_is_free(std::span<const Grid> factors, double terms, double scale) {
     step += factor.step;
     most *= factor.largest;
   }
-  // Without the scale: a mean is divided at the end.
-  const bool held = most <= std::ldexp(1.0, 24 + step) && most < 0x1p127 && step >= -149;
-  return held && step + exponent - 1 >= -149;
+  return most <= std::ldexp(1.0, 24 + step) && most < 0x1p127 && step >= -149;
 }
 
 float moved(Op op, std::span<const float> x, std::span<const float> r, float result, bool as_one) {
@@ -193,38 +189,42 @@ bool overflows_in_any_order(float total, float sizes) {
 
 }  // namespace
 
-Table sum_bounds(const Table& result, const std::vector<Table>& factors, double scale, Watch& watch,
+Table sum_bounds(const Table& result, const std::vector<Table>& factors, Watch& watch,
                  const SumOf& sum_of) {
-  const auto sum = [&](double by, const std::function<float(float, float)>& f) {
+  const auto sum = [&](const std::function<float(float, float)>& f, double by = 1) {
     std::vector<Table> others;
     others.reserve(factors.size());
-    for (const Table& factor : factors) others.push_back(mapped(factor, watch, f));
-    return sum_of(others, by);
+    for (const Table& factor : factors) {
+      others.push_back(mapped(factor, watch, [&](float v, float r) {
+        return static_cast<float>((others.empty() ? by : 1) * f(v, r));
+      }));
+    }
+    return sum_of(others);
   };
   const bool exact =
       std::all_of(factors.begin(), factors.end(), [](const Table& t) { return t.exact(); });
   // Terms, and those of them whose factors are whole numbers that do not move.
-  const Table terms = sum(1, [](float v, float r) { return v != 0 || r != 0 ? 1.0F : 0.0F; });
+  const Table terms = sum([](float v, float r) { return v != 0 || r != 0 ? 1.0F : 0.0F; });
   const Table whole = sum(
-      1, [](float v, float r) { return v != 0 && r == 0 && std::nearbyint(v) == v ? 1.0F : 0.0F; });
-  const Table least = sum(scale, [](float v, float) { return std::fabs(v); });
-  const Table most = exact ? least : sum(scale, [](float v, float r) { return std::fabs(v) + r; });
+      [](float v, float r) { return v != 0 && r == 0 && std::nearbyint(v) == v ? 1.0F : 0.0F; });
+  const Table least = sum([](float v, float) { return std::fabs(v); });
+  const Table most = exact ? least : sum([](float v, float r) { return std::fabs(v) + r; });
   // Terms that stay infinite, or NaN, if they are: nothing of them moves. What is added to others
   // may also move as long as it is finite.
   const bool alone = factors.size() == 1;
-  const Table still = exact ? terms : sum(1, [=](float v, float r) {
+  const Table still = exact ? terms : sum([=](float v, float r) {
     const bool moves = r != 0 && !(alone && std::isfinite(v) && std::isfinite(r));
     return v != 0 && !moves ? 1.0F : 0.0F;
   });
-  // No partial sum or product of finite terms exceeds `partial`, whatever the order. (A mean is
-  // divided at the end.) The other two are small enough not to overflow themselves.
-  const Table partial = sum(1, [=](float v, float r) {
+  // No partial sum or product of finite terms exceeds `partial`, whatever the order. The other two
+  // are small enough not to overflow themselves.
+  const Table partial = sum([=](float v, float r) {
     return alone ? std::fabs(v) + r : std::max(std::fabs(v) + r, 1.0F);
   });
-  const Table total = sum(scale * kSmall, [](float v, float) { return v; });
-  const Table sizes = sum(scale * kSmall, [](float v, float) { return std::fabs(v); });
+  const Table total = sum([](float v, float) { return v; }, kSmall);
+  const Table sizes = sum([](float v, float) { return std::fabs(v); }, kSmall);
   const double products = static_cast<double>(factors.size()) - 1;
-  const double others = (scale != 1 ? 2 : 0) + (exact ? 0 : 3);
+  const double others = exact ? 0 : 3;
   const std::vector<const Table*> tables = {&result,  &terms, &least, &most, &still,
                                             &partial, &total, &sizes, &whole};
   return combined(tables, watch, [&](std::span<const float> x) {
@@ -235,7 +235,7 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, double 
       return x[4] == x[1] ? 0.0F : kInfinity;
     }
     if (!std::isfinite(x[5])) return kInfinity;
-    if (scale == 1 && x[8] == x[1] && x[3] <= kWhole) return 0.0F;
+    if (x[8] == x[1] && x[3] <= kWhole) return 0.0F;
     const double roundings = others + (n > 1 ? n - 1 + products : std::max(products - 1, 0.0));
     const double bound = (exact ? 0 : high - low) + 2 * together(roundings) * kRounding * high;
     return std::isnan(bound) ? kInfinity : static_cast<float>(std::max(bound, 0.0));

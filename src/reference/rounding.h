@@ -35,19 +35,19 @@ struct Grid {
 };
 Grid grid_of(std::span<const float> values);
 
-/// Whether sums of `terms` products of such factors, times a scale, are the same in every order,
+/// Whether sums of `terms` products of such factors are the same in every order,
 /// since all of their partial sums and products are numbers that f32 has. A product of `terms`
 /// numbers is a single term of so many factors.
-bool order_is_free(std::span<const Grid> factors, double terms, double scale);
+bool order_is_free(std::span<const Grid> factors, double terms);
 
 /// Whether the operator jumps: a small change of an operand may change the result by 1 or more.
 bool has_steps(Op op);
 
-/// Computes the statement's reduction of other factors, times a scale; tables of the same layout.
-using SumOf = std::function<Table(const std::vector<Table>&, double scale)>;
+/// Computes the statement's reduction of other factors; tables of the same layout.
+using SumOf = std::function<Table(const std::vector<Table>&)>;
 
 /// Bounds of a sum of products, as a table of the result's layout (its fill bounds the fill).
-Table sum_bounds(const Table& result, const std::vector<Table>& factors, double scale, Watch& watch,
+Table sum_bounds(const Table& result, const std::vector<Table>& factors, Watch& watch,
                  const SumOf& sum_of);
 
 /// Bounds of a maximum, minimum or product of `terms` elements. `fold_of`: the same reduction.

@@ -133,14 +133,14 @@ Grid StatementEvaluator::grid(const Table& table) {
   return {std::min(known.step, fill.step), std::max(known.largest, fill.largest)};
 }
 
-bool StatementEvaluator::fixed(const std::vector<Table>& factors, double terms, double scale) {
+bool StatementEvaluator::fixed(const std::vector<Table>& factors, double terms) {
   if (!std::all_of(factors.begin(), factors.end(), [](const Table& t) { return t.fixed; })) {
     return false;
   }
   std::vector<Grid> grids;
   grids.reserve(factors.size());
   for (const Table& factor : factors) grids.push_back(grid(factor));
-  return order_is_free(grids, terms, scale);
+  return order_is_free(grids, terms);
 }
 
 bool StatementEvaluator::fixed(const Table& body, const Fold& of) {
@@ -154,10 +154,10 @@ bool StatementEvaluator::fixed(const Table& body, const Fold& of) {
       const double terms = std::min(count(of.over), kMost);
       const std::vector<Grid> factors(static_cast<size_t>(terms), factor);
       const bool ones = factor.step >= 0 && factor.largest <= 1;
-      return body.fixed && order_is_free(factors, 1, 1) && (ones || terms < kMost);
+      return body.fixed && order_is_free(factors, 1) && (ones || terms < kMost);
     }
     default:
-      return fixed(std::vector<Table>{body}, count(of.over), of.scale);
+      return fixed(std::vector<Table>{body}, count(of.over));
   }
 }
 
@@ -368,26 +368,32 @@ Table StatementEvaluator::apply_everywhere(const Expr& node, const std::vector<T
 
 Table StatementEvaluator::reduce(int32_t position) {
   const Expr& node = statement_.nodes[position];
-  if (node.reduction == Reduction::sum) return contraction(position, 1);
-  if (node.reduction == Reduction::mean) {
-    if (count(node.over) == 0) return mean_of_nothing(position);
-    return contraction(position, 1 / count(node.over));
-  }
+  if (node.reduction == Reduction::sum) return contraction(position);
+  if (node.reduction == Reduction::mean) return mean(position);
   const Table body = eval(node.children[0]);
-  return fold(body, {node.reduction, 1, node.over, free_indices(position)});
+  return fold(body, {node.reduction, node.over, free_indices(position)});
 }
 
-/// 0 / 0.
-Table StatementEvaluator::mean_of_nothing(int32_t position) {
-  const Loops free = free_indices(position);
-  Table table = dense_table(domain_, free, watch_.array(domain_.size(free), std::nanf("")));
-  table.fixed = true;
-  return table;
+/// The sum, divided by the number of terms: of none 0 / 0. Where the sum does not round, neither
+/// does it matter in which order it was added, and its quotient is the one that f32 has.
+Table StatementEvaluator::mean(int32_t position) {
+  const Table sum = contraction(position);
+  const auto terms = static_cast<float>(count(statement_.nodes[position].over));
+  Table result = mapped(sum, watch_, [=](float v, float) { return v / terms; });
+  if (sum.exact()) return result;
+  const Table bounds = mapped(sum, watch_, [=](float v, float r) {
+    const float x[2] = {v, terms};
+    const float bound[2] = {r, 0};
+    return moved(Op::div, x, bound, v / terms);
+  });
+  result.bounds = unless_zero(bounds.values);
+  result.fill_bound = bounds.fill;
+  return result;
 }
 
-/// A sum, or (scale 1/count) a mean. One factor with fill 0 may drive it if every other factor is
-/// finite, which is looked up in the data, not in the program's facts.
-Table StatementEvaluator::contraction(int32_t position, double scale) {
+/// A sum. One factor with fill 0 may drive it if every other factor is finite, which is looked up
+/// in the data, not in the program's facts.
+Table StatementEvaluator::contraction(int32_t position) {
   const Expr& node = statement_.nodes[position];
   std::vector<int32_t> positions;
   split_product(node.children[0], positions);
@@ -399,25 +405,25 @@ Table StatementEvaluator::contraction(int32_t position, double scale) {
   all.insert(all.end(), node.over.begin(), node.over.end());
   const int driver = count(node.over) > 0 ? choose_driver(factors, all) : -1;
   if (driver < 0 && factors.size() == 1 && factors[0].present && count(node.over) > 0) {
-    return fold(factors[0], {Reduction::sum, scale, node.over, free});
+    return fold(factors[0], {Reduction::sum, node.over, free});
   }
   for (size_t f = 0; f < factors.size(); ++f) {
     if (static_cast<int>(f) == driver) continue;
     factors[f] = spell_out(factors[f], free_indices(positions[f]), domain_, watch_);
   }
-  const auto sum_of = [&](const std::vector<Table>& of, double by) {
+  const auto sum_of = [&](const std::vector<Table>& of) {
     std::vector<View> others;
     for (size_t f = 0; f < of.size(); ++f) {
       if (static_cast<int>(f) != driver) others.push_back(of[f].view());
     }
-    const Contraction sum{domain_, free, node.over, by, options_.threads};
+    const Contraction sum{domain_, free, node.over, options_.threads};
     return driver < 0 ? contract(sum, others, watch_)
                       : contract_present(sum, of[driver], others, watch_);
   };
-  Table result = sum_of(factors, scale);
-  result.fixed = fixed(factors, count(node.over), scale);
+  Table result = sum_of(factors);
+  result.fixed = fixed(factors, count(node.over));
   if (options_.bounds && !result.fixed) {
-    result.bounds = unless_zero(sum_bounds(result, factors, scale, watch_, sum_of).values);
+    result.bounds = unless_zero(sum_bounds(result, factors, watch_, sum_of).values);
   }
   return settle(std::move(result), free, domain_, watch_);
 }
@@ -452,10 +458,10 @@ Table StatementEvaluator::fold(const Table& body, const Fold& of) {
   if (!options_.bounds || result.fixed) return settle(std::move(result), of.free, domain_, watch_);
   Table bounds;
   if (of.reduction == Reduction::sum) {
-    const auto sum_of = [&](const std::vector<Table>& tables, double scale) {
-      return fold_values(tables.front(), {Reduction::sum, scale, of.over, of.free});
+    const auto sum_of = [&](const std::vector<Table>& tables) {
+      return fold_values(tables.front(), of);
     };
-    bounds = sum_bounds(result, {body}, of.scale, watch_, sum_of);
+    bounds = sum_bounds(result, {body}, watch_, sum_of);
   } else {
     const auto fold_of = [&](const Table& table) { return fold_values(table, of); };
     bounds = fold_bounds(of.reduction, result, body, count(of.over), watch_, fold_of);
@@ -482,8 +488,7 @@ Table StatementEvaluator::fold_values(const Table& body, const Fold& of) {
   std::vector<double> results(values->size(), identity(of.reduction));
   std::vector<double> visited(static_cast<size_t>(rows), 0);
   const auto add = [&](double& result, float value) {
-    result =
-        sums ? result + value * of.scale : combine(of.reduction, static_cast<float>(result), value);
+    result = sums ? result + value : combine(of.reduction, static_cast<float>(result), value);
   };
   View to{nullptr, 0, domain_.row_major(dense)};
   std::vector<int64_t> at(domain_.extent.size(), 0);
@@ -506,14 +511,13 @@ Table StatementEvaluator::fold_values(const Table& body, const Fold& of) {
   }
   for (int64_t i = 0; i < rows * row; ++i) {
     const double absent = body.present ? terms - visited[i / row] : 0;
-    if (absent > 0 && sums) results[i] += body.fill * absent * of.scale;
+    if (absent > 0 && sums) results[i] += body.fill * absent;
     if (absent > 0 && !sums) add(results[i], reduced_fill(of.reduction, body.fill, absent));
     (*values)[i] = static_cast<float>(results[i]);
   }
   if (everywhere) return dense_table(domain_, of.free, values);
   double fill = identity(of.reduction);
-  if (terms > 0)
-    fill = sums ? body.fill * terms * of.scale : reduced_fill(of.reduction, body.fill, terms);
+  if (terms > 0) fill = sums ? body.fill * terms : reduced_fill(of.reduction, body.fill, terms);
   return sparse_table(domain_, seen.pattern, dense, values, static_cast<float>(fill));
 }
 

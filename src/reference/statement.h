@@ -43,10 +43,9 @@ class StatementEvaluator {
   int64_t undecided() const { return undecided_; }
 
  private:
-  /// A reduction over `over`, of which `free` stays; a sum times `scale`.
+  /// A reduction over `over`, of which `free` stays.
   struct Fold {
     Reduction reduction;
-    double scale;
     const Loops& over;
     const Loops& free;
   };
@@ -69,15 +68,15 @@ class StatementEvaluator {
   void bound_results(Op op, const OperatorRow& row, float* to);
 
   Table reduce(int32_t position);
-  Table mean_of_nothing(int32_t position);
-  Table contraction(int32_t position, double scale);
+  Table contraction(int32_t position);
+  Table mean(int32_t position);
   int choose_driver(const std::vector<Table>& factors, const Loops& loops);
   Table fold(const Table& body, const Fold& of);
   Table fold_values(const Table& body, const Fold& of);
   Facts facts(const Table& table);
   Grid grid(const Table& table);
   /// Whether every order of such a reduction gives the same.
-  bool fixed(const std::vector<Table>& factors, double terms, double scale);
+  bool fixed(const std::vector<Table>& factors, double terms);
   bool fixed(const Table& body, const Fold& of);
   double count(const Loops& over) const;
 

@@ -135,8 +135,11 @@ class SourceParser {
     return kValues[found];
   }
 
+  /// Whether the count of entries is next, which ends a list of values, also an empty one.
+  bool is_count_next() { return peek() == 'n' && text_.substr(at_).starts_with("nnz"); }
+
   void inline_values(Source& source) {
-    if (peek() == ')') return;
+    if (peek() == ')' || is_count_next()) return;
     for (;;) {
       peek();
       float value = 0;
@@ -147,8 +150,7 @@ class SourceParser {
       source.values.push_back(value);
       if (peek() != ',') return;
       const size_t comma = at_++;
-      const char next = peek();
-      if (next == 'n' && text_.substr(at_).starts_with("nnz")) {
+      if (is_count_next()) {
         at_ = comma;
         return;
       }

@@ -69,7 +69,6 @@ class MachineCheck {
   std::string run() {
     try {
       program_ = lower_program(std::move(program_));
-      verify(program_);
       data_.storage = load_inputs(program_);
     } catch (const Error& error) {
       return error.code() == ExitCode::rejected ? "" : error.what();

@@ -11,6 +11,7 @@
 #include "check.h"
 #include "damage.h"
 #include "ir/data_facts.h"
+#include "ir/verify.h"
 #include "product_chain.h"
 #include "product_sum.h"
 #include "recipe.h"

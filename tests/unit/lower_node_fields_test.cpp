@@ -88,7 +88,7 @@ TEST(NodeFields, NodesAreSharedOnlyIfAllAreEqual) {
     const Node other = changed(Node(), row);
     if (!other.outputs.empty()) return;  // a node that is asked for has none
     GraphBuilder builder(10);
-    builder.add_index("i", 4);
+    builder.add_index(4);
     const std::vector<int> indices{0};
     const OutputSpec output{StreamKind::ref, indices};
     const StreamId first = builder.add_one(Node(), output);

@@ -21,8 +21,9 @@ TEST(TensorSource, TextRoundTrips) {
         "file(\"w.smtx\", values=int(-3,3), seed=4, nnz=9)", "onnx(\"gcn.onnx\", \"layer.0/W\")",
         "onnx(\"gcn.onnx\", \"W\", nnz=3)",
         "onnx(\"gcn.onnx\", \"W.1\", derived=\"bind e=\\\"a,b\\\"\", nnz=3)", "values()",
-        "values(1,-2.5,inf,nan)", "values(1,2,nnz=2)",
-        "uniform(shape=[1000,1000],density=0.05,seed=1)", "ones()", "arange(shape=[],step=2)",
+        "values(nnz=0)", "values(1,-2.5,inf,nan)", "values(1,2,nnz=2)", "values(nan,nnz=1)",
+        "uniform(shape=[1000,1000],density=0.05,seed=1)", "ones()", "ones(nnz=0)",
+        "arange(shape=[],step=2)",
         "bigbird(shape=[2,64,64],block=16,random=2,values=uniform(0,1),seed=7,nnz=100)"}) {
     EXPECT_EQ(to_string(parse_source(text)), text);
   }
