@@ -62,7 +62,7 @@ inline void warn_of_idle_keys(const Program& program, const Machine& machine,
       report(Severity::warning, "`" + one.key + "` changes nothing here: " + one.why);
     }
   };
-  warn(idle_keys(program, machine, keys));
+  warn(idle_keys(program, machine, description.machine, keys));
   std::vector<std::string> of_file = description.keys;
   std::erase_if(of_file, [&](const std::string& key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();

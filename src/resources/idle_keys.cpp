@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "machine/keys.h"
 #include "nodes/rule.h"
 #include "resources/operators.h"
 #include "resources/resources.h"
@@ -26,7 +27,8 @@ struct UsedResources {
   std::set<std::string> operators;  ///< classes
   bool streams = false;
   bool tiles = false;
-  bool memory = false;  ///< for streams, or for what they keep on chip
+  bool beside_tiles = false;  ///< streams or conversions
+  bool memory = false;        ///< for streams, or for what they keep on chip
   bool on_chip = false;
   bool held = false;  ///< buffers, entries of accumulators
   bool blocks = false;
@@ -52,6 +54,7 @@ UsedResources used_by(const Program& program) {
       used.tiles = true;
       continue;
     }
+    used.beside_tiles = true;
     if (is_conversion(graph)) {
       used.memory = used.on_chip = true;
       continue;
@@ -168,10 +171,15 @@ std::vector<IdleKey> with_reasons(const std::vector<std::string>& keys, const Wh
 }  // namespace
 
 std::vector<IdleKey> idle_keys(const Program& program, const Machine& machine,
-                               const std::vector<std::string>& keys) {
+                               const Machine& without, const std::vector<std::string>& keys) {
   const UsedResources used = used_by(program);
-  return with_reasons(
-      keys, [&](const std::string& key) { return why_idle(program, machine, used, key); });
+  // The machine that has no units for streams gets them with any key of theirs; then they also do
+  // conversions.
+  const bool gets_streams = used.beside_tiles && machine.has_streams && !without.has_streams;
+  return with_reasons(keys, [&](const std::string& key) -> std::string {
+    if (gets_streams && part_of(key) == MachinePart::streams) return "";
+    return why_idle(program, machine, used, key);
+  });
 }
 
 std::vector<IdleKey> contradicted_keys(const Machine& machine,

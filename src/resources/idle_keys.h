@@ -15,8 +15,9 @@ struct IdleKey {
 };
 
 /// Those of `keys` that can change no count of the program, all of whose regions have graphs.
+/// `without`: the machine before they were set.
 std::vector<IdleKey> idle_keys(const Program& program, const Machine& machine,
-                               const std::vector<std::string>& keys);
+                               const Machine& without, const std::vector<std::string>& keys);
 
 /// Those of `keys` that can change no count of any program, as the machine's other keys are.
 std::vector<IdleKey> contradicted_keys(const Machine& machine,

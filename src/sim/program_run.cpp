@@ -191,10 +191,11 @@ ProgramRun run_program(const Program& program, TensorData data, const Machine& m
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   RunOptions left = options;
-  int64_t ended = 0;  // cycle at which the regions so far have ended
+  int64_t ended = 0;  // cycle up to which there have been regions, and pauses before them
   int64_t held = 0;   // bytes of their results
   for (size_t r = 0; r < program.regions.size(); ++r) {
-    if (before) before(r, ended + (r > 0 ? machine.reconfiguration_cycles : 0));
+    if (r > 0) ended += machine.reconfiguration_cycles;
+    if (before) before(r, ended);
     if (options.max_cycles > 0) {
       left.max_cycles = std::max<int64_t>(1, options.max_cycles - ended);
     }
@@ -202,12 +203,14 @@ ProgramRun run_program(const Program& program, TensorData data, const Machine& m
       left.max_memory_bytes = std::max<int64_t>(1, options.max_memory_bytes - held);
     }
     if (options.max_seconds > 0) left.max_seconds = std::max(1e-9, options.max_seconds - elapsed());
-    run.regions.push_back(run_region(program, r, run.data, machine, left));
-    ended += run.regions.back().cycles + (r > 0 ? machine.reconfiguration_cycles : 0);
-    for (const auto& [tensor, storage] : run.regions.back().results) {
+    RunResult& result = run.regions.emplace_back(run_region(program, r, run.data, machine, left));
+    ended += result.cycles;
+    const bool late = options.max_cycles > 0 && ended > options.max_cycles;
+    if (late && result.finish == Finish::done) result.finish = Finish::max_cycles;
+    for (const auto& [tensor, storage] : result.results) {
       held += storage_bytes(program, tensor, *storage);
     }
-    run.finish = run.regions.back().finish;
+    run.finish = result.finish;
     if (ended > kLatest) {
       throw Error(ExitCode::unfinished, program.regions[r].where,
                   fmt::format("the program takes more cycles than can be counted: with those "

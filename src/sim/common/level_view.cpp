@@ -31,6 +31,7 @@ LevelView::LevelView(const Program& program, TensorId tensor, int level, const S
   }
   level_ = &storage->levels[l];
   parents_ = level == 0 ? 1 : storage->positions(level - 1);
+  if (kind_ == LevelKind::bitvector) count_bits();
 }
 
 LevelView LevelView::counter(int64_t extent) {
@@ -55,19 +56,32 @@ uint32_t LevelView::fiber_end(uint32_t reference) const {
   return kind_ == LevelKind::singleton ? reference + 1 : level_->pos[reference + 1];
 }
 
-int64_t LevelView::nth_bit(int64_t reference, int64_t number) const {
-  const int64_t words = level_->words_per_fiber();
-  for (int64_t w = 0; w < words; ++w) {
-    uint64_t word = level_->words[reference * words + w];
-    const int count = std::popcount(word);
-    if (number >= count) {
-      number -= count;
-      continue;
-    }
-    for (; number > 0; --number) word &= word - 1;
-    return w * kLevelWordBits + std::countr_zero(word);
+void LevelView::count_bits() {
+  bits_before_.reserve(level_->words.size());
+  uint32_t bits = 0;
+  for (const uint64_t word : level_->words) {
+    bits_before_.push_back(bits);
+    bits += static_cast<uint32_t>(std::popcount(word));
   }
-  throw Defect(fmt::format("{} has fewer bits than positions", name()));
+}
+
+int64_t LevelView::coordinate_of_bit(uint32_t reference, int64_t position) const {
+  const int64_t words = level_->words_per_fiber();
+  const auto first = bits_before_.begin() + reference * words;
+  const auto after = std::upper_bound(first, first + words, static_cast<uint32_t>(position));
+  const int64_t w = after - first - 1;
+  uint64_t word = level_->words[static_cast<size_t>(reference * words + w)];
+  for (int64_t before = position - first[w]; before > 0; --before) word &= word - 1;
+  return w * kLevelWordBits + std::countr_zero(word);
+}
+
+uint32_t LevelView::position_of_bit(uint32_t reference, int64_t coordinate) const {
+  const auto w = static_cast<size_t>(reference * level_->words_per_fiber() +
+                                     coordinate / kLevelWordBits);
+  const uint64_t bit = uint64_t{1} << coordinate % kLevelWordBits;
+  const uint64_t word = level_->words[w];
+  if ((word & bit) == 0) return kAbsent;
+  return bits_before_[w] + static_cast<uint32_t>(std::popcount(word & (bit - 1)));
 }
 
 LevelView::Fiber LevelView::fiber(uint32_t reference, int64_t offset, int64_t loop_extent) const {
@@ -94,7 +108,8 @@ LevelView::Element LevelView::element(const Fiber& fiber, int64_t number) const 
   if (kind_ == LevelKind::dense) return {n, fiber.parent * extent_ + n};
   const auto reference = static_cast<uint32_t>(fiber.parent);
   const int64_t position = fiber_begin(reference) + n;
-  if (kind_ == LevelKind::bitvector) return {nth_bit(reference, n), position};
+  if (kind_ == LevelKind::bitvector)
+    return {coordinate_of_bit(reference, position), position};
   return {level_->crd[position], position};
 }
 
@@ -106,10 +121,7 @@ uint32_t LevelView::find(uint32_t reference, int64_t coordinate) const {
     throw Error(ExitCode::rejected, fmt::format("{} has more than 2^32-2 positions", name()));
   }
   const uint32_t begin = fiber_begin(reference);
-  if (kind_ == LevelKind::bitvector) {
-    const int64_t position = level_->position_of_bit(reference, coordinate);
-    return position < 0 ? kAbsent : static_cast<uint32_t>(position);
-  }
+  if (kind_ == LevelKind::bitvector) return position_of_bit(reference, coordinate);
   const auto first = level_->crd.begin() + begin;
   const auto last = level_->crd.begin() + fiber_end(reference);
   const auto it = std::lower_bound(first, last, static_cast<uint32_t>(coordinate));

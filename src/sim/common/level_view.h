@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "ir/program.h"
 #include "tensor/storage.h"
@@ -60,7 +61,9 @@ class LevelView {
   LevelView() = default;
   uint32_t fiber_begin(uint32_t reference) const;
   uint32_t fiber_end(uint32_t reference) const;
-  int64_t nth_bit(int64_t reference, int64_t number) const;
+  void count_bits();
+  int64_t coordinate_of_bit(uint32_t reference, int64_t position) const;
+  uint32_t position_of_bit(uint32_t reference, int64_t coordinate) const;
 
   bool counter_ = false;
   std::string tensor_;
@@ -69,6 +72,9 @@ class LevelView {
   int64_t extent_ = 0;
   const Level* level_ = nullptr;
   int64_t parents_ = 0;  ///< positions of the level above
+  /// Of a bitvector: the bits before each word, so that long fibers need not be counted again for
+  /// each element.
+  std::vector<uint32_t> bits_before_;
 };
 
 }  // namespace fuseflow
