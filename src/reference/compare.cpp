@@ -89,9 +89,10 @@ class Comparer {
   }
 
  private:
-  /// Whether no number of a narrow type lies between two of its numbers.
+  /// Whether no number of a narrow type lies between two of its numbers. The two truth values are
+  /// opposites.
   bool are_neighbours(float a, float e) const {
-    if (holds_f32(type_)) return false;
+    if (holds_f32(type_) || type_ == ElementType::boolean) return false;
     const float between = rounded(a + (e - a) / 2, type_);
     return between == a || between == e;
   }
