@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include "ops/op_class.h"
 
@@ -17,8 +18,11 @@ constexpr double kRounding = 0x1p-24;  // of one operation in f32, relative
 
 /// n roundings of random sign add up to no more than 8 sqrt(n), but for one case in 10^13 (Higham
 /// and Mary, "A new approach to probabilistic rounding error analysis", 2019).
-double together(double roundings) {
-  return std::min(roundings, 8 * std::sqrt(roundings));
+/// Equal terms are rounded alike as long as the sum has one exponent: of `different` ones, so many
+/// groups have signs of their own.
+double together(double roundings, double different = kInfinity) {
+  const double groups = std::max(1.0, std::min(roundings, different));
+  return std::min(roundings, 8 * roundings / std::sqrt(groups));
 }
 
 float distance(float a, float b) {
@@ -274,6 +278,18 @@ Table combined(const std::vector<const Table*>& tables, Watch& watch,
   return result;
 }
 
+/// How many different values a table has, but for 0. Infinite: more than matter.
+double different_values(const Table& table) {
+  constexpr size_t kMost = 4096;
+  std::unordered_set<float> values;
+  if (table.present && table.fill != 0) values.insert(table.fill);
+  for (const float value : *table.values) {
+    if (value != 0) values.insert(value);
+    if (values.size() > kMost) return kInfinity;
+  }
+  return std::max(1.0, static_cast<double>(values.size()));
+}
+
 /// Up to which f32 has every whole number.
 constexpr double kWhole = 0x1p24;
 
@@ -322,6 +338,8 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, double 
   const Table sizes = sum(scale * kSmall, [](float v, float) { return std::fabs(v); });
   const double products = static_cast<double>(factors.size()) - 1;
   const double others = (scale != 1 ? 2 : 0) + (exact ? 0 : 3);
+  double different = 1;
+  for (const Table& factor : factors) different *= different_values(factor);
   const std::vector<const Table*> tables = {&result,  &terms, &least, &most, &still,
                                             &partial, &total, &sizes, &whole};
   return combined(tables, watch, [&](std::span<const float> x) {
@@ -334,7 +352,8 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, double 
     if (!std::isfinite(x[5])) return kInfinity;
     if (scale == 1 && x[8] == x[1] && x[3] <= kWhole) return 0.0F;
     const double roundings = others + (n > 1 ? n - 1 + products : std::max(products - 1, 0.0));
-    const double bound = (exact ? 0 : high - low) + 2 * together(roundings) * kRounding * high;
+    const double rounding = 2 * together(roundings, different) * kRounding;
+    const double bound = (exact ? 0 : high - low) + rounding * high;
     return std::isnan(bound) ? kInfinity : static_cast<float>(std::max(bound, 0.0));
   });
 }

@@ -144,6 +144,18 @@ TEST(Bounds, ASumMovesByTheRoundingsOfItsTerms) {
             (std::vector<float>{4 * kUlps * 15.5F, 0, 0}));
 }
 
+/// Equal terms are rounded in one direction, others in random ones.
+TEST(Bounds, ASumOfEqualTermsMovesByAllOfItsRoundings) {
+  const auto bound_of = [](const std::string& values) {
+    const Value y = run("input %x: f32[40000] dense = " + values +
+                        "\nresult %y: f32[] scalar\nregion @y { %y = sum(i) %x[i] }\n")
+                        .back();
+    return y.bounds->front();
+  };
+  EXPECT_NEAR(bound_of("constant(value=0.1)"), 39999 * kUlps * 4000, 1);
+  EXPECT_LT(bound_of("uniform(density=1,values=uniform(0.09,0.11),seed=1)"), 1);
+}
+
 /// Partial sums overflow in one order of the terms, and not in another.
 TEST(Bounds, ASumThatMayOverflowHasNoBound) {
   const char* const rows =
