@@ -14,7 +14,7 @@ namespace {
 struct Pair {
   float actual;
   float expected;
-  float bound;       // how far rounding may move the expected value
+  float bound;       // how far apart rounding may move the two
   int64_t position;  // row-major; -1: the fill
 };
 using Visit = std::function<void(const Pair&)>;
@@ -40,9 +40,9 @@ std::vector<Entry> sorted_entries(const Value& value) {
 /// Two sparse values: entries of either, by merging their sorted coordinates, and the fills.
 void for_each_stored_pair(const Value& actual, const Value& expected, const Visit& visit) {
   const auto a = sorted_entries(actual), e = sorted_entries(expected);
-  const float fill = actual.sparse->fill;
+  const Entry own_rest{{}, actual.sparse->fill, actual.fill_bound};
   const Entry rest{{}, expected.sparse->fill, expected.fill_bound};
-  visit({fill, rest.value, rest.bound, -1});
+  visit({own_rest.value, rest.value, rest.bound + own_rest.bound, -1});
   for (size_t i = 0, j = 0; i < a.size() || j < e.size();) {
     const bool take_a = j == e.size() || (i < a.size() && a[i].coords <= e[j].coords);
     const bool take_e = i == a.size() || (j < e.size() && e[j].coords <= a[i].coords);
@@ -50,7 +50,8 @@ void for_each_stored_pair(const Value& actual, const Value& expected, const Visi
     int64_t position = 0;
     for (size_t d = 0; d < coords.size(); ++d) position = position * actual.shape[d] + coords[d];
     const Entry& wanted = take_e ? e[j] : rest;
-    visit({take_a ? a[i].value : fill, wanted.value, wanted.bound, position});
+    const Entry& found = take_a ? a[i] : own_rest;
+    visit({found.value, wanted.value, wanted.bound + found.bound, position});
     i += take_a ? 1 : 0;
     j += take_e ? 1 : 0;
   }
@@ -88,9 +89,10 @@ class Comparer {
   }
 
  private:
-  /// Whether no number of a narrow type lies between two of its numbers.
+  /// Whether no number of a narrow type lies between two of its numbers. The two truth values are
+  /// opposites.
   bool are_neighbours(float a, float e) const {
-    if (holds_f32(type_)) return false;
+    if (holds_f32(type_) || type_ == ElementType::boolean) return false;
     const float between = rounded(a + (e - a) / 2, type_);
     return between == a || between == e;
   }
@@ -169,10 +171,12 @@ Comparison compare(const Value& actual, const Value& expected, double tolerance)
     for_each_stored_pair(actual, expected, [&](const Pair& pair) { comparer.add(pair); });
     return result;
   }
-  const auto a = spelled_out(actual), e = spelled_out(expected), b = spelled_out_bounds(expected);
+  const auto a = spelled_out(actual), e = spelled_out(expected);
+  const auto of_a = spelled_out_bounds(actual), of_e = spelled_out_bounds(expected);
   result.max_abs_expected = largest_finite(*e);
   for (size_t i = 0; i < a->size(); ++i) {
-    comparer.add({(*a)[i], (*e)[i], b ? (*b)[i] : 0.0F, static_cast<int64_t>(i)});
+    const float bound = (of_a ? (*of_a)[i] : 0.0F) + (of_e ? (*of_e)[i] : 0.0F);
+    comparer.add({(*a)[i], (*e)[i], bound, static_cast<int64_t>(i)});
   }
   return result;
 }

@@ -85,7 +85,7 @@ std::vector<Value> evaluate(const Program& program,
   const size_t tensors = program.tensors.size();
   const auto last = last_uses(statements, tensors);
   Watch watch(options, statements.size());
-  Versions versions(program, options.bounds, watch);
+  Versions versions(program, options, watch);
   EvaluationState shared{program,
                          options,
                          watch,

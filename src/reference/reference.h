@@ -71,6 +71,9 @@ struct ReferenceOptions {
   /// Only the statements of this region are evaluated; what they read of others is in `inputs`. -1:
   /// all, or those of the reference section in the place of those that they were rewritten to.
   int region = -1;
+  /// Tensors that may be stored or not, whatever the program's regions say: as far as bounds go,
+  /// both. So are operands of statements that are in no region.
+  std::vector<TensorId> maybe_stored = {};
   int64_t max_bytes = 0;  ///< of all arrays together; 0: no limit
   /// Asked now and then, by one thread at a time, maybe not the caller's: why the evaluation shall
   /// end, or nothing.
@@ -115,7 +118,7 @@ struct Comparison {
   /// The largest error that passes.
   double allowed(double tolerance) const;
 };
-/// Elements are excused only if `expected` has bounds.
+/// Elements are excused only if one of the two has bounds, of which the sum counts.
 Comparison compare(const Value& actual, const Value& expected, double tolerance = 0);
 
 }  // namespace fuseflow

@@ -1,9 +1,11 @@
 #include "reference/rounding.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include "ops/op_class.h"
 
@@ -16,8 +18,11 @@ constexpr double kRounding = 0x1p-24;  // of one operation in f32, relative
 
 /// n roundings of random sign add up to no more than 8 sqrt(n), but for one case in 10^13 (Higham
 /// and Mary, "A new approach to probabilistic rounding error analysis", 2019).
-double together(double roundings) {
-  return std::min(roundings, 8 * std::sqrt(roundings));
+/// Equal terms are rounded alike as long as the sum has one exponent: of `different` ones, so many
+/// groups have signs of their own.
+double together(double roundings, double different = kInfinity) {
+  const double groups = std::max(1.0, std::min(roundings, different));
+  return std::min(roundings, 8 * roundings / std::sqrt(groups));
 }
 
 float distance(float a, float b) {
@@ -44,10 +49,106 @@ bool rounds(Op op) {
   }
 }
 
-/// The operand that may pass a pole of the operator, or -1.
-int pole(Op op) {
-  if (op == Op::reciprocal || op == Op::rsqrt) return 0;
-  return op == Op::div || op == Op::mod ? 1 : -1;
+bool may_be_zero(float x, float r) {
+  return r > 0 && std::fabs(x) <= r;
+}
+
+/// Whether operands within these ranges may give anything, however near their results are.
+bool may_pass_pole(Op op, std::span<const float> x, std::span<const float> r) {
+  switch (op) {
+    case Op::reciprocal:
+    case Op::rsqrt:
+      return may_be_zero(x[0], r[0]);
+    case Op::div:
+    case Op::mod:
+      return may_be_zero(x[1], r[1]);
+    case Op::pow:  // powers of a negative number that are not whole are NaN
+      return (may_be_zero(x[0], r[0]) && x[1] - r[1] < 0) || (x[0] - r[0] < 0 && r[1] > 0);
+    default:
+      return false;
+  }
+}
+
+/// Where the operator turns or jumps in an operand; between two of these it is monotone in it.
+/// NaN: nowhere.
+float turn(Op op, size_t operand) {
+  if (operand > 0 && op != Op::logical_and && op != Op::logical_or && op != Op::logical_xor) {
+    return std::nanf("");
+  }
+  switch (op) {
+    case Op::abs:
+    case Op::pow:
+    case Op::leaky_relu:
+    case Op::elu:
+    case Op::where:
+    case Op::logical_not:
+    case Op::logical_and:
+    case Op::logical_or:
+    case Op::logical_xor:
+      return 0;
+    case Op::gelu:
+      return -0.75179152F;
+    case Op::gelu_tanh:
+      return -0.75246141F;
+    case Op::silu:
+      return -1.27846454F;
+    case Op::hardswish:
+      return -1.5F;
+    default:
+      return std::nanf("");
+  }
+}
+
+/// Values of an operand that are enough to find how far the result moves.
+struct Candidates {
+  std::array<float, 4> values = {};
+  size_t count = 0;
+};
+
+Candidates candidates_of(Op op, size_t operand, float x, float r) {
+  if (r == 0) return {{x}, 1};
+  if (!std::isfinite(r)) return {{-kInfinity, 0, kInfinity, std::nanf("")}, 4};
+  const float at = turn(op, operand);
+  return {{x - r, x + r, at}, std::fabs(x - at) < r ? 3U : 2U};
+}
+
+/// How far the farthest result of any of the candidates is.
+float farthest_of(Op op, std::span<const float> x, std::span<const float> r, float result) {
+  std::array<Candidates, 3> of;
+  size_t all = 1;
+  for (size_t c = 0; c < x.size(); ++c) {
+    of[c] = candidates_of(op, c, x[c], r[c]);
+    all *= of[c].count;
+  }
+  float farthest = 0;
+  float values[3] = {};
+  for (size_t n = 0; n < all; ++n) {
+    size_t left = n;
+    for (size_t c = 0; c < x.size(); ++c) {
+      values[c] = of[c].values[left % of[c].count];
+      left /= of[c].count;
+    }
+    farthest = std::max(farthest, distance(evaluate(op, {values, x.size()}), result));
+  }
+  return farthest;
+}
+
+/// Of operators that repeat themselves, whose ends say nothing of what is between them. Negative:
+/// the operator is none of them, or does not jump within the range.
+float farthest_of_periodic(Op op, std::span<const float> x, std::span<const float> r,
+                           float result) {
+  if (!std::isfinite(result)) return -1;
+  if (op == Op::sin || op == Op::cos) return std::min(r[0], 1 + std::fabs(result));
+  if (op != Op::mod) return -1;
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const double a : {-1.0, 1.0}) {
+    for (const double b : {-1.0, 1.0}) {
+      const double quotient = std::floor((x[0] + a * r[0]) / (x[1] + b * r[1]));
+      least = std::min(least, quotient);
+      most = std::max(most, quotient);
+    }
+  }
+  return least < most ? std::fabs(x[1]) + r[1] : -1;
 }
 
 }  // namespace
@@ -113,16 +214,12 @@ float moved(Op op, std::span<const float> x, std::span<const float> r, float res
   if (op == Op::eq || op == Op::ne) {  // what is between the ends may be equal
     return distance(x[0], x[1]) <= r[0] + r[1] ? 1 : 0;
   }
-  const int p = pole(op);
-  if (p >= 0 && r[p] > 0 && std::fabs(x[p]) <= r[p]) return kInfinity;
-  float farthest = 0;
-  float ends[3] = {};
-  for (unsigned corner = 0; corner < 1U << x.size(); ++corner) {
-    for (size_t c = 0; c < x.size(); ++c) {
-      ends[c] = r[c] == 0 ? x[c] : ((corner >> c & 1U) != 0 ? x[c] + r[c] : x[c] - r[c]);
-    }
-    farthest = std::max(farthest, distance(evaluate(op, {ends, x.size()}), result));
-  }
+  const bool anything =
+      std::any_of(r.begin(), r.end(), [](float bound) { return !std::isfinite(bound); });
+  if (anything && op != Op::where && !is_boolean(op)) return kInfinity;
+  if (may_pass_pole(op, x, r)) return kInfinity;
+  float farthest = farthest_of_periodic(op, x, r, result);
+  if (farthest < 0) farthest = farthest_of(op, x, r, result);
   // Both sides round, the reference and what it is compared with; what is infinite does not.
   if (rounds(op) && std::isfinite(result))
     farthest += static_cast<float>(2 * kRounding) * std::fabs(result);
@@ -136,6 +233,10 @@ float stored_bound(float value, float bound, ElementType type, bool either) {
   if (bound > 0) {
     farthest = std::max(distance(result, rounded(value - bound, type)),
                         distance(result, rounded(value + bound, type)));
+    // All but 0 is one truth value.
+    if (may_be_zero(value, bound)) {
+      farthest = std::max(farthest, distance(result, rounded(0, type)));
+    }
   }
   return either ? std::max(farthest, distance(result, value) + bound) : farthest;
 }
@@ -171,6 +272,18 @@ Table combined(const std::vector<const Table*>& tables, Watch& watch,
   result.values = values;
   result.fill = f(x);
   return result;
+}
+
+/// How many different values a table has, but for 0. Infinite: more than matter.
+double different_values(const Table& table) {
+  constexpr size_t kMost = 4096;
+  std::unordered_set<float> values;
+  if (table.present && table.fill != 0) values.insert(table.fill);
+  for (const float value : *table.values) {
+    if (value != 0) values.insert(value);
+    if (values.size() > kMost) return kInfinity;
+  }
+  return std::max(1.0, static_cast<double>(values.size()));
 }
 
 /// Up to which f32 has every whole number.
@@ -225,6 +338,8 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, Watch& 
   const Table sizes = sum([](float v, float) { return std::fabs(v); }, kSmall);
   const double products = static_cast<double>(factors.size()) - 1;
   const double others = exact ? 0 : 3;
+  double different = 1;
+  for (const Table& factor : factors) different *= different_values(factor);
   const std::vector<const Table*> tables = {&result,  &terms, &least, &most, &still,
                                             &partial, &total, &sizes, &whole};
   return combined(tables, watch, [&](std::span<const float> x) {
@@ -237,7 +352,8 @@ Table sum_bounds(const Table& result, const std::vector<Table>& factors, Watch& 
     if (!std::isfinite(x[5])) return kInfinity;
     if (x[8] == x[1] && x[3] <= kWhole) return 0.0F;
     const double roundings = others + (n > 1 ? n - 1 + products : std::max(products - 1, 0.0));
-    const double bound = (exact ? 0 : high - low) + 2 * together(roundings) * kRounding * high;
+    const double rounding = 2 * together(roundings, different) * kRounding;
+    const double bound = (exact ? 0 : high - low) + rounding * high;
     return std::isnan(bound) ? kInfinity : static_cast<float>(std::max(bound, 0.0));
   });
 }

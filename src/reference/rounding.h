@@ -1,7 +1,8 @@
 // How far a value may move because sums were rounded in another order than the reference's: bounds
 // that are carried from statement to statement. A reduction of n terms moves by some roundings of
-// the sum of their magnitudes; an operator by what it does to the ends of its operands' ranges, so
-// that a comparison within rounding of its operands is known to be undecided.
+// the sum of their magnitudes; an operator by what it does to the ends of its operands' ranges and
+// to where it turns within them, so that a comparison within rounding of its operands is known to
+// be undecided.
 #pragma once
 
 #include <functional>

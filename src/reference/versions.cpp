@@ -7,12 +7,27 @@
 
 namespace fuseflow::reference {
 
-Versions::Versions(const Program& program, bool bounds, Watch& watch)
+Versions::Versions(const Program& program, const ReferenceOptions& options, Watch& watch)
     : program_(program),
-      bounds_(bounds),
+      bounds_(options.bounds),
       watch_(watch),
       stored_(stored_tensors(program)),
-      kept_(program.tensors.size()) {}
+      maybe_stored_(program.tensors.size(), false),
+      kept_(program.tensors.size()) {
+  for (const TensorId t : options.maybe_stored) maybe_stored_[static_cast<size_t>(t)] = true;
+  for (const Statement& s : program.reference.statements) find_read(s);
+}
+
+/// What a statement of the reference section reads of another region was stored, though no
+/// statement may read it there now.
+void Versions::find_read(const Statement& s) {
+  const int region = stored_[static_cast<size_t>(s.result)].region;
+  for (const Expr& e : s.nodes) {
+    if (e.kind != Expr::Kind::access) continue;
+    Stored& read = stored_[static_cast<size_t>(e.tensor)];
+    read.written = read.written || (read.region >= 0 && read.region != region);
+  }
+}
 
 namespace {
 
@@ -46,28 +61,41 @@ float held(float value, const Tensor& tensor) {
 Value Versions::define(TensorId tensor, Value computed) {
   const auto t = static_cast<size_t>(tensor);
   const Tensor& type = program_.tensors[t];
-  if (!stored_[t].written) return computed;
+  const bool maybe = maybe_stored_[t];
+  if (!stored_[t].written && !(maybe && stored_[t].region < 0)) return computed;
   if (holds_f32(type.type) && !loses_a_zero(computed, type)) return computed;
   Kept& kept = kept_[t];
   kept.two = true;
-  kept.stored = as_stored(computed, type, false);
+  kept.stored = as_stored(computed, type, maybe);
   // Which of the region's statements read what is stored, its graph says of nodes, not of
   // statements: their operand is rounded, with bounds that reach to what is not.
   kept.own = stored_[t].read_back ? as_stored(computed, type, true) : std::move(computed);
   return kept.stored;
 }
 
+Versions::Version Versions::seen_by(const Statement& s, TensorId tensor) const {
+  const int region = stored_[static_cast<size_t>(s.result)].region;
+  if (region < 0) return Version::either;
+  return stored_[static_cast<size_t>(tensor)].region == region ? Version::own : Version::stored;
+}
+
+Value Versions::version(TensorId tensor, Version version) const {
+  const Kept& kept = kept_[static_cast<size_t>(tensor)];
+  if (version == Version::stored) return kept.stored;
+  if (version == Version::own) return kept.own;
+  return as_stored(kept.own, program_.tensors[static_cast<size_t>(tensor)], true);
+}
+
 std::vector<TensorId> Versions::select(const Statement& s, std::vector<Value>& values) {
   std::vector<TensorId> changed;
-  const int region = stored_[static_cast<size_t>(s.result)].region;
   for (const Expr& node : s.nodes) {
     if (node.kind != Expr::Kind::access) continue;
     const auto t = static_cast<size_t>(node.tensor);
     Kept& kept = kept_[t];
-    const bool own = stored_[t].region == region;
-    if (!kept.two || kept.seen_own == own) continue;
-    values[t] = own ? kept.own : kept.stored;
-    kept.seen_own = own;
+    const Version seen = seen_by(s, node.tensor);
+    if (!kept.two || kept.seen == seen) continue;
+    values[t] = version(node.tensor, seen);
+    kept.seen = seen;
     changed.push_back(node.tensor);
   }
   return changed;
@@ -75,7 +103,7 @@ std::vector<TensorId> Versions::select(const Statement& s, std::vector<Value>& v
 
 void Versions::restore(std::vector<Value>& values) {
   for (size_t t = 0; t < kept_.size(); ++t) {
-    if (kept_[t].two && kept_[t].seen_own) values[t] = kept_[t].stored;
+    if (kept_[t].two && kept_[t].seen != Version::stored) values[t] = kept_[t].stored;
   }
 }
 

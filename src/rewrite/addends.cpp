@@ -41,8 +41,8 @@ int with_indices(const AdditionPart& part) {
 
 class Reader {
  public:
-  Reader(const Program& program, const Definitions& definitions, Scope& scope)
-      : program_(program), definitions_(definitions), scope_(scope) {}
+  Reader(const Program& program, const Definitions& definitions, TensorId reader, Scope& scope)
+      : program_(program), definitions_(definitions), reader_(reader), scope_(scope) {}
 
   AdditionPart addition(const Term& term) {
     AdditionPart part{AdditionPart::Kind::add, term, {}};
@@ -96,12 +96,13 @@ class Reader {
 
   std::optional<Term> definition_of(const Term& term) {
     if (term.expr.kind != Expr::Kind::access) return std::nullopt;
-    const Statement* definition = definitions_.inlinable(term.expr.tensor);
+    const Statement* definition = definitions_.inlinable(term.expr.tensor, reader_);
     return definition ? substituted(program_, term, *definition, scope_) : std::nullopt;
   }
 
   const Program& program_;
   const Definitions& definitions_;
+  const TensorId reader_;
   Scope& scope_;
 };
 
@@ -150,9 +151,9 @@ bool is_addition(const Term& term) {
   return is_apply(term, Op::add) || is_apply(term, Op::sub) || is_apply(term, Op::neg);
 }
 
-AdditionPart taken_apart(const Program& program, const Definitions& definitions,
+AdditionPart taken_apart(const Program& program, const Definitions& definitions, TensorId reader,
                          const Term& addition, Scope& scope) {
-  return Reader(program, definitions, scope).addition(addition);
+  return Reader(program, definitions, reader, scope).addition(addition);
 }
 
 std::vector<Addend> addends_of(const AdditionPart& addition) {

@@ -43,8 +43,9 @@ bool is_addition(const Term& term);  ///< it adds, subtracts or negates
 
 /// Takes an addition apart, intermediates that are read once taken in: those that add, and in each
 /// addend those that multiply or sum, as long as it has at most kMostFactors factors with indices,
-/// the nearest to the statement first. Their indices are added to the scope.
-AdditionPart taken_apart(const Program& program, const Definitions& definitions,
+/// the nearest to the statement first. `reader`: the result of that statement. Their indices are
+/// added to the scope.
+AdditionPart taken_apart(const Program& program, const Definitions& definitions, TensorId reader,
                          const Term& addition, Scope& scope);
 
 /// The addends of a part, in the order of the text; they point into it. Without those that are no

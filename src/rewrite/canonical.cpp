@@ -19,8 +19,9 @@ using Terms = std::vector<std::pair<IndexId, int64_t>>;
 
 class Writer {
  public:
-  Writer(const Scope& scope, const std::map<const Term*, uint64_t>& shapes)
-      : scope_(scope), shapes_(shapes) {}
+  Writer(const Scope& scope, const std::function<bool(TensorId)>& reads_stream,
+         const std::map<const Term*, uint64_t>& shapes)
+      : scope_(scope), reads_stream_(reads_stream), shapes_(shapes) {}
 
   Canonical run(const Term& term) {
     bind_all(term);
@@ -60,7 +61,8 @@ class Writer {
     const Expr& e = term.expr;
     switch (e.kind) {
       case Expr::Kind::access:
-        text_ += fmt::format("%{}[", e.tensor);
+        text_ +=
+            fmt::format("%{}{}[", e.tensor, reads_stream_ && reads_stream_(e.tensor) ? "'" : "");
         for (const Subscript& s : e.subscripts) {
           subscript(s);
           text_ += ",";
@@ -107,6 +109,7 @@ class Writer {
   }
 
   const Scope& scope_;
+  const std::function<bool(TensorId)>& reads_stream_;
   const std::map<const Term*, uint64_t>& shapes_;
   std::string text_;
   std::set<IndexId> bound_;
@@ -116,12 +119,14 @@ class Writer {
 
 }  // namespace
 
-CanonicalTexts::CanonicalTexts(const Scope& scope, const Term& root) : scope_(scope) {
+CanonicalTexts::CanonicalTexts(const Scope& scope, const Term& root,
+                               std::function<bool(TensorId)> reads_stream)
+    : scope_(scope), reads_stream_(std::move(reads_stream)) {
   find_shapes(root);
 }
 
 Canonical CanonicalTexts::of(const Term& term) const {
-  return Writer(scope_, shapes_).run(term);
+  return Writer(scope_, reads_stream_, shapes_).run(term);
 }
 
 uint64_t CanonicalTexts::find_shapes(const Term& term) {

@@ -3,6 +3,7 @@
 // payloads of NaN; of equal expressions some are not recognised (a + b + c, b + c + a).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,7 +20,10 @@ struct Canonical {
 /// The texts of a term and of its parts. Both have to outlive it.
 class CanonicalTexts {
  public:
-  CanonicalTexts(const Scope& scope, const Term& root);
+  /// `reads_stream(t)`: that the statement reads unrounded values of tensor t, which are not those
+  /// that others read.
+  CanonicalTexts(const Scope& scope, const Term& root,
+                 std::function<bool(TensorId)> reads_stream = {});
 
   Canonical of(const Term& term) const;  ///< the root, or a part of it
 
@@ -27,6 +31,7 @@ class CanonicalTexts {
   uint64_t find_shapes(const Term& term);
 
   const Scope& scope_;
+  const std::function<bool(TensorId)> reads_stream_;
   /// A number for what each term is but for its indices: what the operands of commutative
   /// operators are ordered by.
   std::map<const Term*, uint64_t> shapes_;

@@ -199,7 +199,8 @@ class CollectFinder {
 
   void collect_in(Term& at) {
     Scope scope = scope_;
-    const AdditionPart addition = taken_apart(site_.program, site_.definitions, at, scope);
+    const AdditionPart addition =
+        taken_apart(site_.program, site_.definitions, statement_.result, at, scope);
     std::vector<Addend> addends = addends_of(addition);
     if (addends.size() > kMostAddends) addends.resize(kMostAddends);
     for (const CommonFactors& sharers : common_factors(scope, addends)) {

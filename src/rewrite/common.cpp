@@ -63,7 +63,10 @@ class CommonFinder {
     statements_.push_back(std::move(one));
     const Parsed& kept = statements_.back();
     std::vector<size_t> path;
-    collect(CanonicalTexts(kept.scope, kept.root), kept.root, path);
+    const auto reads_stream = [&](TensorId t) {
+      return site_.definitions.reads_stream(t, s.result);
+    };
+    collect(CanonicalTexts(kept.scope, kept.root, reads_stream), kept.root, path);
   }
 
   void collect(const CanonicalTexts& texts, const Term& at, std::vector<size_t>& path) {

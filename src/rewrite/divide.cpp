@@ -59,38 +59,6 @@ bool are_matrices(const Scope& scope, const Term& sum) {
   return a != b && std::all_of(sum.expr.over.begin(), sum.expr.over.end(), summed);
 }
 
-/// The largest type of numbers that a term reads: what it would be rounded to as an operand.
-ElementType type_of_operands(const Program& program, const Term& term) {
-  if (term.expr.kind == Expr::Kind::access) {
-    return program.tensors[static_cast<size_t>(term.expr.tensor)].type;
-  }
-  ElementType largest = ElementType::boolean;
-  for (const Term& child : term.children) {
-    const ElementType type = type_of_operands(program, child);
-    const bool wider = is_integer(largest) != is_integer(type)
-                           ? is_integer(largest)
-                           : element_bytes(type) > element_bytes(largest);
-    if (has_access(child) && wider) largest = type;
-  }
-  return largest;
-}
-
-/// An operand of a product as a statement of its own; its place reads the new tensor.
-bool divide_operand(const Program& program, const Scope& scope, const Statement& statement,
-                    Term& operand, KnownTensors& known, Rewrite& rewrite) {
-  const auto read =
-      add_intermediate(scope, free_indices(operand), operand, statement, {}, known, rewrite);
-  if (!read) return false;
-  Tensor& tensor = rewrite.tensors.back();
-  const ElementType type = type_of_operands(program, operand);
-  if (!is_integer(type) && holds(type, tensor.fill)) {
-    tensor.type = type;
-    tensor.facts = held_facts(tensor.facts, type);
-  }
-  operand = *read;
-  return true;
-}
-
 }  // namespace
 
 std::optional<Rewrite> divide_operands(const Program& program, const Statement& statement) {
@@ -114,7 +82,10 @@ std::optional<Rewrite> divide_operands(const Program& program, const Statement& 
     if (!computes(operand) && has_access(operand)) continue;
     // One that has all loops would be larger than both operands together.
     if (!has_access(operand) || loops_of(scope, operand).size() == loops) return std::nullopt;
-    if (!divide_operand(program, scope, statement, operand, known, rewrite)) return std::nullopt;
+    const auto read =
+        add_intermediate(scope, free_indices(operand), operand, statement, {}, known, rewrite);
+    if (!read) return std::nullopt;
+    operand = *read;
   }
   if (rewrite.added.empty()) return std::nullopt;
   Statement last = statement_of(scope, statement.result, statement.result_indices, root);

@@ -62,7 +62,7 @@ void assume_finite(const Site& site, const std::vector<TensorId>& tensors, Rewri
 /// Statements that go give where they come from to those that come instead.
 void hand_on_origins(const Site& site, Rewrite& rewrite) {
   for (size_t n = 0; n < rewrite.added.size() && n < rewrite.removed.size(); ++n) {
-    rewrite.added[n].from = site.definitions.inlinable(rewrite.removed[n])->from;
+    rewrite.added[n].from = site.definitions.inlinable(rewrite.removed[n], rewrite.before)->from;
   }
 }
 

@@ -64,6 +64,12 @@ bool KnownTensors::has_name(const std::string& name) const {
                      [&](const Tensor& tensor) { return tensor.name == name; });
 }
 
+ElementType KnownTensors::type_read(TensorId tensor, TensorId reader) const {
+  const bool is_new = static_cast<size_t>(tensor) >= site_.known.size();
+  const bool unrounded = is_new || site_.definitions.reads_stream(tensor, reader);
+  return unrounded ? ElementType::f32 : of(tensor).type;
+}
+
 Program KnownTensors::alone(Statement& statement) const {
   Program program;
   for (Expr& e : statement.nodes) {
@@ -99,8 +105,9 @@ std::optional<Term> add_intermediate(const Scope& scope, const std::vector<Index
   Statement statement = statement_of(scope, -1, indices, value);
   statement.from = origin.from;
   statement.where = origin.where;
+  const auto type_read = [&](TensorId t) { return known.type_read(t, origin.result); };
   set_storage(tensor, known.infer(statement),
-              type_of_part(known.of(origin.result).type, rewrite.reorders));
+              type_of_part(value, type_read, known.of(origin.result).type, rewrite.reorders));
   tensor.assumed = lacking(tensor.facts, needed);
   if (tensor.assumed != Facts{}) {
     rewrite.assumed.push_back(

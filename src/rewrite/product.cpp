@@ -11,9 +11,9 @@ namespace {
 
 class Flattener {
  public:
-  Flattener(const Program& program, const Definitions& definitions, Scope& scope,
+  Flattener(const Program& program, const Definitions& definitions, TensorId reader, Scope& scope,
             const std::vector<TensorId>& left_out)
-      : program_(program), definitions_(definitions), scope_(scope) {
+      : program_(program), definitions_(definitions), reader_(reader), scope_(scope) {
     product_.left_out = left_out;
   }
 
@@ -107,7 +107,7 @@ class Flattener {
     if (term.expr.kind != Expr::Kind::access) return 0;
     const std::vector<TensorId>& left = product_.left_out;
     if (std::find(left.begin(), left.end(), term.expr.tensor) != left.end()) return 0;
-    const Statement* definition = definitions_.inlinable(term.expr.tensor);
+    const Statement* definition = definitions_.inlinable(term.expr.tensor, reader_);
     if (definition == nullptr) return 0;
     const Expr& root = definition->root();
     const bool is_sum = root.kind == Expr::Kind::reduce && root.reduction == Reduction::sum;
@@ -139,6 +139,7 @@ class Flattener {
 
   const Program& program_;
   const Definitions& definitions_;
+  const TensorId reader_;
   Scope& scope_;
   Product product_;
   int inside_ = 0;                   ///< statements of intermediates around
@@ -259,9 +260,14 @@ std::vector<IndexId> Product::order() const {
 }
 
 Definitions::Definitions(const Program& program)
-    : definition_(program.tensors.size()), uses_(program.tensors.size(), 0) {
-  for (const Region& region : program.regions) {
+    : definition_(program.tensors.size()),
+      uses_(program.tensors.size(), 0),
+      region_(program.tensors.size(), -1) {
+  for (const Tensor& tensor : program.tensors) narrow_.push_back(!holds_f32(tensor.type));
+  for (size_t r = 0; r < program.regions.size(); ++r) {
+    const Region& region = program.regions[r];
     for (const Statement& s : region.statements) {
+      region_[static_cast<size_t>(s.result)] = static_cast<int>(r);
       const Tensor& tensor = program.tensors[static_cast<size_t>(s.result)];
       if (!region.graph && tensor.role == Role::temporary && only_rounds(tensor.type)) {
         definition_[static_cast<size_t>(s.result)] = &s;
@@ -273,8 +279,20 @@ Definitions::Definitions(const Program& program)
   }
 }
 
-const Statement* Definitions::inlinable(TensorId tensor) const {
-  return uses(tensor) == 1 ? definition_[static_cast<size_t>(tensor)] : nullptr;
+const Statement* Definitions::inlinable(TensorId tensor, TensorId reader) const {
+  const Statement* const definition = definition_[static_cast<size_t>(tensor)];
+  if (definition == nullptr || uses(tensor) != 1) return nullptr;
+  const bool same =
+      std::all_of(definition->nodes.begin(), definition->nodes.end(), [&](const Expr& e) {
+        return e.kind != Expr::Kind::access ||
+               reads_stream(e.tensor, tensor) == reads_stream(e.tensor, reader);
+      });
+  return same ? definition : nullptr;
+}
+
+bool Definitions::reads_stream(TensorId tensor, TensorId reader) const {
+  const auto t = static_cast<size_t>(tensor);
+  return narrow_[t] && region_[t] >= 0 && region_[t] == region_[static_cast<size_t>(reader)];
 }
 
 std::optional<Term> substituted(const Program& program, const Term& access,
@@ -294,13 +312,13 @@ std::optional<Term> substituted(const Program& program, const Term& access,
 }
 
 std::optional<Product> flatten(const Program& program, const Definitions& definitions,
-                               const Term& term, Scope& scope) {
+                               TensorId reader, const Term& term, Scope& scope) {
   constexpr size_t kMostLeftOut = 32;  // each is a run of its own
   const Scope given = scope;
   std::vector<TensorId> left_out;
   for (;;) {
     scope = given;
-    Flattener flattener(program, definitions, scope, left_out);
+    Flattener flattener(program, definitions, reader, scope, left_out);
     std::optional<Product> product = flattener.run(term);
     if (!product || !product->too_many) return product;
     const TensorId next = left_out.size() < kMostLeftOut ? flattener.worst() : -1;

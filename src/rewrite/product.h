@@ -49,19 +49,26 @@ struct Tree {
   std::vector<Tree> children;  ///< none: a factor; else two
 };
 
-/// How a product's statement finds those that it may take in: null where it may not.
+/// What statements define, and which version of a tensor a statement reads.
 class Definitions {
  public:
   explicit Definitions(const Program& program);
-  /// The statement of an intermediate that has one use, a region without a graph, and a type that
-  /// only rounds; else null.
-  const Statement* inlinable(TensorId tensor) const;
+  /// The statement of an intermediate that the statement of `reader` may take in: the intermediate
+  /// has one use, a region without a graph, and a type that only rounds, and all operands are the
+  /// same values in both statements; else null.
+  const Statement* inlinable(TensorId tensor, TensorId reader) const;
+  /// Whether the statement of `reader` is in the region that computes a tensor of a narrow type:
+  /// what it reads of it is not rounded, as it is for others (ir-spec/language.md, "Element
+  /// types").
+  bool reads_stream(TensorId tensor, TensorId reader) const;
   /// Accesses in all statements of regions.
   int uses(TensorId tensor) const { return uses_[static_cast<size_t>(tensor)]; }
 
  private:
   std::vector<const Statement*> definition_;
   std::vector<int> uses_;
+  std::vector<int> region_;   ///< that computes it; -1: none
+  std::vector<bool> narrow_;  ///< its type does not hold every f32
 };
 
 /// What an access reads of an intermediate that `definition` defines, with fresh indices in
@@ -72,9 +79,9 @@ std::optional<Term> substituted(const Program& program, const Term& access,
 
 /// The product that a term is, statements of intermediates taken in: all, or where that would be
 /// too many factors, those nearest to the statement. Nothing where it is no product with a sum, or
-/// an index that is summed is in no factor.
+/// an index that is summed is in no factor. `reader`: the result of the statement.
 std::optional<Product> flatten(const Program& program, const Definitions& definitions,
-                               const Term& term, Scope& scope);
+                               TensorId reader, const Term& term, Scope& scope);
 
 /// All trees of the product, one of each way to sum.
 std::vector<Tree> all_trees(const Product& product);

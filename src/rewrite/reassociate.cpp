@@ -79,7 +79,8 @@ class ProductFinder {
   void visit(Term& at) {
     if (is_product(at)) {
       Scope scope = scope_;
-      const std::optional<Product> product = flatten(site_.program, site_.definitions, at, scope);
+      const std::optional<Product> product =
+          flatten(site_.program, site_.definitions, statement_.result, at, scope);
       if (product && product->too_many) {
         if (!too_many_) too_many_ = product;
       } else if (product) {

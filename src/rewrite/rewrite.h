@@ -55,8 +55,7 @@ std::optional<Rewrite> divide_reductions(const Program& program, const Statement
 
 /// A statement whose sum is over a product of computed operands, as `sum(k) relu(x[i, k]) * w[k,
 /// j]`, with each of these operands as a statement before it, so that the sum is a product of two
-/// tensors as matrices. Nothing where it would be none, or an extent is not known. New tensors have
-/// the type of the largest number type that they are computed from.
+/// tensors as matrices. Nothing where it would be none, or an extent is not known.
 std::optional<Rewrite> divide_operands(const Program& program, const Statement& statement);
 
 /// The program with the rewrite. Statements that go, and those that change, are kept in the

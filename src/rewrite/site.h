@@ -27,6 +27,9 @@ class KnownTensors {
   const Tensor& of(TensorId tensor) const;
   TensorId add(Tensor tensor);  ///< gives its id
   bool has_name(const std::string& name) const;
+  /// The type of the values that the statement of `reader` reads of a tensor: f32 where they are
+  /// not, or not surely, rounded to a narrower one.
+  ElementType type_read(TensorId tensor, TensorId reader) const;
   ResultSparsity infer(const Statement& statement) const;
   Facts facts_of(const Scope& scope, const Term& term) const;
 

@@ -106,6 +106,21 @@ TEST(Kernel, SaysWhatHasNoForm) {
             std::string::npos);
 }
 
+/// Before the reduction in the text or after it, what is outside of it has tiles without its loop.
+TEST(Kernel, WhatIsInsideAndOutsideOfASumHasNoForm) {
+  for (const char* value : {"(sum(j:3) %x[i]) + abs(%x[i])", "abs(%x[i]) + sum(j:3) %x[i]",
+                            "%z[i] * %x[i] * sum(j:3) %x[i]"}) {
+    EXPECT_NE(why_none("input %x: f32[4] dense = uniform(density=1,seed=1)\n"
+                       "input %z: f32[4] dense = uniform(density=1,seed=2)\n"
+                       "result %y: f32[4] dense\n"
+                       "region @y { %y[i] = " +
+                       std::string(value) + " }\n")
+                  .find("inside and outside"),
+              std::string::npos)
+        << value;
+  }
+}
+
 /// Softmax, a product and a folded activation.
 const char* const kProgram =
     "input %x: f32[20, 36] dense,dense = uniform(density=1,seed=1)\n"

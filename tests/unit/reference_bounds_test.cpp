@@ -67,6 +67,39 @@ TEST(Bounds, AComparisonIsUndecidedWithinTheSumOfBothRanges) {
   EXPECT_EQ(moved(Op::gt, {1, 2}, {0.75F, 0.5F}), 1);
 }
 
+/// The result at the ends of a range says nothing of where the operator turns or jumps within it.
+TEST(Bounds, AnOperatorMayBeFarthestWithinARange) {
+  EXPECT_EQ(moved(Op::logical_not, {1}, {2}), 1);
+  EXPECT_EQ(moved(Op::logical_not, {3}, {2}), 0);
+  EXPECT_EQ(moved(Op::logical_and, {1, 1}, {2, 0}), 1);
+  EXPECT_EQ(moved(Op::logical_xor, {1, 1}, {0, 2}), 1);
+  EXPECT_EQ(moved(Op::where, {1, 5, 7}, {2, 0, 0}), 2);
+  EXPECT_EQ(moved(Op::where, {1, 5, 7}, {0, 0, 3}), 0);
+  EXPECT_EQ(moved(Op::abs, {1}, {2}), 2);
+  EXPECT_EQ(moved(Op::abs, {0.5F}, {1.5F}), 1.5F);
+  EXPECT_EQ(moved(Op::pow, {1, 2}, {1.25F, 0}), 4.0625F + kUlps);
+  EXPECT_EQ(moved(Op::pow, {1, -2}, {2, 0}), kInfinity);
+  EXPECT_NEAR(moved(Op::silu, {-1.27846F}, {0.5F}), 0.0335F, 1e-4F);
+  EXPECT_NEAR(moved(Op::silu, {-3}, {2.5F}), 0.1362F, 1e-4F);  // the least, -0.2785
+  EXPECT_EQ(reference::stored_bound(1, 2, ElementType::boolean, false), 1);
+}
+
+TEST(Bounds, WhatRepeatsItselfMovesByAllOfItsRange) {
+  EXPECT_EQ(moved(Op::cos, {0}, {100}), 2 + kUlps);
+  EXPECT_EQ(moved(Op::cos, {0}, {0.25F}), 0.25F + kUlps);
+  EXPECT_EQ(moved(Op::mod, {100, 3}, {0.5F, 0}), 0.5F + kUlps);
+  EXPECT_EQ(moved(Op::mod, {100, 3}, {3, 0}), 3 + kUlps);
+  EXPECT_EQ(moved(Op::mod, {100, 3}, {2, 0}), 3 + kUlps);
+}
+
+TEST(Bounds, WhatMayBeAnythingMakesAnythingButATruthValue) {
+  EXPECT_EQ(moved(Op::sigmoid, {1}, {kInfinity}), kInfinity);
+  EXPECT_EQ(moved(Op::logical_not, {std::nanf("")}, {kInfinity}), 1);
+  EXPECT_EQ(moved(Op::logical_and, {0, 1}, {0, kInfinity}), 0);
+  EXPECT_EQ(moved(Op::where, {0, 1, 2}, {0, kInfinity, 0}), 0);
+  EXPECT_EQ(moved(Op::where, {1, 1, 2}, {0, kInfinity, 0}), kInfinity);
+}
+
 TEST(Bounds, AStoredValueMovesToTheNeighbourThatIsInReach) {
   using reference::stored_bound;
   EXPECT_EQ(stored_bound(1.4F, 0, ElementType::i8, false), 0);
@@ -109,6 +142,18 @@ TEST(Bounds, ASumMovesByTheRoundingsOfItsTerms) {
   // One more rounding a term where two factors are multiplied.
   EXPECT_EQ(bounds_of_sums("1.5,-2,3,0.5, 3,0,0,0, 0.1,0,0,0", 3, "sum(j) %x[i, j] * %x[i, j]"),
             (std::vector<float>{4 * kUlps * 15.5F, 0, 0}));
+}
+
+/// Equal terms are rounded in one direction, others in random ones.
+TEST(Bounds, ASumOfEqualTermsMovesByAllOfItsRoundings) {
+  const auto bound_of = [](const std::string& values) {
+    const Value y = run("input %x: f32[40000] dense = " + values +
+                        "\nresult %y: f32[] scalar\nregion @y { %y = sum(i) %x[i] }\n")
+                        .back();
+    return y.bounds->front();
+  };
+  EXPECT_NEAR(bound_of("constant(value=0.1)"), 39999 * kUlps * 4000, 1);
+  EXPECT_LT(bound_of("uniform(density=1,values=uniform(0.09,0.11),seed=1)"), 1);
 }
 
 /// Partial sums overflow in one order of the terms, and not in another.

@@ -82,7 +82,7 @@ class Builder : private TermReader {
     return true;
   }
 
-  /// What is in tiles of other dimensions after the reduction than before it cannot be shared:
+  /// What is in tiles of other dimensions outside of the reduction than in it cannot be shared:
   /// maps, and a load that is all of the body and lacks a loop of the sum (sum(p) x[i] - x[i]).
   void check_before_and_after() const {
     std::set<int32_t> before;
@@ -95,7 +95,9 @@ class Builder : private TermReader {
       const KernelTerm& term = form_.terms[static_cast<size_t>(at)];
       open.insert(open.end(), term.children.begin(), term.children.end());
     }
-    for (size_t t = static_cast<size_t>(reduced_) + 1; t < form_.terms.size(); ++t) {
+    for (size_t t = 0; t < form_.terms.size(); ++t) {
+      const auto at = static_cast<int32_t>(t);
+      if (at == reduced_ || before.count(at)) continue;
       for (const int32_t child : form_.terms[t].children) {
         const KernelTerm& term = form_.terms[static_cast<size_t>(child)];
         if (before.count(child) && (term.kind == KernelTerm::Kind::map || child == body)) {

@@ -1,7 +1,7 @@
 // Of a rewritten program that stores values of narrow types: whether its statements compute what
-// those do that they came from. Where values are rounded differs between the two, so they are
-// compared in f32 throughout; what was simulated is compared with the statements of the regions,
-// which are rounded where the simulation rounds.
+// those do that they came from, each rounded where its tensors are stored. Where sums were
+// reordered, other intermediates may be rounded: bounds allow for that, and the two are compared in
+// f32 throughout as well. What was simulated is compared with the statements of the regions.
 #pragma once
 
 #include <memory>
