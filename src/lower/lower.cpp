@@ -167,7 +167,9 @@ void note_joins(const Program& program, size_t region, const std::vector<JoinPla
 }
 
 /// A graph that the verifier refuses would be run or estimated all the same, and give anything.
+/// Throws Error(rejected) for a program whose extents are not bound.
 void verify_lowered(const Program& program) {
+  for (const Tensor& tensor : program.tensors) static_cast<void>(known_shape(tensor));
   try {
     verify(program);
   } catch (const Error& error) {
