@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cluster/common/statement_table.h"
+#include "cluster/kernels/divide.h"
 #include "cluster/kernels/fold.h"
 #include "cluster/kernels/kernels.h"
 
@@ -21,9 +22,19 @@ Program only(const Program& program, const std::set<TensorId>& members) {
   return part;
 }
 
+/// Divides statements of several reductions of a part; the whole program gets the new tensors, too,
+/// of which it then says nothing.
+void divide_part(Program& part, Program& whole, const Machine& machine) {
+  divide_statements(part, machine);
+  for (size_t t = whole.tensors.size(); t < part.tensors.size(); ++t) {
+    whole.tensors.push_back(part.tensors[t]);
+  }
+}
+
 /// All kernels of a program one after the other; nothing, and the reason, where a region is none.
-std::optional<SeparateKernels> apart_of(Program part, const Program& whole, const Machine& machine,
+std::optional<SeparateKernels> apart_of(Program part, Program whole, const Machine& machine,
                                         std::string& why, const GivenFormats* given = nullptr) {
+  divide_part(part, whole, machine);
   const std::vector<Tensor> before = part.tensors;
   const KernelOptions options{
       .reorder_operands = given != nullptr, .given = given, .whole = &whole};

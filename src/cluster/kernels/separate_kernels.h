@@ -13,9 +13,10 @@
 
 namespace fuseflow::cluster {
 
-/// The statements of these tensors as kernels, elementwise ones folded where that is faster
-/// (fold.h), every tensor stored dense. An L2 holds what the kernels before loaded or stored, as
-/// far as it fits. Nothing, and the reason in `why`, where one of them has no form of tiles.
+/// The statements of these tensors as kernels, those of several reductions divided (divide.h),
+/// elementwise ones folded where that is faster (fold.h), every tensor stored dense. An L2 holds
+/// what the kernels before loaded or stored, as far as it fits. Nothing, and the reason in `why`,
+/// where one of them has no form of tiles, or none that fit the machine.
 std::optional<SeparateKernels> separate_kernels(const Program& program,
                                                 const std::set<TensorId>& members,
                                                 const Machine& machine, std::string& why);

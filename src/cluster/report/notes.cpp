@@ -31,6 +31,10 @@ std::string counted(int64_t number, const char* what) {
 
 /// What is one kernel, and what it takes apart.
 std::string measured_text(const KernelOutcome& o) {
+  if (!o.has_apart()) {
+    return fmt::format("{} cycles, no kernels apart ({}); {} bytes of global memory",
+                       o.fused.cycles, o.why, o.fused.bytes.global());
+  }
   return fmt::format("{} cycles, its {} kernels apart {}; {} bytes of global memory, apart {}",
                      o.fused.cycles, o.apart.kernels, o.apart.total.cycles, o.fused.bytes.global(),
                      o.apart.total.bytes.global());
@@ -181,7 +185,7 @@ void PlanReporter::on(const Program& program, const std::vector<OnlineOutcome>& 
   for (const OnlineOutcome& o : softmaxes) {
     softmaxes_.push_back(o.result);
     const std::string label = fmt::format("online softmax %{}", quoted_name(program, o.result));
-    const bool loses = o.taken() && o.fused.cycles >= o.apart.total.cycles;
+    const bool loses = o.taken() && o.has_apart() && o.fused.cycles >= o.apart.total.cycles;
     switch (o.kind) {
       case KernelOutcome::Kind::refused:
         note(fmt::format("{}: {}; left as it is", label, o.why));
