@@ -217,28 +217,58 @@ Program plan(Program program, const Machine& machine, const PlanOptions& options
   return Planner(std::move(program), machine, options, listener).run();
 }
 
-Program plan_chosen(const Chain& chain, const Choice& choice, const Machine& machine) {
+namespace {
+
+/// `rows`: what became of runs of rows; where one is taken, that is the way.
+ChosenProgram measured(Program program, Way way, const std::vector<RowsOutcome>& rows,
+                       const Machine& machine) {
+  const bool taken =
+      std::any_of(rows.begin(), rows.end(), [](const RowsOutcome& o) { return o.taken(); });
+  const int64_t cycles = tiles_cycles(program, machine) - machine.reconfiguration_cycles;
+  return {std::move(program), taken ? Way::rows : way, cycles};
+}
+
+std::optional<ChosenProgram> with_kernels_apart(const Chain& chain, const Machine& machine) {
   Program program = chain_program(chain);
-  const KernelOptions kernels{.store_operands_dense = !machine.has_streams,
-                              .reorder_operands = true};
-  const Way way = choice.way();
-  if (way == Way::separate) {
-    make_kernels(program, machine, kernels);
-  } else if (way == Way::folded) {
-    plan_remaining(program, machine, kernels);
-  } else {
-    const MeasuredPlan& best = choice.fused();
-    const Chain covered = chain_of(padded(chain), best);
-    const std::vector<FoundChain> found = find_chains(program);
-    if (found.size() != 1 ||
-        !attach_plan(program, found.front().statements, notes_of(covered, machine, best),
-                     lower_plan(found.front().form, covered, best.plan.plan, best.plan.analysis))) {
-      throw Error(ExitCode::internal,
-                  fmt::format("chain {} is not found in its own program", chain.name));
-    }
+  const RemainingKernels rest = plan_remaining(
+      program, machine, {.store_operands_dense = !machine.has_streams, .reorder_operands = true});
+  if (!rest.refused.empty()) return std::nullopt;
+  const bool folded =
+      std::any_of(program.regions.begin(), program.regions.end(),
+                  [](const Region& region) { return region.statements.size() > 1; });
+  return measured(std::move(program), folded ? Way::folded : Way::separate, rest.combined.rows,
+                  machine);
+}
+
+std::optional<ChosenProgram> with_plan(const Chain& chain, const Choice& choice,
+                                       const Machine& machine) {
+  const MeasuredPlan& best = choice.fused();
+  if (best.rank == 0) return std::nullopt;
+  Program program = chain_program(chain);
+  const Chain covered = chain_of(padded(chain), best);
+  const std::vector<FoundChain> found = find_chains(program);
+  if (found.size() != 1 ||
+      !attach_plan(program, found.front().statements, notes_of(covered, machine, best),
+                   lower_plan(found.front().form, covered, best.plan.plan, best.plan.analysis))) {
+    throw Error(ExitCode::internal,
+                fmt::format("chain {} is not found in its own program", chain.name));
   }
-  require_sound(program);
-  return program;
+  const Way way = &best == &choice.linked ? Way::linked : Way::one_core;
+  // What takes too long to be simulated in full is not compared with rows, either.
+  if (best.measure.scale > 1) return ChosenProgram{program, way, best.measure.measured.cycles};
+  const std::vector<RowsOutcome> rows = plan_rows(program, machine, {.least_work = 2});
+  return measured(std::move(program), way, rows, machine);
+}
+
+}  // namespace
+
+std::optional<ChosenProgram> plan_chosen(const Chain& chain, const Choice& choice,
+                                         const Machine& machine) {
+  std::optional<ChosenProgram> chosen = with_kernels_apart(chain, machine);
+  std::optional<ChosenProgram> fused = with_plan(chain, choice, machine);
+  if (fused && (!chosen || fused->cycles < chosen->cycles)) chosen = std::move(fused);
+  if (chosen) require_sound(chosen->program);
+  return chosen;
 }
 
 void sort_by_work(std::vector<FoundChain>& chains) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,9 +74,18 @@ class PlanListener {
 Program plan(Program program, const Machine& machine, const PlanOptions& options,
              PlanListener& listener);
 
-/// The program of a chain by its extents, with what was chosen for it: the plan that was measured,
-/// or its kernels apart. `chain` is not padded. Throws what plan() throws.
-Program plan_chosen(const Chain& chain, const Choice& choice, const Machine& machine);
+/// The program of a chain by its extents, planned.
+struct ChosenProgram {
+  Program program;
+  Way way = Way::separate;
+  int64_t cycles = 0;  ///< of the program, multiplied where its plan was measured `reduced`
+};
+
+/// The fastest of the programs of a chain: with the plan that was measured, or its kernels apart,
+/// each combined as rows where that is faster. Nothing where none fits the machine. `chain` is not
+/// padded. Throws what plan() throws.
+std::optional<ChosenProgram> plan_chosen(const Chain& chain, const Choice& choice,
+                                         const Machine& machine);
 
 /// With the most work first.
 void sort_by_work(std::vector<FoundChain>& chains);
