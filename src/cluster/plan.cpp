@@ -59,7 +59,7 @@ class Planner {
 
   Program run() {
     if (options_.strategy == PlanStrategy::choices) {
-      for (const FoundChain& found : chains()) listener_.on(program_, found, searched(found));
+      for (const FoundChain& found : chains()) listener_.on(program_, found, searched(found, true));
     } else if (options_.strategy == PlanStrategy::none) {
       plan_apart();
     } else {
@@ -160,9 +160,10 @@ class Planner {
     return outcome;
   }
 
-  ChainOutcome searched(const FoundChain& found) const {
+  /// `apart`: kernels apart are searched by themselves, too.
+  ChainOutcome searched(const FoundChain& found, bool apart) const {
     ChainOutcome outcome = refused(found, "no plan fits the machine");
-    search(outcome.choice, padded(found.chain), found.form, true);
+    search(outcome.choice, padded(found.chain), found.form, apart);
     const MeasuredPlan& best = outcome.choice.fused();
     outcome.chain = chain_of(outcome.chain, best);
     if (best.rank > 0) outcome.kind = KernelOutcome::Kind::found;
@@ -170,16 +171,28 @@ class Planner {
     return outcome;
   }
 
-  /// The best plan of a chain is put into the program, unless its kernels apart are as fast.
+  /// The best plan of a chain is put into the program, unless its kernels apart are as fast: those
+  /// that this program has without it, if there are such.
   ChainOutcome planned(const FoundChain& found) {
     std::string why;  // where no tile of one of its products fits a core by itself
-    const auto tried = unless_refused([&] { return std::optional(searched(found)); }, &why);
+    const std::set<TensorId> members(found.statements.begin(), found.statements.end());
+    const auto folded = separate_kernels(program_, members, machine_, why);
+    const auto tried =
+        unless_refused([&] { return std::optional(searched(found, !folded)); }, &why);
     ChainOutcome outcome = tried ? *tried : refused(found, why);
+    if (folded) {
+      std::string unread;
+      outcome.choice.folded = folded->total;
+      outcome.choice.separate =
+          separate_kernels(program_, members, machine_, unread, Fold::never)->total;
+    }
     if (outcome.kind == KernelOutcome::Kind::refused) return outcome;
+    const auto sparse =
+        separate_sparse_kernels(program_, found.statements, machine_, options_.given);
+    if (sparse) outcome.leaving_out = sparse->total.cycles;
     const MeasuredPlan& best = outcome.choice.fused();
-    outcome.rivals = rivals_of(found, outcome.choice);
     outcome.kind = KernelOutcome::Kind::slower;
-    if (outcome.rivals.win(outcome.fused.cycles) && !options_.accept_slower) return outcome;
+    if (outcome.loses() && !options_.accept_slower) return outcome;
     outcome.put_in(program_, notes_of(outcome.chain, machine_, best),
                    lower_plan(found.form, outcome.chain, best.plan.plan, best.plan.analysis),
                    false);
@@ -189,18 +202,6 @@ class Planner {
   void search(Choice& choice, const Chain& chain, const ChainForm& form, bool apart) const {
     run_tasks(choice_tasks(choice, chain, machine_, options_.effort, &form, apart),
               options_.threads);
-  }
-
-  ChainRivals rivals_of(const FoundChain& found, const Choice& choice) const {
-    ChainRivals rivals;
-    std::string why;
-    const std::set<TensorId> members(found.statements.begin(), found.statements.end());
-    const auto kernels = separate_kernels(program_, members, machine_, why);
-    rivals.kernels = kernels ? kernels->total.cycles : choice.apart().cycles;
-    const auto sparse =
-        separate_sparse_kernels(program_, found.statements, machine_, options_.given);
-    if (sparse) rivals.leaving_out = sparse->total.cycles;
-    return rivals;
   }
 
   Program program_;

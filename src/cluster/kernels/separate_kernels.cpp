@@ -33,7 +33,8 @@ void divide_part(Program& part, Program& whole, const Machine& machine) {
 
 /// All kernels of a program one after the other; nothing, and the reason, where a region is none.
 std::optional<SeparateKernels> apart_of(Program part, Program whole, const Machine& machine,
-                                        std::string& why, const GivenFormats* given = nullptr) {
+                                        std::string& why, Fold fold,
+                                        const GivenFormats* given = nullptr) {
   divide_part(part, whole, machine);
   const std::vector<Tensor> before = part.tensors;
   const KernelOptions options{
@@ -43,7 +44,7 @@ std::optional<SeparateKernels> apart_of(Program part, Program whole, const Machi
     why = refused.front().why;
     return std::nullopt;
   }
-  fold_kernels(part, machine);
+  if (fold == Fold::where_faster) fold_kernels(part, machine);
   KernelSequence sequence(machine);
   for (const Region& region : part.regions) sequence.run(*region.graph);
   SeparateKernels apart = sequence.apart();
@@ -57,8 +58,9 @@ std::optional<SeparateKernels> apart_of(Program part, Program whole, const Machi
 
 std::optional<SeparateKernels> separate_kernels(const Program& program,
                                                 const std::set<TensorId>& members,
-                                                const Machine& machine, std::string& why) {
-  return apart_of(only(program, members), program, machine, why);
+                                                const Machine& machine, std::string& why,
+                                                Fold fold) {
+  return apart_of(only(program, members), program, machine, why, fold);
 }
 
 std::optional<SeparateKernels> separate_sparse_kernels(const Program& program,
@@ -68,7 +70,7 @@ std::optional<SeparateKernels> separate_sparse_kernels(const Program& program,
   Program part = only(program, {members.begin(), members.end()});
   if (!may_leave_tiles_out(part, program)) return std::nullopt;
   std::string why;
-  return apart_of(std::move(part), program, machine, why, &given);
+  return apart_of(std::move(part), program, machine, why, Fold::where_faster, &given);
 }
 
 }  // namespace fuseflow::cluster

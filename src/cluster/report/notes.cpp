@@ -68,12 +68,10 @@ std::string single_text(const OnlineOutcome& o) {
 // --- chains ----------------------------------------------------------------------------------
 
 /// What a chain has to beat.
-std::string rivals_text(const ChainRivals& rivals) {
+std::string rivals_text(const ChainOutcome& o) {
   const std::string leaving =
-      rivals.leaving_out > 0
-          ? fmt::format(", {} leaving out tiles without a value", rivals.leaving_out)
-          : "";
-  return fmt::format("its kernels apart {}{}", rivals.kernels, leaving);
+      o.leaving_out > 0 ? fmt::format(", {} leaving out tiles without a value", o.leaving_out) : "";
+  return fmt::format("its kernels apart {}{}", o.choice.apart().cycles, leaving);
 }
 
 /// At most `most` of them one by one.
@@ -222,7 +220,7 @@ void PlanReporter::on(const Program& /*program*/, const FoundChain& /*found*/,
                       const ChainOutcome& o) {
   const std::string label = fmt::format("chain %{} ({}, {})", o.chain.name, name_of(o.chain.kind),
                                         name_of(o.chain.activation));
-  const std::string beside = rivals_text(o.rivals);
+  const std::string beside = rivals_text(o);
   if (!o.taken()) {
     const std::string why =
         o.kind == KernelOutcome::Kind::refused
@@ -233,7 +231,7 @@ void PlanReporter::on(const Program& /*program*/, const FoundChain& /*found*/,
   if (!check_values(o.chain, o.choice.fused().plan.plan, machine_).passed) {
     throw Error(ExitCode::unfinished, label + ": the plan computes wrong values");
   }
-  const bool loses = o.rivals.win(o.fused.cycles);
+  const bool loses = o.loses();
   report(
       loses ? Severity::warning : Severity::note,
       fmt::format("{}: {} cycles, {}; {} bytes of global memory, apart {} ({}){}", label,
