@@ -52,25 +52,38 @@ struct Options {
   bool dense = false;
 };
 
+[[noreturn]] void refuse_chain(const Chain& chain, const Machine& machine) {
+  throw Error(ExitCode::rejected,
+              fmt::format("no plan of chain {} fits machine {}, expected smaller extents or larger "
+                          "scratchpads",
+                          chain.name, machine.name));
+}
+
 /// What to do for every power of two of rows up to the first that has as many as wanted.
 std::vector<TableRow> plan_table(const Options& o, const Chain& chain, const Machine& machine) {
   std::vector<TableRow> rows;
   for (int64_t m = 16; m < 2 * o.table_up_to; m *= 2) {
     const Chain sized = padded(with_rows(chain, m));
     Choice choice = choice_of(sized, machine, o.effort, o.threads);
-    if (choice.fused().rank > 0) rows.push_back({m, std::move(choice)});
+    auto chosen = plan_chosen(with_rows(o.chain.make(), m), choice, machine);
+    if (chosen) {
+      rows.push_back({m, std::move(choice), std::move(*chosen)});
+    } else {
+      report(Severity::warning, fmt::format("chain {} of {} rows: no plan and no kernels apart of "
+                                            "it fit machine {}; left out of the table",
+                                            chain.name, m, machine.name));
+    }
   }
+  if (rows.empty()) refuse_chain(chain, machine);
   return rows;
 }
 
 /// A file for each row of the table, in the order of their names: what was chosen, as a program.
-void write_table_programs(const Options& o, const Machine& machine,
-                          const std::vector<TableRow>& table) {
-  const size_t digits = table.empty() ? 0 : std::to_string(table.back().m_up_to).size();
+void write_table_programs(const Options& o, const std::vector<TableRow>& table) {
+  const size_t digits = std::to_string(table.back().m_up_to).size();
   for (const TableRow& row : table) {
     const std::string name = fmt::format("rows_{:0{}}.ff", row.m_up_to, digits);
-    write_program((std::filesystem::path(o.table_programs) / name).string(),
-                  plan_chosen(with_rows(o.chain.make(), row.m_up_to), row.choice, machine));
+    write_program((std::filesystem::path(o.table_programs) / name).string(), row.chosen.program);
   }
 }
 
@@ -81,7 +94,7 @@ ExitCode run_evaluation(const Options& o, const Machine& machine) {
   std::string text = evaluation_header();
   bool right = true;
   for (const Evaluation& row : evaluate(chains, machine, o.effort, o.threads)) {
-    right = right && row.values.passed;
+    right = right && (!row.values || row.values->passed);
     text += evaluation_row(row, machine);
   }
   write_output(o.filter.output, text);
@@ -328,19 +341,14 @@ ExitCode run(const Options& o) {
     if (!o.table_programs.empty()) make_folder(o.table_programs);
     const std::vector<TableRow> table = plan_table(o, chain, machine);
     write_output(o.table, table_csv(chain, machine, table));
-    if (!o.table_programs.empty()) write_table_programs(o, machine, table);
+    if (!o.table_programs.empty()) write_table_programs(o, table);
     return ExitCode::ok;
   }
   if (!o.explain.empty()) write_explanation(o, &chain, machine);
   if (!measures(o)) return ExitCode::ok;
   const Choice choice = choice_of(chain, machine, o.effort, o.threads);
   if (!o.plans.empty()) write_output(o.plans, plans_csv(chain, machine, choice));
-  if (choice.fused().rank == 0) {
-    throw Error(ExitCode::rejected,
-                fmt::format("no plan of chain {} fits machine {}, expected smaller extents or "
-                            "larger scratchpads",
-                            chain.name, machine.name));
-  }
+  if (choice.fused().rank == 0) refuse_chain(chain, machine);
   const Chain covered = chain_of(chain, choice.fused());
   if (!o.plan.empty()) {
     write_output(o.plan, plans_json(machine, {{covered, tensors_of(chain), choice, false}}));

@@ -59,7 +59,7 @@ class Planner {
 
   Program run() {
     if (options_.strategy == PlanStrategy::choices) {
-      for (const FoundChain& found : chains()) listener_.on(program_, found, searched(found));
+      for (const FoundChain& found : chains()) listener_.on(program_, found, searched(found, true));
     } else if (options_.strategy == PlanStrategy::none) {
       plan_apart();
     } else {
@@ -160,9 +160,10 @@ class Planner {
     return outcome;
   }
 
-  ChainOutcome searched(const FoundChain& found) const {
+  /// `apart`: kernels apart are searched by themselves, too.
+  ChainOutcome searched(const FoundChain& found, bool apart) const {
     ChainOutcome outcome = refused(found, "no plan fits the machine");
-    search(outcome.choice, padded(found.chain), found.form, true);
+    search(outcome.choice, padded(found.chain), found.form, apart);
     const MeasuredPlan& best = outcome.choice.fused();
     outcome.chain = chain_of(outcome.chain, best);
     if (best.rank > 0) outcome.kind = KernelOutcome::Kind::found;
@@ -170,16 +171,28 @@ class Planner {
     return outcome;
   }
 
-  /// The best plan of a chain is put into the program, unless its kernels apart are as fast.
+  /// The best plan of a chain is put into the program, unless its kernels apart are as fast: those
+  /// that this program has without it, if there are such.
   ChainOutcome planned(const FoundChain& found) {
     std::string why;  // where no tile of one of its products fits a core by itself
-    const auto tried = unless_refused([&] { return std::optional(searched(found)); }, &why);
+    const std::set<TensorId> members(found.statements.begin(), found.statements.end());
+    const auto folded = separate_kernels(program_, members, machine_, why);
+    const auto tried =
+        unless_refused([&] { return std::optional(searched(found, !folded)); }, &why);
     ChainOutcome outcome = tried ? *tried : refused(found, why);
+    if (folded) {
+      std::string unread;
+      outcome.choice.folded = folded->total;
+      outcome.choice.separate =
+          separate_kernels(program_, members, machine_, unread, Fold::never)->total;
+    }
     if (outcome.kind == KernelOutcome::Kind::refused) return outcome;
+    const auto sparse =
+        separate_sparse_kernels(program_, found.statements, machine_, options_.given);
+    if (sparse) outcome.leaving_out = sparse->total.cycles;
     const MeasuredPlan& best = outcome.choice.fused();
-    outcome.rivals = rivals_of(found, outcome.choice);
     outcome.kind = KernelOutcome::Kind::slower;
-    if (outcome.rivals.win(outcome.fused.cycles) && !options_.accept_slower) return outcome;
+    if (outcome.loses() && !options_.accept_slower) return outcome;
     outcome.put_in(program_, notes_of(outcome.chain, machine_, best),
                    lower_plan(found.form, outcome.chain, best.plan.plan, best.plan.analysis),
                    false);
@@ -189,18 +202,6 @@ class Planner {
   void search(Choice& choice, const Chain& chain, const ChainForm& form, bool apart) const {
     run_tasks(choice_tasks(choice, chain, machine_, options_.effort, &form, apart),
               options_.threads);
-  }
-
-  ChainRivals rivals_of(const FoundChain& found, const Choice& choice) const {
-    ChainRivals rivals;
-    std::string why;
-    const std::set<TensorId> members(found.statements.begin(), found.statements.end());
-    const auto kernels = separate_kernels(program_, members, machine_, why);
-    rivals.kernels = kernels ? kernels->total.cycles : choice.apart().cycles;
-    const auto sparse =
-        separate_sparse_kernels(program_, found.statements, machine_, options_.given);
-    if (sparse) rivals.leaving_out = sparse->total.cycles;
-    return rivals;
   }
 
   Program program_;
@@ -217,28 +218,58 @@ Program plan(Program program, const Machine& machine, const PlanOptions& options
   return Planner(std::move(program), machine, options, listener).run();
 }
 
-Program plan_chosen(const Chain& chain, const Choice& choice, const Machine& machine) {
+namespace {
+
+/// `rows`: what became of runs of rows; where one is taken, that is the way.
+ChosenProgram measured(Program program, Way way, const std::vector<RowsOutcome>& rows,
+                       const Machine& machine) {
+  const bool taken =
+      std::any_of(rows.begin(), rows.end(), [](const RowsOutcome& o) { return o.taken(); });
+  const int64_t cycles = tiles_cycles(program, machine) - machine.reconfiguration_cycles;
+  return {std::move(program), taken ? Way::rows : way, cycles};
+}
+
+std::optional<ChosenProgram> with_kernels_apart(const Chain& chain, const Machine& machine) {
   Program program = chain_program(chain);
-  const KernelOptions kernels{.store_operands_dense = !machine.has_streams,
-                              .reorder_operands = true};
-  const Way way = choice.way();
-  if (way == Way::separate) {
-    make_kernels(program, machine, kernels);
-  } else if (way == Way::folded) {
-    plan_remaining(program, machine, kernels);
-  } else {
-    const MeasuredPlan& best = choice.fused();
-    const Chain covered = chain_of(padded(chain), best);
-    const std::vector<FoundChain> found = find_chains(program);
-    if (found.size() != 1 ||
-        !attach_plan(program, found.front().statements, notes_of(covered, machine, best),
-                     lower_plan(found.front().form, covered, best.plan.plan, best.plan.analysis))) {
-      throw Error(ExitCode::internal,
-                  fmt::format("chain {} is not found in its own program", chain.name));
-    }
+  const RemainingKernels rest = plan_remaining(
+      program, machine, {.store_operands_dense = !machine.has_streams, .reorder_operands = true});
+  if (!rest.refused.empty()) return std::nullopt;
+  const bool folded =
+      std::any_of(program.regions.begin(), program.regions.end(),
+                  [](const Region& region) { return region.statements.size() > 1; });
+  return measured(std::move(program), folded ? Way::folded : Way::separate, rest.combined.rows,
+                  machine);
+}
+
+std::optional<ChosenProgram> with_plan(const Chain& chain, const Choice& choice,
+                                       const Machine& machine) {
+  const MeasuredPlan& best = choice.fused();
+  if (best.rank == 0) return std::nullopt;
+  Program program = chain_program(chain);
+  const Chain covered = chain_of(padded(chain), best);
+  const std::vector<FoundChain> found = find_chains(program);
+  if (found.size() != 1 ||
+      !attach_plan(program, found.front().statements, notes_of(covered, machine, best),
+                   lower_plan(found.front().form, covered, best.plan.plan, best.plan.analysis))) {
+    throw Error(ExitCode::internal,
+                fmt::format("chain {} is not found in its own program", chain.name));
   }
-  require_sound(program);
-  return program;
+  const Way way = &best == &choice.linked ? Way::linked : Way::one_core;
+  // What takes too long to be simulated in full is not compared with rows, either.
+  if (best.measure.scale > 1) return ChosenProgram{program, way, best.measure.measured.cycles};
+  const std::vector<RowsOutcome> rows = plan_rows(program, machine, {.least_work = 2});
+  return measured(std::move(program), way, rows, machine);
+}
+
+}  // namespace
+
+std::optional<ChosenProgram> plan_chosen(const Chain& chain, const Choice& choice,
+                                         const Machine& machine) {
+  std::optional<ChosenProgram> chosen = with_kernels_apart(chain, machine);
+  std::optional<ChosenProgram> fused = with_plan(chain, choice, machine);
+  if (fused && (!chosen || fused->cycles < chosen->cycles)) chosen = std::move(fused);
+  if (chosen) require_sound(chosen->program);
+  return chosen;
 }
 
 void sort_by_work(std::vector<FoundChain>& chains) {

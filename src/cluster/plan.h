@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,21 +32,19 @@ struct PlanOptions {
   bool accept_slower = false;  ///< chains and attentions are taken although they are not faster
 };
 
-/// What a program has without a chain, in cycles.
-struct ChainRivals {
-  int64_t kernels = 0;      ///< of its statements, dense, folded where that is faster
-  int64_t leaving_out = 0;  ///< ... that leave out tiles without a value; 0: there are none
-  /// Against a plan of so many.
-  bool win(int64_t cycles) const {
-    return cycles >= kernels || (leaving_out > 0 && cycles >= leaving_out);
-  }
-};
-
 /// What became of a chain.
 struct ChainOutcome : KernelOutcome {
-  Chain chain;         ///< as its plan pads it
-  Choice choice;       ///< its best plans; of rank 0: none fits
-  ChainRivals rivals;  ///< where the program may change
+  Chain chain;  ///< as its plan pads it
+  /// Its best plans; of rank 0: none fits. Where the program may change, the kernels apart are
+  /// those that the program has without it, if there are such.
+  Choice choice;
+  int64_t leaving_out =
+      0;  ///< cycles of kernels without tiles that hold no value; 0: there are none
+
+  bool loses() const {
+    return fused.cycles >= choice.apart().cycles ||
+           (leaving_out > 0 && fused.cycles >= leaving_out);
+  }
 };
 
 /// What those who plan want to know, in the order in which it is known; `program` as it is then.
@@ -73,9 +72,18 @@ class PlanListener {
 Program plan(Program program, const Machine& machine, const PlanOptions& options,
              PlanListener& listener);
 
-/// The program of a chain by its extents, with what was chosen for it: the plan that was measured,
-/// or its kernels apart. `chain` is not padded. Throws what plan() throws.
-Program plan_chosen(const Chain& chain, const Choice& choice, const Machine& machine);
+/// The program of a chain by its extents, planned.
+struct ChosenProgram {
+  Program program;
+  Way way = Way::separate;
+  int64_t cycles = 0;  ///< of the program, multiplied where its plan was measured `reduced`
+};
+
+/// The fastest of the programs of a chain: with the plan that was measured, or its kernels apart,
+/// each combined as rows where that is faster. Nothing where none fits the machine. `chain` is not
+/// padded. Throws what plan() throws.
+std::optional<ChosenProgram> plan_chosen(const Chain& chain, const Choice& choice,
+                                         const Machine& machine);
 
 /// With the most work first.
 void sort_by_work(std::vector<FoundChain>& chains);

@@ -10,8 +10,8 @@
 namespace fuseflow::cluster {
 
 std::string_view name_of(Way way) {
-  static constexpr std::array<std::string_view, 4> kNames{"linked", "one_core", "folded",
-                                                          "separate"};
+  static constexpr std::array<std::string_view, 5> kNames{"linked", "one_core", "folded",
+                                                          "separate", "rows"};
   return kNames[static_cast<size_t>(way)];
 }
 

@@ -17,6 +17,7 @@ enum class Way : uint8_t {
   one_core,  ///< fused, clusters of one core
   folded,    ///< kernels apart, elementwise operators in the products' stores
   separate,  ///< kernels apart, one an operator
+  rows,      ///< a kernel of rows, of some of it at least: no choice has it, but a program may
 };
 std::string_view name_of(Way way);
 

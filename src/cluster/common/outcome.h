@@ -23,6 +23,8 @@ struct KernelOutcome {
   SeparateKernels apart;  ///< as the program has them: kernels, chains, attentions
 
   bool taken() const { return kind == Kind::taken; }
+  /// Else there are no kernels that it has to beat, and `why` says why not.
+  bool has_apart() const { return apart.kernels > 0; }
   /// Puts the kernel into the program, in the place of its last statement, or says why not.
   /// `replace`: graphs of tiles that its statements have go.
   void put_in(Program& program, const PlanNotes& notes, Graph graph, bool replace) {

@@ -21,8 +21,8 @@ PlanNotes notes_of(const OnlineOutcome& o, const Machine& machine) {
                   {"cluster", std::to_string(o.tiles.cores)},
                   {"steps", std::to_string(o.tiles.steps)},
                   {"global_bytes", std::to_string(o.fused.bytes.global())},
-                  {"cycles", std::to_string(o.fused.cycles)},
-                  {"apart", std::to_string(o.apart.total.cycles)}};
+                  {"cycles", std::to_string(o.fused.cycles)}};
+  if (o.has_apart()) notes.emplace_back("apart", std::to_string(o.apart.total.cycles));
   if (o.tiles.parts > 1) notes.emplace_back("parts", std::to_string(o.tiles.parts));
   return notes;
 }
@@ -76,14 +76,14 @@ void plan_form(Program& program, OnlineForm& form, const Machine& machine,
     outcome.why = "no tiles of it fit the machine";
     return;
   }
-  const auto apart = separate_kernels(program, form.members, machine, outcome.why);
-  if (!apart) return;
   outcome.tiles = plan->tiles;
   outcome.fused = plan->measured;
-  outcome.apart = *apart;
+  outcome.apart =
+      separate_kernels(program, form.members, machine, outcome.why).value_or(SeparateKernels{});
   outcome.kind = OnlineOutcome::Kind::slower;
   const int64_t cycles = plan->measured.cycles + copies_cycles(program, form, machine);
-  if (cycles >= apart->total.cycles && !options.accept_slower) return;
+  const bool loses = outcome.has_apart() && cycles >= outcome.apart.total.cycles;
+  if (loses && !options.accept_slower) return;
   outcome.members.insert(outcome.members.end(), form.unread.begin(), form.unread.end());
   outcome.put_in(program, notes_of(outcome, machine), std::move(plan->graph), false);
   if (outcome.taken()) store_loaded(program, form);

@@ -35,6 +35,13 @@ std::string placement_text(const HeldBytes& placed) {
                      placed.scratchpad, placed.links, placed.global);
 }
 
+/// Empty cells where there is no plan.
+std::string plan_cells(const MeasuredPlan& plan) {
+  constexpr std::string_view kColumns = kPlanColumns;
+  if (plan.rank > 0) return plan_cells(plan.plan);
+  return std::string(static_cast<size_t>(std::count(kColumns.begin(), kColumns.end(), ',')), ',');
+}
+
 }  // namespace
 
 double ratio(int64_t of, int64_t to) {
@@ -94,9 +101,9 @@ std::string table_csv(const Chain& chain, const Machine& machine,
   for (const TableRow& row : rows) {
     const Choice& c = row.choice;
     text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:.3f}\n", kCsvSchema, chain.name,
-                        machine.name, row.m_up_to, plan_cells(c.fused().plan), name_of(c.way()),
-                        c.cycles(), plan_cycles(c.linked), plan_cycles(c.one_core), c.folded.cycles,
-                        c.separate.cycles, c.links_gain());
+                        machine.name, row.m_up_to, plan_cells(c.fused()), name_of(row.chosen.way),
+                        row.chosen.cycles, plan_cycles(c.linked), plan_cycles(c.one_core),
+                        c.folded.cycles, c.separate.cycles, c.links_gain());
   }
   return text;
 }

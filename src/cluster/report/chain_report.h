@@ -8,6 +8,7 @@
 #include "cluster/chain/choice.h"
 #include "cluster/chain/product_kernel.h"
 #include "cluster/chain/search.h"
+#include "cluster/plan.h"
 
 namespace fuseflow::cluster {
 
@@ -29,6 +30,7 @@ std::string plan_text(const Chain& chain, const Machine& machine, const Choice& 
 struct TableRow {
   int64_t m_up_to = 0;
   Choice choice;
+  ChosenProgram chosen;
 };
 std::string table_csv(const Chain& chain, const Machine& machine,
                       const std::vector<TableRow>& rows);

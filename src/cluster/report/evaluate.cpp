@@ -42,6 +42,29 @@ std::vector<Task> tasks_of(Evaluation& result, const Machine& machine, const Eff
   };
 }
 
+/// Rank, name and simulation of the linked plan: empty cells where there is none.
+std::string linked_cells(const MeasuredPlan& linked) {
+  if (linked.rank == 0) return ",,,";
+  std::string plan = describe(linked.plan.plan);
+  std::replace(plan.begin(), plan.end(), ',', 'x');
+  const int64_t scale = linked.measure.scale;
+  return fmt::format("{},{},{},{}", linked.rank, plan, scale == 1 ? "full" : "reduced", scale);
+}
+
+/// Whether the values are right, and how far off they are.
+std::string value_cells(const std::optional<ValueCheck>& values) {
+  if (!values) return "no,";
+  return fmt::format("{},{:.3g}",
+                     !values->passed   ? "wrong"
+                     : values->decided ? "ok"
+                                       : "undecided",
+                     values->max_abs_error);
+}
+
+std::string proven_cell(const MeasuredPlan& linked) {
+  return linked.rank == 0 ? "" : linked.proven() ? "yes" : "no";
+}
+
 std::string optional_plan(const MeasuredPlan& plan) {
   if (plan.rank == 0) {
     return "no,,";
@@ -136,28 +159,23 @@ std::string evaluation_row(const Evaluation& e, const Machine& machine) {
   const Measured& fused = choice.fused().measure.measured;
   const Measured& apart = choice.separate;
   const Chain actual = as_covered(e.chain, e.chain.actual());  // padding is no plan's need
-  std::string plan = describe(choice.linked.plan.plan);
-  std::replace(plan.begin(), plan.end(), ',', 'x');
   return fmt::format(
-      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.3f},{},{},{},{},{},"
-      "{:.3g},{},{},{:.3f},{:.3f},{},{},{:.3f},{:.3f},{},{},{},{:.3f},{:.3f},{},{}\n",
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.3f},{},{},"
+      "{},{},{:.3f},{:.3f},{},{},{:.3f},{:.3f},{},{},{},{:.3f},{:.3f},{},{}\n",
       kCsvSchema, e.chain.name, name_of(e.chain.kind), machine.name, e.chain.size[Dim::m],
       e.chain.size[Dim::n], e.chain.size[Dim::k], e.chain.size[Dim::l], apart.bytes.global(),
       apart.cycles, choice.folded.bytes.global(), choice.folded.cycles,
       optional_plan(e.scratchpad_only), optional_plan(choice.one_core), e.analyzer_cycles,
       e.random_cycles, optional_plan(choice.linked), best.bytes.link,
       ratio(apart.bytes.global(), best.bytes.global()), ratio(apart.cycles, best.cycles),
-      ratio(choice.folded.cycles, best.cycles), choice.linked.rank, plan,
-      choice.linked.measure.scale == 1 ? "full" : "reduced", choice.linked.measure.scale,
-      e.values.passed ? (e.values.decided ? "ok" : "undecided") : "wrong", e.values.max_abs_error,
+      ratio(choice.folded.cycles, best.cycles), linked_cells(choice.linked), value_cells(e.values),
       fused.bytes.global(), fused.cycles, ratio(apart.bytes.global(), fused.bytes.global()),
       ratio(apart.cycles, fused.cycles), e.unfused_fixed.bytes.global(), e.unfused_fixed.cycles,
       ratio(e.unfused_fixed.bytes.global(), fused.bytes.global()),
       ratio(e.unfused_fixed.cycles, fused.cycles), least_bytes(actual, false, machine.has_l2()),
       least_bytes(actual, true), name_of(choice.way()), choice.links_gain(),
       ratio(choice.apart().cycles, choice.cycles()),
-      choice.linked.log.simulated + choice.linked.even_log.simulated,
-      choice.linked.proven() ? "yes" : "no");
+      choice.linked.log.simulated + choice.linked.even_log.simulated, proven_cell(choice.linked));
 }
 
 }  // namespace fuseflow::cluster

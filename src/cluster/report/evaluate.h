@@ -3,6 +3,7 @@
 // small instance. CSV columns are described in ir-spec/cluster.md.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct Evaluation {
   MeasuredPlan scratchpad_only;
   int64_t analyzer_cycles = 0;  ///< ablation, analyzer alone: median of random plans without links
   int64_t random_cycles = 0;    ///< ablation, with communication: median of random linked plans
-  ValueCheck values;
+  std::optional<ValueCheck> values;  ///< of its plan, if there is one
 };
 
 /// One for each chain, in their order, whatever the number of host threads. Each search has the

@@ -31,6 +31,10 @@ std::string counted(int64_t number, const char* what) {
 
 /// What is one kernel, and what it takes apart.
 std::string measured_text(const KernelOutcome& o) {
+  if (!o.has_apart()) {
+    return fmt::format("{} cycles, no kernels apart ({}); {} bytes of global memory",
+                       o.fused.cycles, o.why, o.fused.bytes.global());
+  }
   return fmt::format("{} cycles, its {} kernels apart {}; {} bytes of global memory, apart {}",
                      o.fused.cycles, o.apart.kernels, o.apart.total.cycles, o.fused.bytes.global(),
                      o.apart.total.bytes.global());
@@ -64,12 +68,10 @@ std::string single_text(const OnlineOutcome& o) {
 // --- chains ----------------------------------------------------------------------------------
 
 /// What a chain has to beat.
-std::string rivals_text(const ChainRivals& rivals) {
+std::string rivals_text(const ChainOutcome& o) {
   const std::string leaving =
-      rivals.leaving_out > 0
-          ? fmt::format(", {} leaving out tiles without a value", rivals.leaving_out)
-          : "";
-  return fmt::format("its kernels apart {}{}", rivals.kernels, leaving);
+      o.leaving_out > 0 ? fmt::format(", {} leaving out tiles without a value", o.leaving_out) : "";
+  return fmt::format("its kernels apart {}{}", o.choice.apart().cycles, leaving);
 }
 
 /// At most `most` of them one by one.
@@ -181,7 +183,7 @@ void PlanReporter::on(const Program& program, const std::vector<OnlineOutcome>& 
   for (const OnlineOutcome& o : softmaxes) {
     softmaxes_.push_back(o.result);
     const std::string label = fmt::format("online softmax %{}", quoted_name(program, o.result));
-    const bool loses = o.taken() && o.fused.cycles >= o.apart.total.cycles;
+    const bool loses = o.taken() && o.has_apart() && o.fused.cycles >= o.apart.total.cycles;
     switch (o.kind) {
       case KernelOutcome::Kind::refused:
         note(fmt::format("{}: {}; left as it is", label, o.why));
@@ -218,7 +220,7 @@ void PlanReporter::on(const Program& /*program*/, const FoundChain& /*found*/,
                       const ChainOutcome& o) {
   const std::string label = fmt::format("chain %{} ({}, {})", o.chain.name, name_of(o.chain.kind),
                                         name_of(o.chain.activation));
-  const std::string beside = rivals_text(o.rivals);
+  const std::string beside = rivals_text(o);
   if (!o.taken()) {
     const std::string why =
         o.kind == KernelOutcome::Kind::refused
@@ -229,7 +231,7 @@ void PlanReporter::on(const Program& /*program*/, const FoundChain& /*found*/,
   if (!check_values(o.chain, o.choice.fused().plan.plan, machine_).passed) {
     throw Error(ExitCode::unfinished, label + ": the plan computes wrong values");
   }
-  const bool loses = o.rivals.win(o.fused.cycles);
+  const bool loses = o.loses();
   report(
       loses ? Severity::warning : Severity::note,
       fmt::format("{}: {} cycles, {}; {} bytes of global memory, apart {} ({}){}", label,

@@ -8,7 +8,6 @@
 
 #include "cluster/kernels/fold.h"
 #include "cluster/kernels/kernels.h"
-#include "graph/tile_kernel.h"
 #include "graph/tile_rows.h"
 
 namespace fuseflow::cluster {
@@ -86,13 +85,11 @@ class Runs {
     return rows_form(statements_, statements, why);
   }
 
-  /// Statements: kernels, or a chain or a folded kernel that may be faster as rows.
+  /// Statements: kernels, or a chain, an attention or a folded kernel that may be faster as rows.
   bool has_several(const Run& run) const {
     if (run.end - run.first > 1) return true;
     const Region& only = program_.regions[run.first];
-    const Graph& graph = *only.graph;
-    const bool attention = is_tile_kernel(graph) && kernel_roles(graph).held();
-    return only.statements.size() > 1 && !is_tile_rows(graph) && !attention;
+    return only.statements.size() > 1 && !is_tile_rows(*only.graph);
   }
 
   bool worth(const Run& run) const {
