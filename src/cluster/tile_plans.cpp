@@ -9,6 +9,7 @@
 #include "cluster/kernels/kernels.h"
 #include "cluster/plan.h"
 #include "ir/print.h"
+#include "ir/sparsity.h"
 #include "search/stream_kernels.h"
 #include "search/whole_kernels.h"
 #include "support/error.h"
@@ -24,14 +25,30 @@ constexpr int64_t kOperations = int64_t{1} << 22;
 constexpr double kFullEnough = 16;
 constexpr double kManyElements = 1 << 20;  ///< of a tensor whose entries nobody has counted
 
+double elements_of(const Tensor& tensor) {
+  double elements = 1;
+  for (const Extent& extent : tensor.shape) elements *= static_cast<double>(extent.value);
+  return elements;
+}
+
+/// Stores given tensors dense whose absent entries save nothing, and would keep what reads them
+/// from the cores: zeros that are added.
+void store_addends_dense(Program& program) {
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    Tensor& tensor = program.tensors[t];
+    if (tensor.source.kind == Source::Kind::none || tensor.format.all_dense()) continue;
+    if (elements_of(tensor) > kManyElements) continue;
+    if (absence_saves_work(program, static_cast<TensorId>(t))) continue;
+    tensor.format = dense_format(tensor.format.rank());
+  }
+}
+
 /// Whether some tensor that arrives sparse is too sparse to be worth storing dense.
 bool is_very_sparse(const Program& program) {
   return std::any_of(program.tensors.begin(), program.tensors.end(), [](const Tensor& tensor) {
     if (!tensor.given() || tensor.format.all_dense()) return false;
-    double elements = 1;
-    for (const Extent& extent : tensor.shape) elements *= static_cast<double>(extent.value);
-    if (!tensor.source.nnz) return elements > kManyElements;
-    return elements > kFullEnough * static_cast<double>(*tensor.source.nnz);
+    if (!tensor.source.nnz) return elements_of(tensor) > kManyElements;
+    return elements_of(tensor) > kFullEnough * static_cast<double>(*tensor.source.nnz);
   });
 }
 
@@ -55,15 +72,17 @@ PlannedProgram plan_of(const Program& kernels, std::string name, Program planned
 
 }  // namespace
 
-std::vector<PlannedProgram> tile_plans(const Program& kernels, const Machine& whole,
+std::vector<PlannedProgram> tile_plans(const Program& given, const Machine& whole,
                                        const TilePlansOptions& wanted, const PlanKeeper& kept,
                                        std::vector<std::string>& notes) {
   const Machine machine = machine_to_plan(whole);
-  PlanOptions options{.given = given_formats(kernels),
+  PlanOptions options{.given = given_formats(given),
                       .effort = {.operations = kOperations},
                       .threads = wanted.threads};
+  Program kernels = given;  // a region may read dense copies of compressed inputs
+  store_addends_dense(kernels);
   Program dense = kernels;
-  store_dense(dense);  // a region may read dense copies of compressed inputs
+  store_dense(dense);
   std::vector<PlannedProgram> plans;
   const auto add = [&](const Program& program, PlanStrategy strategy, const char* name) {
     try {

@@ -23,9 +23,9 @@ struct TilePlansOptions {
 };
 
 /// Every statement a kernel of tiles, and chains, attentions and rows where they are faster; of the
-/// program as given and with all tensors stored dense. What does not fit the cores is left out, and
-/// `notes` say why.
-std::vector<PlannedProgram> tile_plans(const Program& kernels, const Machine& machine,
+/// program as given, but for what is added and stored compressed, and with all tensors dense. What
+/// does not fit the cores is left out, and `notes` say why.
+std::vector<PlannedProgram> tile_plans(const Program& given, const Machine& machine,
                                        const TilePlansOptions& wanted, const PlanKeeper& kept,
                                        std::vector<std::string>& notes);
 

@@ -279,6 +279,50 @@ std::vector<NodeSparsity> analyse(const Program& program, const Statement& state
   return Analysis(program, statement, by_format, bound).run();
 }
 
+namespace {
+
+bool reads(const Statement& statement, TensorId tensor) {
+  return std::any_of(statement.nodes.begin(), statement.nodes.end(), [&](const Expr& node) {
+    return node.kind == Expr::Kind::access && node.tensor == tensor;
+  });
+}
+
+/// Which nodes are operands of an operator, which reads them wherever it has a value itself.
+std::vector<bool> operands(const Statement& statement) {
+  std::vector<bool> are(statement.nodes.size(), false);
+  for (const Expr& node : statement.nodes) {
+    if (node.kind != Expr::Kind::apply) continue;
+    for (const int32_t child : node.children) are[static_cast<size_t>(child)] = true;
+  }
+  return are;
+}
+
+bool absence_saves_work(const Program& program, const Statement& statement, TensorId tensor) {
+  const AbsentAlong by_format = from_format(program);
+  const std::vector<NodeSparsity> sparse = analyse(program, statement, by_format);
+  const std::vector<NodeSparsity> dense =
+      analyse(program, statement, [&](const Expr& access, int dim) {
+        return access.tensor != tensor && by_format(access, dim);
+      });
+  const std::vector<bool> is_operand = operands(statement);
+  for (size_t n = 0; n < statement.nodes.size(); ++n) {
+    const bool only_read = statement.nodes[n].kind == Expr::Kind::access && is_operand[n];
+    if (!only_read && !(sparse[n].presence == dense[n].presence)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool absence_saves_work(const Program& program, TensorId tensor) {
+  for (const Region& region : program.regions) {
+    for (const Statement& statement : region.statements) {
+      if (reads(statement, tensor) && absence_saves_work(program, statement, tensor)) return true;
+    }
+  }
+  return false;
+}
+
 Presence along(const Presence& presence, const Program& program, const Statement& statement,
                IndexId index, const AbsentAlong& absent) {
   return along_impl(presence, statement, index, absent ? absent : from_format(program));

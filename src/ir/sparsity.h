@@ -43,6 +43,10 @@ using ReductionBound = std::function<float(const Statement& statement, const Exp
 std::vector<NodeSparsity> analyse(const Program& program, const Statement& statement,
                                   const AbsentAlong& absent = {}, const ReductionBound& bound = {});
 
+/// Whether statements compute less where entries of a tensor are absent than if it were stored
+/// dense: they multiply by it, or read nothing else. A bias that is added saves nothing.
+bool absence_saves_work(const Program& program, TensorId tensor);
+
 /// The formula as a loop over `index` sees it: an access counts only if one of its subscripts
 /// contains the index and entries may be absent along that dimension; every other access is
 /// everywhere. `never` can only come from a root that is constant.
