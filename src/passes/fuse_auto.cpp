@@ -231,6 +231,30 @@ std::vector<Candidate> streams_in_reach(const std::vector<Candidate>& candidates
   return streams;
 }
 
+/// How many times the cycles of the other program one may take by estimate, and yet take fewer.
+double most_off(const Cost& a, const Cost& b, const CostModel& costs) {
+  constexpr double kExact = 1.05;
+  return costs.margin() > 0 || !a.doubt.empty() || !b.doubt.empty() ? kUnsure : kExact;
+}
+
+/// What these must gain, in simulated cycles: a machine with another memory may lose more.
+constexpr double kFormatGain = 0.99;
+
+/// Whether `a`, in other formats or regions, takes less than `b`: by estimate, and where that is
+/// not sure, as simulated, if that takes little.
+bool is_faster(const Program& a, const Program& b, CostModel& costs) {
+  const std::optional<Cost> first = costs.of_program(a);
+  const std::optional<Cost> second = costs.of_program(b);
+  if (!first || !second) return false;
+  const double most = most_off(*first, *second, costs);
+  if (first->cycles < most * second->cycles && second->cycles < most * first->cycles) {
+    const std::optional<double> then = costs.simulated(a);
+    const std::optional<double> now = then ? costs.simulated(b) : std::nullopt;
+    if (now) return *then < kFormatGain * *now;
+  }
+  return better(first, second) && first->cycles <= (1 - costs.margin()) * second->cycles;
+}
+
 /// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
 /// regions as fit the machine, and one region a layer. Then what stays in the scratchpad. Where the
 /// machine has no units for streams, they would be free: only what cores cannot run is streams.
@@ -242,6 +266,7 @@ std::optional<Program> best_regions(const Program& given, const FuseRequest& req
   drop_residents(program);  // other regions pass on other tensors
   const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
   std::vector<Candidate> candidates;
+  std::vector<Candidate> copied;
   std::vector<std::vector<Part>> partitions;
   PlacedRuns placed(program, request.machine, costs);
   if (!free_streams) candidates.push_back({given, {}});
@@ -255,10 +280,10 @@ std::optional<Program> best_regions(const Program& given, const FuseRequest& req
   if (partitions.empty()) partitions.push_back(parts_of(program, present_groups(program)));
   const auto add_mixtures = [&](const MixtureSpace& space, const Machine& machine,
                                 PlacedRuns& runs) {
-    std::vector<Candidate> mixtures =
-        best_mixtures(program, partitions, space, machine, costs, runs, reach);
-    std::move(mixtures.begin(), mixtures.end(), std::back_inserter(candidates));
-    return !mixtures.empty();
+    Mixtures mixtures = best_mixtures(program, partitions, space, machine, costs, runs, reach);
+    std::move(mixtures.found.begin(), mixtures.found.end(), std::back_inserter(candidates));
+    std::move(mixtures.copied.begin(), mixtures.copied.end(), std::back_inserter(copied));
+    return !mixtures.found.empty();
   };
   if (const std::optional<Cost> known = costs.learn(program)) {
     const MixtureSpace all{tiles.runs, request.max_copies};
@@ -275,32 +300,12 @@ std::optional<Program> best_regions(const Program& given, const FuseRequest& req
   std::vector<Candidate> streams = streams_in_reach(candidates, costs);
   if (!streams.empty()) candidates.push_back(best_of(std::move(streams), request, costs));
   Candidate best = best_of(std::move(candidates), request, costs);
+  if (!copied.empty()) {  // what they keep on chip may decide: compared once that is known
+    Candidate other = best_of(std::move(copied), request, costs);
+    if (is_faster(other.program, best.program, costs)) best = std::move(other);
+  }
   log.note_all(best.log);
   return std::optional(std::move(best.program));
-}
-
-/// How many times the cycles of the other program one may take by estimate, and yet take fewer.
-double most_off(const Cost& a, const Cost& b, const CostModel& costs) {
-  constexpr double kExact = 1.05;
-  return costs.margin() > 0 || !a.doubt.empty() || !b.doubt.empty() ? kUnsure : kExact;
-}
-
-/// What other formats must gain, in simulated cycles: a machine with another memory may lose more.
-constexpr double kFormatGain = 0.99;
-
-/// Whether `a`, in other formats, takes less than `b`: by estimate, and where that is not sure, as
-/// simulated, if that takes little.
-bool is_faster(const Program& a, const Program& b, CostModel& costs) {
-  const std::optional<Cost> first = costs.of_program(a);
-  const std::optional<Cost> second = costs.of_program(b);
-  if (!first || !second) return false;
-  const double most = most_off(*first, *second, costs);
-  if (first->cycles < most * second->cycles && second->cycles < most * first->cycles) {
-    const std::optional<double> then = costs.simulated(a);
-    const std::optional<double> now = then ? costs.simulated(b) : std::nullopt;
-    if (now) return *then < kFormatGain * *now;
-  }
-  return better(first, second) && first->cycles <= (1 - costs.margin()) * second->cycles;
 }
 
 struct Fused {

@@ -12,6 +12,7 @@
 #include "passes/fit.h"
 #include "passes/reused_inputs.h"
 #include "passes/store_search.h"
+#include "search/partition.h"
 #include "search/stream_kernels.h"
 #include "support/defect.h"
 #include "support/unless_refused.h"
@@ -32,6 +33,10 @@ constexpr double kMixtureNearlyAsGood = 1.05;
 /// cycles, to be searched.
 constexpr double kAloneReach = 1.5;
 constexpr double kAloneEffort = 30'000;  ///< ... and that search
+/// The same of partitions that copies may make faster than the one that is searched; they are other
+/// suggestions and those into up to so many regions.
+constexpr double kOthersReach = 1.25;
+constexpr size_t kMostOthers = 3;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::vector<Part> alone(size_t kernels) {
@@ -111,13 +116,14 @@ class PartSearch {
     for (const PlannedPart& part : space.planned) add(part);
   }
 
-  std::vector<Candidate> run(const std::vector<std::vector<Part>>& suggested, SearchReach& reach) {
+  Mixtures run(const std::vector<std::vector<Part>>& suggested, SearchReach& reach) {
     double streams = 0;
     without_tiles([&] { streams = total_of(judge_runs(suggested)); });
     const std::vector<Part> best = partition();
     const double least = total_of(best);
     if (!reach.has(least)) return {};
-    std::vector<Candidate> found;
+    Mixtures mixtures;
+    std::vector<Candidate>& found = mixtures.found;
     found.push_back(made_of(best));
     const auto search_from = [&](const std::vector<Part>& first) {
       search_all(first);
@@ -129,16 +135,18 @@ class PartSearch {
         (tiles_.empty() || is_near_with_copies(suggested.front(), kProbeReach * least));
     if (in_reach) {  // first as if there were no cores: having them never makes a program slower
       without_tiles([&] {
+        const auto others = other_partitions(suggested, streams);
         search_from(suggested.front());
         const double gained = streams / total_of(partition());
         reach.gained = std::max(reach.gained, gained);
         // Kernels by themselves have more room for copies than runs of them.
         const double best_streams = std::min(total_of(partition()), least);
         if (max_copies_ > 1) search_alone(gained, best_streams, search_from, found);
+        if (max_copies_ > 1) add_copied(others, best_streams, mixtures.copied);
       });
     }
     if (!in_reach || !tiles_.empty()) search_from(best);
-    return found;
+    return mixtures;
   }
 
  private:
@@ -186,22 +194,94 @@ class PartSearch {
     std::swap(tiles, tiles_);
   }
 
-  /// Whether a partition of streams takes at most so many cycles with the copies of loops that a
-  /// little effort finds, which gain most of what a search does. Where there are none: yes.
-  bool is_near_with_copies(const std::vector<Part>& parts, double most) {
-    if (max_copies_ == 1) return true;
-    double total = 0;
+  /// A run of streams with the copies of loops that a little effort finds.
+  struct CopiedRun {
+    double cycles = kNever;
+    FoundSchedule found;
+  };
+
+  /// The runs of a partition of streams with copies, which gain most of what a search does; by
+  /// default placements or, in more time, as judged. Nothing where their cycles are not known.
+  std::optional<std::vector<CopiedRun>> with_copies(const std::vector<Part>& parts,
+                                                    bool as_judged) {
+    std::vector<CopiedRun> copied;
     for (const Part& part : parts) {
       const JudgedPart& judged = judged_.at(part.kernels());
-      if (!std::isfinite(judged.cycles) || is_fixed(part.first)) return true;
+      if (!std::isfinite(judged.cycles) || is_fixed(part.first)) return std::nullopt;
       const std::shared_ptr<const PlacedRun> placed = placed_.of(judged.part);
       RunAlone run = placed->run;
       SliceCosts costs(costs_, run.slice.tensors);
+      PassLog notes = placed->notes;
+      if (as_judged && judged.keeps_inputs) keep_inputs(run, notes);
       const CopyLimits limits{max_copies_, kProbeEffort / static_cast<double>(parts.size())};
-      choose_copies_of(run.slice.program, run.region, limits, costs, run.log);
-      total += std::min(judged.cycles, cycles_of(run, judged.part)) + costs_.pause();
+      choose_copies_of(run.slice.program, run.region, limits, costs, notes);
+      const double cycles = cycles_of(run, judged.part);
+      copied.push_back(cycles < judged.cycles ? CopiedRun{cycles, found_of(run, std::move(notes))}
+                                              : CopiedRun{judged.cycles, judged.found});
     }
-    return total <= most;
+    return copied;
+  }
+
+  double total_of(const std::vector<CopiedRun>& runs) const {
+    double total = static_cast<double>(runs.size()) * costs_.pause();
+    for (const CopiedRun& run : runs) total += run.cycles;
+    return total;
+  }
+
+  /// Whether a partition takes at most so many cycles with copies. Where it is not known, or there
+  /// are none: yes.
+  bool is_near_with_copies(const std::vector<Part>& parts, double most) {
+    if (max_copies_ == 1) return true;
+    const std::optional<std::vector<CopiedRun>> copied = with_copies(parts, false);
+    return !copied || total_of(*copied) <= most;
+  }
+
+  /// Partitions into few regions that take hardly more than `least` with one copy of each loop:
+  /// other suggestions, and the best into each small number of regions.
+  std::vector<std::vector<Part>> other_partitions(const std::vector<std::vector<Part>>& suggested,
+                                                  double least) const {
+    std::vector<std::vector<Part>> others;
+    const auto offer = [&](std::vector<Part> parts) {
+      const bool near = !parts.empty() && total_of(parts) <= kOthersReach * least;
+      if (near && parts != suggested.front()) others.push_back(std::move(parts));
+    };
+    for (size_t s = 1; s < suggested.size(); ++s) offer(suggested[s]);
+    IntervalCosts costs(n_);
+    for (const auto& [run, judged] : judged_) costs[run] = judged.cycles;
+    for (size_t regions = 2; regions <= kMostOthers && regions < n_; ++regions) {
+      std::vector<Part> parts;
+      for (const Interval run : best_partition_into(regions, costs)) {
+        parts.push_back(judged_.at(run).part);
+      }
+      offer(std::move(parts));
+    }
+    return others;
+  }
+
+  /// Adds the partition that is fastest with copies, and the best one that has its regions: smaller
+  /// ones have room for more copies. What was searched stays what it was.
+  void add_copied(const std::vector<std::vector<Part>>& others, double cycles,
+                  std::vector<Candidate>& found) {
+    const std::vector<Part>* best = nullptr;
+    std::vector<CopiedRun> runs;
+    for (const std::vector<Part>& parts : others) {
+      std::optional<std::vector<CopiedRun>> copied = with_copies(parts, true);
+      if (!copied || (best != nullptr && total_of(*copied) >= total_of(runs))) continue;
+      runs = std::move(*copied);
+      best = &parts;
+    }
+    if (best == nullptr || total_of(runs) > kOthersReach * cycles) return;
+    const std::map<Interval, JudgedPart> before = judged_;
+    for (size_t p = 0; p < best->size(); ++p) {
+      JudgedPart& judged = judged_.at((*best)[p].kernels());
+      if (runs[p].cycles >= judged.cycles || runs[p].found.copies) continue;
+      judged.cycles = runs[p].cycles;
+      judged.found = std::move(runs[p].found);
+    }
+    found.push_back(made_of(*best));
+    std::vector<Part> mixed = partition();
+    if (mixed != *best) found.push_back(made_of(mixed));
+    judged_ = before;
   }
 
   /// Searches the kernels by themselves where they may come below `cycles`: in full where what a
@@ -564,10 +644,9 @@ Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const
   return made;
 }
 
-std::vector<Candidate> best_mixtures(const Program& kernels,
-                                     const std::vector<std::vector<Part>>& suggested,
-                                     const MixtureSpace& space, const Machine& machine,
-                                     CostModel& costs, PlacedRuns& placed, SearchReach& reach) {
+Mixtures best_mixtures(const Program& kernels, const std::vector<std::vector<Part>>& suggested,
+                       const MixtureSpace& space, const Machine& machine, CostModel& costs,
+                       PlacedRuns& placed, SearchReach& reach) {
   return PartSearch(kernels, space, machine, costs, placed).run(suggested, reach);
 }
 

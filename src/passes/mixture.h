@@ -42,6 +42,12 @@ struct SearchReach {
   }
 };
 
+/// Partitions of a program as programs.
+struct Mixtures {
+  std::vector<Candidate> found;
+  std::vector<Candidate> copied;  ///< others, not searched but for copies of their loops
+};
+
 /// The best partitions into the suggested parts, runs of few kernels, and what becomes of these
 /// when neighbours are joined: by default placements; and with the placements and orders that are
 /// searched for each region (store_search.h). Which partition is best may depend on these, so they
@@ -50,9 +56,8 @@ struct SearchReach {
 /// one with them, and where loops may have copies from the kernels by themselves. `costs` has
 /// learned `kernels`. Its effort is bounded. Kernels that have graphs of tiles stay as they are.
 /// None where nothing is in reach; a search of streams says in `reach` what it gained.
-std::vector<Candidate> best_mixtures(const Program& kernels,
-                                     const std::vector<std::vector<Part>>& suggested,
-                                     const MixtureSpace& space, const Machine& machine,
-                                     CostModel& costs, PlacedRuns& placed, SearchReach& reach);
+Mixtures best_mixtures(const Program& kernels, const std::vector<std::vector<Part>>& suggested,
+                       const MixtureSpace& space, const Machine& machine, CostModel& costs,
+                       PlacedRuns& placed, SearchReach& reach);
 
 }  // namespace fuseflow

@@ -52,4 +52,7 @@ class Partition {
   std::vector<size_t> start_;   ///< of the last run of the best of the first k
 };
 
+/// The runs of the best partition into so many runs; none where there is none.
+std::vector<Interval> best_partition_into(size_t runs, const IntervalCosts& cost);
+
 }  // namespace fuseflow

@@ -54,6 +54,19 @@ TEST(ExplorePartition, ThePauseIsBetweenRuns) {
   EXPECT_EQ(Partition(costs, 0).intervals(), (std::vector<Interval>{{0, 0}, {1, 1}}));
 }
 
+TEST(ExplorePartition, TheBestIntoSoManyRuns) {
+  IntervalCosts costs(3);
+  for (size_t k = 0; k < 3; ++k) costs[{k, k}] = 5;
+  costs[{0, 1}] = 9;
+  costs[{1, 2}] = 7;
+  EXPECT_TRUE(best_partition_into(1, costs).empty());
+  EXPECT_EQ(best_partition_into(2, costs), (std::vector<Interval>{{0, 0}, {1, 2}}));
+  EXPECT_EQ(best_partition_into(3, costs), (std::vector<Interval>{{0, 0}, {1, 1}, {2, 2}}));
+  EXPECT_TRUE(best_partition_into(4, costs).empty());
+  costs[{0, 2}] = 20;
+  EXPECT_EQ(best_partition_into(1, costs), (std::vector<Interval>{{0, 2}}));
+}
+
 TEST(ExploreTable, LeastCostsOfARun) {
   TrialTable table(2, Machine{}, Objective::cycles);
   table.add(simulated({0, 0}, 30));
