@@ -3,6 +3,7 @@
 
 #include "import/import.h"
 #include "ir/data_facts.h"
+#include "ir/verify.h"
 #include "program_tool.h"
 #include "support/outputs.h"
 
@@ -24,6 +25,7 @@ int run(int argc, char** argv) {
     }
     find_data_facts(program);
     program = lower_program(std::move(program));
+    verify(program);  // refuses extents that are not bound
     write_program(filter.output, std::move(program));
     return ExitCode::ok;
   });

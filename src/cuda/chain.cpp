@@ -55,9 +55,7 @@ class ChainBuilder {
   }
 
  private:
-  void check() const {
-    check_product_bytes(graph_);
-  }
+  void check() const { check_product_bytes(graph_); }
   void find_rows() {
     LaunchRows& rows = kernel_.rows;
     if (rows.dim < 0) return;

@@ -19,10 +19,10 @@ struct Refused {
 inline void check_product_bytes(const Graph& graph) {
   constexpr int64_t kMost = 2;
   if (graph.tiles->element_bytes <= kMost) return;
-  throw Refused{
-      fmt::format("products of elements of {} bytes are not generated: `fuseflow-import --type f16` "
-                  "imports a model with smaller ones",
-                  graph.tiles->element_bytes)};
+  throw Refused{fmt::format(
+      "products of elements of {} bytes are not generated: `fuseflow-import --type f16` "
+      "imports a model with smaller ones",
+      graph.tiles->element_bytes)};
 }
 
 }  // namespace fuseflow::cuda

@@ -23,12 +23,12 @@ enum class LimitKind : uint8_t {
 
 struct Limit {
   LimitKind kind = LimitKind::start;
-  NodeId node = -1;      ///< that works or waits most; -1: there are none
-  StreamId stream = -1;  ///< that is full, and blocks its producer for longest; -1: none of weight
-  NodeId busiest = -1;   ///< of the slowest phase
+  NodeId node = -1;       ///< that works or waits most; -1: there are none
+  StreamId stream = -1;   ///< that is full, and blocks its producer for longest; -1: none of weight
+  NodeId busiest = -1;    ///< of the slowest phase
   double busy_share = 0;  ///< of the phase's cycles in which it works
-  double share = 0;      ///< of the phase's cycles in which the node works, or waits; the stream
-                         ///< blocks; memory moves bytes
+  double share = 0;       ///< of the phase's cycles in which the node works, or waits; the stream
+                          ///< blocks; memory moves bytes
   double stream_share = 0;  ///< in which the stream blocks
   double bytes_share = 0;   ///< of what all channels of memory can move
   int phase = -1;          ///< the slowest, of several that follow each other; -1: one has the time

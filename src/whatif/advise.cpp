@@ -19,8 +19,8 @@ constexpr size_t kMostTries = 3;      ///< that are named
 constexpr size_t kMostSimulated = 4;  ///< of a region
 constexpr size_t kMostOfPass = 2;     ///< of those with one pass; one of them is named
 constexpr std::string_view kRoom = "fifo_depth";
-constexpr double kHelps = 0.98;       ///< of the cycles before, at most
-constexpr double kAlike = 1.05;       ///< of several values of a key the least that is so near
+constexpr double kHelps = 0.98;  ///< of the cycles before, at most
+constexpr double kAlike = 1.05;  ///< of several values of a key the least that is so near
 constexpr int64_t kMostTokens = int64_t{1} << 26;  ///< of all trials together: some seconds
 
 /// The regions that matter, the longest first.

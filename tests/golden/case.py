@@ -110,7 +110,8 @@ def outcome(sections, bin_dir, testdata, seconds, threads=None):
             if name == "file":
                 write(folder, argument, text)
         env = dict(os.environ, PATH=f"{wrapped}:{bin_dir}:{os.environ['PATH']}", TESTDATA=str(testdata), LC_ALL="C")
-        words = ["bash", "-o", "pipefail", "-c", command_of(sections)]
+        # Python ignores SIGPIPE, and what it starts would, too.
+        words = ["env", "--default-signal=PIPE", "bash", "-o", "pipefail", "-c", command_of(sections)]
         status, stdout, stderr = execute(words, folder, env, seconds)
     finally:
         remove(base)

@@ -77,7 +77,7 @@ region @y {
 """
 FIXED = ["dram.model=fixed"]
 CASES = {  # name: program, machine, settings, what limits
-    "compute": (PRODUCT, "ideal", [], "compute of node"),
+    "reader": (PRODUCT, "ideal", [], "one reader, node"),
     "operator": (GATE, "ideal", ["operators.exponential.interval_cycles=4"], "compute of node"),
     "writer": (COPY, "ideal", ["units.write.interval_cycles=4"], "one writer"),
     "bandwidth": (COPY, "ideal", [*FIXED, "dram.bandwidth_gigabytes_per_second=0.8"], "memory bandwidth"),

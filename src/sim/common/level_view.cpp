@@ -76,8 +76,8 @@ int64_t LevelView::coordinate_of_bit(uint32_t reference, int64_t position) const
 }
 
 uint32_t LevelView::position_of_bit(uint32_t reference, int64_t coordinate) const {
-  const auto w = static_cast<size_t>(reference * level_->words_per_fiber() +
-                                     coordinate / kLevelWordBits);
+  const auto w =
+      static_cast<size_t>(reference * level_->words_per_fiber() + coordinate / kLevelWordBits);
   const uint64_t bit = uint64_t{1} << coordinate % kLevelWordBits;
   const uint64_t word = level_->words[w];
   if ((word & bit) == 0) return kAbsent;
@@ -108,8 +108,7 @@ LevelView::Element LevelView::element(const Fiber& fiber, int64_t number) const 
   if (kind_ == LevelKind::dense) return {n, fiber.parent * extent_ + n};
   const auto reference = static_cast<uint32_t>(fiber.parent);
   const int64_t position = fiber_begin(reference) + n;
-  if (kind_ == LevelKind::bitvector)
-    return {coordinate_of_bit(reference, position), position};
+  if (kind_ == LevelKind::bitvector) return {coordinate_of_bit(reference, position), position};
   return {level_->crd[position], position};
 }
 
