@@ -8,6 +8,7 @@
 #include "cluster/common/machine_to_plan.h"
 #include "cluster/kernels/kernels.h"
 #include "cluster/plan.h"
+#include "ir/elements.h"
 #include "ir/print.h"
 #include "ir/sparsity.h"
 #include "search/stream_kernels.h"
@@ -24,12 +25,6 @@ constexpr int64_t kOperations = int64_t{1} << 22;
 /// units for streams on the entries.
 constexpr double kFullEnough = 16;
 constexpr double kManyElements = 1 << 20;  ///< of a tensor whose entries nobody has counted
-
-double elements_of(const Tensor& tensor) {
-  double elements = 1;
-  for (const Extent& extent : tensor.shape) elements *= static_cast<double>(extent.value);
-  return elements;
-}
 
 /// Stores given tensors dense whose absent entries save nothing, and would keep what reads them
 /// from the cores: zeros that are added.
