@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/inside.h"
+#include "ir/reads.h"
 #include "ir/value_numbers.h"
 #include "ops/range.h"
 #include "ops/sign.h"
@@ -280,12 +281,6 @@ std::vector<NodeSparsity> analyse(const Program& program, const Statement& state
 }
 
 namespace {
-
-bool reads(const Statement& statement, TensorId tensor) {
-  return std::any_of(statement.nodes.begin(), statement.nodes.end(), [&](const Expr& node) {
-    return node.kind == Expr::Kind::access && node.tensor == tensor;
-  });
-}
 
 /// Which nodes are operands of an operator, which reads them wherever it has a value itself.
 std::vector<bool> operands(const Statement& statement) {

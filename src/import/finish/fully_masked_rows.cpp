@@ -10,6 +10,7 @@
 #include "import/finish/mask_sums.h"
 #include "import/finish/masks.h"
 #include "import/values/constant_stats.h"
+#include "ir/reads.h"
 #include "support/text.h"
 
 namespace fuseflow {
@@ -27,12 +28,6 @@ struct Softmax {
   size_t result = 0;
   bool exponential = false;  ///< alone uses the scores, by their exponentials: no LogSoftmax
 };
-
-bool reads(const Statement& s, TensorId tensor) {
-  return std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Expr& e) {
-    return e.kind == Expr::Kind::access && e.tensor == tensor;
-  });
-}
 
 bool is_reduction(const Statement& s, Reduction reduction) {
   return s.root().kind == Expr::Kind::reduce && s.root().reduction == reduction &&
