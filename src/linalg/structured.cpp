@@ -72,7 +72,9 @@ class StructuredResult {
   int32_t combined(const Accumulation& parts, int32_t a, int32_t b);
   /// `value` combined with what the out held before.
   int32_t with_start(const Accumulation& parts, int32_t value);
-  /// The node of a sparse_tensor.reduce (BodyNode::skips) if that is all that a round adds.
+  /// The node of the sparse_tensor.reduce (BodyNode::skips) that gives result `r`, if one does.
+  const BodyNode* reduce_of(size_t r) const;
+  /// That of this result, if it is all that a round adds.
   const BodyNode* skipping(const Accumulation& parts) const;
   /// What a round adds where it writes.
   int32_t added_by(const Accumulation& parts);
@@ -156,6 +158,14 @@ int32_t StructuredResult::combined(const Accumulation& parts, int32_t a, int32_t
                                            : kernel().apply(Op::where, {less, a, b});
 }
 
+const BodyNode* StructuredResult::reduce_of(size_t r) const {
+  const std::vector<bool> needed = needed_nodes(op_, {op_.yields[r]});
+  for (size_t n = 0; n < needed.size(); ++n) {
+    if (needed[n] && op_.body[n].skips) return &op_.body[n];
+  }
+  return nullptr;
+}
+
 const BodyNode* StructuredResult::skipping(const Accumulation& parts) const {
   const BodyNode& term = op_.body[static_cast<size_t>(parts.terms[0].node)];
   const bool alone = parts.terms.size() == 1 && !parts.terms[0].negated && parts.guard < 0;
@@ -163,7 +173,7 @@ const BodyNode* StructuredResult::skipping(const Accumulation& parts) const {
 }
 
 int32_t StructuredResult::with_start(const Accumulation& parts, int32_t value) {
-  if (const BodyNode* skips = skipping(parts)) {  // begins with its identity, whatever the out has
+  if (const BodyNode* skips = reduce_of(r_)) {  // begins with its identity, whatever the out has
     const BodyNode& given = op_.body[static_cast<size_t>(skips->children[2])];
     if (given.kind == BodyNode::Kind::constant && given.constant == identity(parts.reduction))
       return value;
@@ -214,7 +224,7 @@ void StructuredResult::prepare_rounds(const Accumulation& parts, bool with_start
   for (const Accumulation::Part& part : parts.terms) roots.push_back(part.node);
   if (parts.guard >= 0) roots.push_back(parts.guard);
   std::vector<int32_t> more;
-  const bool reads_out = with_start && skipping(parts) == nullptr && !neutral_start(r_, parts);
+  const bool reads_out = with_start && reduce_of(r_) == nullptr && !neutral_start(r_, parts);
   if (reads_out) more.push_back(out_number(r_));
   prepare(roots, more);
 }
@@ -410,6 +420,11 @@ View StructuredResult::in_order(const std::vector<size_t>& together) {
   for (const size_t other : together) roots.push_back(op_.yields[other]);
   prepare(roots, {});
   std::map<int32_t, int32_t> so_far;
+  for (const size_t other : together) {  // a sparse_tensor.reduce begins with its identity
+    if (const BodyNode* reduce = reduce_of(other))
+      so_far[out_number(other)] = body_.expression(reduce->children[2]);
+  }
+  body_.replace_operands(so_far);
   for (bool more = true; more;) {
     std::map<int32_t, int32_t> made;
     for (const size_t other : together)

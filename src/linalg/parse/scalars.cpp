@@ -189,6 +189,8 @@ int32_t read_reduce(sparse::ReduceOp op, ScalarScope& scope, const FunctionScope
   const int32_t x = scalar(op.getX(), scope, *op);
   const int32_t y = scalar(op.getY(), scope, *op);
   const int32_t identity = scalar(op.getIdentity(), scope, *op);
+  if (!op->hasOneUse() || !llvm::isa<mlir::linalg::YieldOp>(*op->user_begin()))
+    refuse(*op, "expected that the body yields what it gives, and nothing else reads that");
   const bool left = is_result_so_far(op.getX(), *op);
   if (!left && !is_result_so_far(op.getY(), *op))
     refuse(*op, "expected the result so far (an argument of the body for an out) as an operand");
