@@ -27,8 +27,6 @@ constexpr int kDeepestTree = kMaxExpressionDepth / 2;
 constexpr float kFewBits = 0x1p24F;
 /// No tensor has so many elements; larger places are outside, too.
 constexpr int64_t kFarthest = int64_t{1} << 61;
-/// Numbers of loops that f32 holds.
-constexpr int64_t kMostCounted = int64_t{1} << 24;
 
 bool is_unit(const Subscript& s) {
   return s.terms.empty();
@@ -355,10 +353,7 @@ int32_t BodyExpression::applied(const BodyNode& node) {
 }
 
 int32_t BodyExpression::coordinate(int label) {
-  if (kernel_.extent(label) > kMostCounted)
-    refuse_linalg(op_, fmt::format("the number of a place in a dimension of {} is used, of which "
-                                   "f32 holds those up to {}; expected a smaller dimension",
-                                   kernel_.extent(label), kMostCounted));
+  check_counted(op_, kernel_.extent(label));
   return kernel_.coordinate(label);
 }
 

@@ -103,6 +103,8 @@ class StructuredResult {
   int way_of(const ArgumentChoice& choice);
   /// Whether the element that is chosen can be found again, by its value.
   bool is_found(const ArgumentChoice& choice);
+  /// Whether an extreme is better than what it begins with.
+  int32_t better_than(const Accumulation& best, int32_t value, float start);
   View chosen_place(const ArgumentChoice& choice);
   [[noreturn]] void refuse_rounds(bool alone, bool reads_out) const;
 
@@ -322,6 +324,14 @@ bool StructuredResult::is_found(const ArgumentChoice& choice) {
          (least || neutral_start(choice.best, *best)) && way_of(choice) != 0;
 }
 
+int32_t StructuredResult::better_than(const Accumulation& best, int32_t value, float start) {
+  int32_t less = kernel().constant(start);
+  int32_t more = value;
+  if (best.reduction == Reduction::min) std::swap(less, more);
+  return best.of_unsigned ? unsigned_less(kernel(), less, more)
+                          : kernel().apply(Op::lt, {less, more});
+}
+
 /// The place of an extreme element: the first (or last) of those that equal it. Where none is
 /// better than the start, that of the start.
 View StructuredResult::chosen_place(const ArgumentChoice& choice) {
@@ -343,10 +353,8 @@ View StructuredResult::chosen_place(const ArgumentChoice& choice) {
       kernel().apply(Op::where, {equal, body_.expression(choice.place), kernel().constant(none)});
   const int32_t found =
       kernel().reduce(largest ? Reduction::max : Reduction::min, reduced_loops(), place);
-  const Op better = best->reduction == Reduction::max ? Op::gt : Op::lt;
-  const int32_t any =
-      choice.last ? kernel().apply(Op::ne, {found, kernel().constant(none)})
-                  : kernel().apply(better, {value, kernel().constant(*uniform_start(choice.best))});
+  const int32_t any = choice.last ? kernel().apply(Op::ne, {found, kernel().constant(none)})
+                                  : better_than(*best, value, *uniform_start(choice.best));
   return result(kernel().apply(Op::where, {any, found, body_.use_at_place(out)}));
 }
 
@@ -507,6 +515,14 @@ void check_written_out(const LinalgOp& op, const View& value) {
 
 void refuse_linalg(const LinalgOp& op, const std::string& why) {
   throw Error(ExitCode::rejected, op.where, op.name + ": " + why);
+}
+
+void check_counted(const LinalgOp& op, int64_t extent) {
+  constexpr int64_t kMostCounted = int64_t{1} << 24;
+  if (extent > kMostCounted)
+    refuse_linalg(op, fmt::format("the number of a place in a dimension of {} is used, of which "
+                                  "f32 holds those up to {}; expected a smaller dimension",
+                                  extent, kMostCounted));
 }
 
 View define_linalg(LinalgValues& values, LinalgId id, View value, int group) {
