@@ -134,7 +134,7 @@ bool depends_on(const LinalgOp& op, int32_t root, int32_t out) {
 
 std::optional<Accumulation> accumulation(const LinalgOp& op, int32_t root, int32_t out) {
   const int32_t inner = peeled(op, root, false);
-  const auto found = accumulated_by(op, inner, out);
+  auto found = accumulated_by(op, inner, out);
   if (found && is_extreme(found->reduction) && peeled(op, root, true) != inner) return std::nullopt;
   return found;
 }

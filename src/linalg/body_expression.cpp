@@ -206,6 +206,7 @@ Subscript BodyExpression::over_indices(const Subscript& map) {
 
 std::vector<Subscript> BodyExpression::over_indices(const std::vector<Subscript>& map) {
   std::vector<Subscript> subscripts;
+  subscripts.reserve(map.size());
   for (const Subscript& s : map) subscripts.push_back(over_indices(s));
   return subscripts;
 }

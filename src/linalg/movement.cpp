@@ -14,6 +14,7 @@ namespace {
 
 std::vector<int> labels_of(int rank) {
   std::vector<int> labels;
+  labels.reserve(static_cast<size_t>(rank));
   for (int d = 0; d < rank; ++d) labels.push_back(d);
   return labels;
 }
