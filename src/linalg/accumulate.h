@@ -13,6 +13,7 @@ namespace fuseflow {
 struct Accumulation {
   Reduction reduction = Reduction::sum;
   bool of_unsigned = false;  ///< max, min: of integers as unsigned numbers
+  bool skips_nan = false;    ///< max, min: terms that are NaN change nothing
   struct Part {
     int32_t node = -1;
     bool negated = false;

@@ -26,7 +26,7 @@ constexpr int kDeepestTree = kMaxExpressionDepth / 2;
 /// Masks of bits that f32 holds.
 constexpr float kFewBits = 0x1p24F;
 /// No tensor has so many elements; larger places are outside, too.
-constexpr float kFarthest = 4e18F;
+constexpr int64_t kFarthest = int64_t{1} << 61;
 
 bool is_unit(const Subscript& s) {
   return s.terms.empty();
@@ -69,7 +69,8 @@ std::optional<Subscript> BodyExpression::affine(int32_t n) const {
   const BodyNode& node = op_.body[static_cast<size_t>(n)];
   Subscript s;
   if (node.kind == BodyNode::Kind::constant) {
-    s.offset = static_cast<int64_t>(std::clamp(node.constant, -kFarthest, kFarthest));
+    if (!node.integer) return std::nullopt;
+    s.offset = std::clamp(*node.integer, -kFarthest, kFarthest);
     return s;
   }
   if (node.kind == BodyNode::Kind::index) {
@@ -205,6 +206,7 @@ Subscript BodyExpression::over_indices(const Subscript& map) {
 
 std::vector<Subscript> BodyExpression::over_indices(const std::vector<Subscript>& map) {
   std::vector<Subscript> subscripts;
+  subscripts.reserve(map.size());
   for (const Subscript& s : map) subscripts.push_back(over_indices(s));
   return subscripts;
 }
@@ -236,8 +238,8 @@ void BodyExpression::set_round(int loop, int64_t number) {
   made_.clear();
 }
 
-void BodyExpression::replace_operand(int32_t out, int32_t value) {
-  replaced_ = {out, value};
+void BodyExpression::replace_operands(std::map<int32_t, int32_t> values) {
+  replaced_ = std::move(values);
   made_.clear();
 }
 
@@ -267,8 +269,7 @@ int32_t BodyExpression::element(int32_t n) {
     Subscript s;
     if (kernel_.extent(label) != 1) s.terms.emplace_back(kernel_.index(label), 1);
     subscripts.push_back(s);
-    const int32_t here =
-        kernel_.apply(Op::eq, {expression(node.children[d]), kernel_.coordinate(label)});
+    const int32_t here = kernel_.apply(Op::eq, {expression(node.children[d]), coordinate(label)});
     condition = condition < 0 ? here : kernel_.apply(Op::logical_and, {condition, here});
   }
   const int32_t value = kernel_.use_at(view, subscripts);
@@ -296,13 +297,22 @@ ScalarTypes BodyExpression::types_of(const BodyNode& node) const {
           std::all_of(node.children.begin(), node.children.end(), known)};
 }
 
+std::optional<float> BodyExpression::number_everywhere(int32_t n) const {
+  const BodyNode& node = op_.body[static_cast<size_t>(n)];
+  if (node.kind == BodyNode::Kind::constant) return node.constant;
+  if (node.kind != BodyNode::Kind::operand || replaced_.contains(node.operand)) return std::nullopt;
+  const View& view = values_.at(operand(node.operand).value);
+  const bool number = view.nodes.size() == 1 && view.nodes[0].kind == Expr::Kind::constant;
+  return number ? std::optional(view.nodes[0].constant) : std::nullopt;
+}
+
 std::optional<int32_t> BodyExpression::bits(const BodyNode& node) {
   const bool mask = node.op == "arith.andi";
   if ((!mask && node.op != "arith.xori") || node.type == ElementType::boolean) return std::nullopt;
   for (const size_t side : {0, 1}) {
-    const BodyNode& known = op_.body[static_cast<size_t>(node.children[side])];
-    if (known.kind != BodyNode::Kind::constant || std::abs(known.constant) > kFewBits) continue;
-    const auto number = static_cast<int64_t>(known.constant);
+    const std::optional<float> known = number_everywhere(node.children[side]);
+    if (!known || std::abs(*known) > kFewBits) continue;
+    const auto number = static_cast<int64_t>(*known);
     const int32_t other = node.children[1 - side];
     if (!mask && number == -1)
       return kernel_.apply(Op::sub, {kernel_.constant(-1), expression(other)});
@@ -315,6 +325,13 @@ std::optional<int32_t> BodyExpression::bits(const BodyNode& node) {
 
 int32_t BodyExpression::applied(const BodyNode& node) {
   if (const auto value = bits(node)) return *value;
+  const bool tiny = node.type == ElementType::f8e4m3 || node.type == ElementType::f8e5m2;
+  const auto is_node = [&](int32_t root) { return &op_.body[static_cast<size_t>(root)] == &node; };
+  if (node.op == "arith.truncf" && tiny &&
+      std::none_of(op_.yields.begin(), op_.yields.end(), is_node))
+    refuse_linalg(op_,
+                  "its body rounds to 8 bits and goes on with that; expected an operation of "
+                  "its own that gives a tensor of this type");
   if (node.op == "arith.select") {
     // select(x > 0, x, 0) is relu, NaN counting as larger.
     const BodyNode& test = op_.body[static_cast<size_t>(node.children[0])];
@@ -336,6 +353,11 @@ int32_t BodyExpression::applied(const BodyNode& node) {
   return *value;
 }
 
+int32_t BodyExpression::coordinate(int label) {
+  check_counted(op_, kernel_.extent(label));
+  return kernel_.coordinate(label);
+}
+
 int32_t BodyExpression::number_of_loop(int loop) {
   const auto round = rounds_.find(loop);
   if (round != rounds_.end()) return kernel_.constant(static_cast<float>(round->second));
@@ -349,7 +371,7 @@ int32_t BodyExpression::expression(int32_t n) {
   int32_t made = -1;
   switch (node.kind) {
     case BodyNode::Kind::operand:
-      made = node.operand == replaced_.first ? replaced_.second : use(node.operand);
+      made = replaced_.contains(node.operand) ? replaced_.at(node.operand) : use(node.operand);
       break;
     case BodyNode::Kind::constant:
       made = kernel_.constant(node.constant);
@@ -357,7 +379,7 @@ int32_t BodyExpression::expression(int32_t n) {
     case BodyNode::Kind::index:
       made = places_.solved.contains(node.loop) || rounds_.contains(node.loop)
                  ? number_of_loop(node.loop)
-                 : kernel_.coordinate(node.loop);
+                 : coordinate(node.loop);
       break;
     case BodyNode::Kind::apply:
       made = applied(node);
@@ -375,7 +397,7 @@ int32_t BodyExpression::number_of(const Subscript& sum, const std::map<int, int3
   for (const auto& [label, c] : sum.terms) {
     const auto known = loops.find(label);
     if (known == loops.end() && kernel_.extent(label) == 1) continue;
-    int32_t term = known == loops.end() ? kernel_.coordinate(label) : known->second;
+    int32_t term = known == loops.end() ? coordinate(label) : known->second;
     const bool minus = c < 0 && value >= 0;
     const int64_t factor = minus ? -c : c;
     if (factor != 1)

@@ -26,8 +26,8 @@ class BodyExpression {
   void prepare(const OutPlaces& places, const std::vector<int64_t>& extents,
                const std::vector<int32_t>& roots, const std::vector<int32_t>& more,
                int32_t carried = -1);
-  /// `value` stands for operand `out` from now on: the body is made again.
-  void replace_operand(int32_t out, int32_t value);
+  /// By out: what stands for it from now on. The body is made again.
+  void replace_operands(std::map<int32_t, int32_t> values);
 
   int32_t expression(int32_t node);
   /// Operand `out` at the place that is written.
@@ -39,6 +39,8 @@ class BodyExpression {
   /// 1 where some round does; of places that are written once.
   int32_t written_by_some();
   Kernel& kernel() { return kernel_; }
+  /// A node as a sum of loops times numbers, if it is one.
+  std::optional<Subscript> affine(int32_t node) const;
 
  private:
   const LinalgOperand& operand(int32_t n) const {
@@ -61,6 +63,8 @@ class BodyExpression {
   int32_t number_of(const Subscript& sum, const std::map<int, int32_t>& loops);
   /// Of a loop that is no index.
   int32_t number_of_loop(int loop);
+  /// Of one that is an index; refused where f32 does not hold all of its numbers.
+  int32_t coordinate(int label);
   /// 1 where all conditions hold; -1: they always do.
   int32_t conditions_hold(const std::map<int, int32_t>& loops);
   int32_t use(int32_t operand);
@@ -70,19 +74,20 @@ class BodyExpression {
   /// Whether a node is known to be no number below 0.
   bool is_nonnegative(int32_t n) const;
   int32_t applied(const BodyNode& node);
+  /// The number that a node is, or that every element of the operand is that it reads.
+  std::optional<float> number_everywhere(int32_t n) const;
   /// The last bits of an integer (andi with 2^n - 1), or all others than it has (xori with -1).
   std::optional<int32_t> bits(const BodyNode& node);
   int32_t element(int32_t n);
-  std::optional<Subscript> affine(int32_t node) const;
 
   LinalgValues& values_;
   const LinalgOp& op_;
   int group_;
   Kernel kernel_;
-  OutPlaces places_;                              ///< of the result that is made
-  std::map<int, int64_t> rounds_;                 ///< by loop that is at one round
-  std::pair<int32_t, int32_t> replaced_{-1, -1};  ///< an operand, and what stands for it
-  bool plain_ = true;                             ///< every operand is read by single loops
+  OutPlaces places_;                     ///< of the result that is made
+  std::map<int, int64_t> rounds_;        ///< by loop that is at one round
+  std::map<int32_t, int32_t> replaced_;  ///< by operand: what stands for it
+  bool plain_ = true;                    ///< every operand is read by single loops
   std::vector<bool> needed_;
   std::map<int32_t, int> handles_;     ///< by operand: its number in the kernel
   std::map<int32_t, View> simple_;     ///< by operand, where not plain

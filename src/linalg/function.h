@@ -27,11 +27,12 @@ struct LinalgValue {
 /// A step of what an operation computes from one element of each operand.
 struct BodyNode {
   enum class Kind : uint8_t { operand, constant, index, apply, element } kind = Kind::constant;
-  int32_t operand = 0;  ///< operand: its number among the inputs, then the outs
-  float constant = 0;   ///< constant
-  int32_t loop = 0;     ///< index: the loop whose number it is
-  std::string op;       ///< apply: MLIR's operation, "arith.cmpf ogt" with its predicate
-  LinalgId value = -1;  ///< element: the tensor that is read
+  int32_t operand = 0;             ///< operand: its number among the inputs, then the outs
+  float constant = 0;              ///< constant
+  std::optional<int64_t> integer;  ///< constant: the same number, where it is a known integer
+  int32_t loop = 0;                ///< index: the loop whose number it is
+  std::string op;                  ///< apply: MLIR's operation, "arith.cmpf ogt" with its predicate
+  LinalgId value = -1;             ///< element: the tensor that is read
   /// apply, select(condition, x, identity): where the condition is 0, a round of a reduction counts
   /// for nothing. It begins with the identity; an element of a sparse result for which no round
   /// counts is not there.

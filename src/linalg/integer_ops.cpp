@@ -41,6 +41,19 @@ int32_t as_signed(Kernel& k, int32_t x, ElementType type, bool nonnegative) {
   return k.apply(Op::where, {k.apply(Op::ge, {x, half}), smaller, x});
 }
 
+/// The last bits of a product. Those of 16 bits have products that f32 does not hold: the upper and
+/// the lower byte of one are multiplied each.
+int32_t wrapped_product(Kernel& k, int32_t a, int32_t b, ElementType type) {
+  if (width_of(type) < 16) return wrapped_number(k, k.apply(Op::mul, {a, b}), type);
+  const int32_t byte = power_of_two(k, 8);
+  const int32_t upper = k.apply(Op::floor, {k.apply(Op::div, {a, byte})});
+  const int32_t lower = k.apply(Op::mod, {a, byte});
+  const int32_t of_upper = k.apply(Op::mod, {k.apply(Op::mul, {upper, b}), byte});
+  const int32_t sum =
+      k.apply(Op::add, {k.apply(Op::mul, {of_upper, byte}), k.apply(Op::mul, {lower, b})});
+  return wrapped_number(k, sum, type);
+}
+
 /// Conversions. The sign of a truth value is its only bit: true is -1.
 std::optional<int32_t> converted(Kernel& k, const std::string& op, int32_t x,
                                  const ScalarTypes& types) {
@@ -52,6 +65,8 @@ std::optional<int32_t> converted(Kernel& k, const std::string& op, int32_t x,
     return op == "arith.index_cast" ? wrapped_number(k, x, types.result) : x;
   }
   if (op == "arith.trunci") return wrapped_number(k, x, types.result);
+  if (op == "math.absi") return wrapped_number(k, k.apply(Op::abs, {x}), types.result);
+  if (op == "arith.fptoui") return as_signed(k, towards_zero(k, x), types.result, false);
   return std::nullopt;
 }
 
@@ -117,7 +132,11 @@ std::optional<int32_t> integer_op(Kernel& k, const std::string& op, const std::v
   if (is_narrow(types.result)) {
     if (op == "arith.addi") return narrow(Op::add);
     if (op == "arith.subi") return narrow(Op::sub);
-    if (op == "arith.muli") return narrow(Op::mul);
+    if (op == "arith.muli") return wrapped_product(k, x[0], x[1], types.result);
+  }
+  if (op == "math.ipowi") {  // 2 to the power of -1 is 0
+    const int32_t power = k.apply(Op::pow, {x[0], x[1]});
+    return wrapped_number(k, types.nonnegative ? power : towards_zero(k, power), types.result);
   }
   if (const auto value = unsigned_division(k, op, x[0], x[1], types)) return value;
   if (const auto value = shifted(k, op, x[0], x[1], types)) return value;
@@ -131,6 +150,11 @@ int32_t wrapped_number(Kernel& k, int32_t x, ElementType type) {
   const int32_t half = power_of_two(k, width_of(type) - 1);
   const int32_t from_zero = k.apply(Op::mod, {k.apply(Op::add, {x, half}), all});
   return k.apply(Op::sub, {from_zero, half});
+}
+
+int32_t towards_zero(Kernel& k, int32_t x) {
+  const int32_t negative = k.apply(Op::lt, {x, k.constant(0)});
+  return k.apply(Op::where, {negative, k.apply(Op::ceil, {x}), k.apply(Op::floor, {x})});
 }
 
 int32_t unsigned_less(Kernel& k, int32_t a, int32_t b) {

@@ -26,6 +26,9 @@ std::optional<int32_t> integer_op(Kernel& k, const std::string& op, const std::v
 /// more than f32 does, and stay.
 int32_t wrapped_number(Kernel& k, int32_t x, ElementType type);
 
+/// A number without its fraction.
+int32_t towards_zero(Kernel& k, int32_t x);
+
 /// Whether a < b as unsigned numbers.
 int32_t unsigned_less(Kernel& k, int32_t a, int32_t b);
 

@@ -26,6 +26,30 @@ std::vector<bool> needed_nodes(const LinalgOp& op, const std::vector<int32_t>& r
   return needed;
 }
 
+namespace {
+
+/// What a result is computed from: where it reads the out of another, that one's nodes, too.
+std::vector<bool> nodes_of_results(const LinalgOp& op, std::vector<int32_t> roots) {
+  const auto inputs = static_cast<int32_t>(op.inputs.size());
+  std::vector<bool> of_result(op.yields.size(), false);
+  for (bool more = true; more;) {
+    more = false;
+    const std::vector<bool> needed = needed_nodes(op, roots);
+    for (size_t n = 0; n < op.body.size(); ++n) {
+      const BodyNode& node = op.body[n];
+      if (!needed[n] || node.kind != BodyNode::Kind::operand || node.operand < inputs) continue;
+      const auto r = static_cast<size_t>(node.operand - inputs);
+      if (of_result[r]) continue;
+      of_result[r] = true;
+      roots.push_back(op.yields[r]);
+      more = true;
+    }
+  }
+  return needed_nodes(op, roots);
+}
+
+}  // namespace
+
 std::vector<LinalgId> values_read(const LinalgFunction& function, const LinalgOp& op,
                                   const std::vector<bool>& live) {
   std::vector<LinalgId> read;
@@ -39,7 +63,7 @@ std::vector<LinalgId> values_read(const LinalgFunction& function, const LinalgOp
   }
   if (!any) return read;
   const auto inputs = static_cast<int32_t>(op.inputs.size());
-  const std::vector<bool> needed = needed_nodes(op, roots);
+  const std::vector<bool> needed = nodes_of_results(op, roots);
   for (size_t n = 0; n < op.body.size(); ++n) {
     if (!needed[n]) continue;
     const BodyNode& node = op.body[n];

@@ -14,6 +14,7 @@ namespace {
 
 std::vector<int> labels_of(int rank) {
   std::vector<int> labels;
+  labels.reserve(static_cast<size_t>(rank));
   for (int d = 0; d < rank; ++d) labels.push_back(d);
   return labels;
 }
@@ -58,6 +59,7 @@ View concatenated(LinalgValues& values, const LinalgOp& op, int group) {
     };
     const int64_t end = start + parts[p].extent(op.dim);
     if (!reads_zero_outside(parts[p], op.dim, extent_of)) {
+      check_counted(op, extent);
       const auto number = [&](int64_t n) { return k.constant(static_cast<float>(n)); };
       const int32_t from = k.apply(Op::ge, {k.coordinate(op.dim), number(start)});
       const int32_t to = k.apply(Op::lt, {k.coordinate(op.dim), number(end)});

@@ -17,18 +17,27 @@ std::optional<int32_t> scalar_op(Kernel& kernel, const std::string& op,
 /// that both types have.
 bool is_conversion(const std::string& op);
 
+/// Whether a conversion leaves the order of its operands as it is: of signed integers to types that
+/// hold them, and of floating-point numbers.
+bool keeps_order(const std::string& conversion, ElementType from, ElementType to);
+
 /// How two values become one.
 struct Combination {
   Reduction reduction = Reduction::sum;
   bool of_unsigned = false;  ///< max, min: integers below 0 are larger than all others
+  bool skips_nan = false;    ///< max, min: of NaN and a number it is the number
   bool operator==(const Combination&) const = default;
 };
 
 /// How `op` combines two values of the type, if it is a sum, product, maximum or minimum.
 std::optional<Combination> combining(const std::string& op, ElementType type);
 
-/// max or min where a comparison of a with b selects a of them: "arith.cmpf ogt" is max.
-std::optional<Combination> selecting(const std::string& comparison);
+/// max or min where a comparison of a with b, of this type, selects a of them: "arith.cmpf ogt" is
+/// max.
+std::optional<Combination> selecting(const std::string& comparison, ElementType type);
+
+/// Whether the comparison of a number with NaN holds.
+bool holds_of_nan(const std::string& comparison);
 
 /// Whether the comparison is of a larger (or as large) number with a smaller, and NaN counts as
 /// larger: its selection against 0 is relu.

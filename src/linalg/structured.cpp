@@ -14,6 +14,7 @@
 #include "linalg/own_indices.h"
 #include "linalg/regroup.h"
 #include "linalg/scalar_ops.h"
+#include "tensor/element_type.h"
 
 namespace fuseflow {
 
@@ -61,11 +62,19 @@ class StructuredResult {
   View result(int32_t root) { return kernel().result(places_.labels, root, made_.type); }
   /// The loops whose rounds are combined to an element.
   std::vector<int> reduced_loops() const;
+  /// The number that every element of the out has before, if there is one.
+  std::optional<float> uniform_start(size_t r) const;
   bool neutral_start(size_t r, const Accumulation& parts) const;
+  /// Whether it may be that no round counts.
+  bool may_stay(const Accumulation& parts) const {
+    return parts.guard >= 0 || !places_.conditions.empty();
+  }
   int32_t combined(const Accumulation& parts, int32_t a, int32_t b);
   /// `value` combined with what the out held before.
   int32_t with_start(const Accumulation& parts, int32_t value);
-  /// The node of a sparse_tensor.reduce (BodyNode::skips) if that is all that a round adds.
+  /// The node of the sparse_tensor.reduce (BodyNode::skips) that gives result `r`, if one does.
+  const BodyNode* reduce_of(size_t r) const;
+  /// That of this result, if it is all that a round adds.
   const BodyNode* skipping(const Accumulation& parts) const;
   /// What a round adds where it writes.
   int32_t added_by(const Accumulation& parts);
@@ -82,11 +91,22 @@ class StructuredResult {
   bool counts_rounds(const Accumulation& parts) const;
   /// Rounds that write one element each.
   int32_t written_once();
+  /// The results that this one needs, whose outs several rounds write: they have to be made
+  /// together, each round with what all have so far. Begins with this one.
+  std::vector<size_t> made_together() const;
+  /// Whether rounds can be written out in order for these.
+  bool are_few_rounds(const std::vector<size_t>& together) const;
   /// Rounds that are written out in order, each with what the one before gives; the last one alone
   /// where none reads that.
-  View in_order();
-  bool are_few_rounds() const;
+  View in_order(const std::vector<size_t>& together);
+  /// 1 where the places of a choice increase from round to round, -1 where they decrease; else 0.
+  int way_of(const ArgumentChoice& choice);
+  /// Whether the element that is chosen can be found again, by its value.
+  bool is_found(const ArgumentChoice& choice);
+  /// Whether an extreme is better than what it begins with.
+  int32_t better_than(const Accumulation& best, int32_t value, float start);
   View chosen_place(const ArgumentChoice& choice);
+  [[noreturn]] void refuse_rounds(bool alone, bool reads_out) const;
 
   LinalgValues& values_;
   const LinalgOp& op_;
@@ -114,20 +134,23 @@ std::vector<int> StructuredResult::reduced_loops() const {
   return reduced;
 }
 
+std::optional<float> StructuredResult::uniform_start(size_t r) const {
+  const View& start = values_.at(op_.outs[r].value);
+  if (start.nodes.size() != 1 || start.nodes[0].kind != Expr::Kind::constant) return std::nullopt;
+  return start.nodes[0].constant;
+}
+
 bool StructuredResult::neutral_start(size_t r, const Accumulation& parts) const {
-  const LinalgId id = op_.outs[r].value;
-  const View& start = values_.at(id);
-  if (start.nodes.size() != 1 || start.nodes[0].kind != Expr::Kind::constant) return false;
-  const float value = start.nodes[0].constant;
-  if (parts.of_unsigned) return value == (parts.reduction == Reduction::max ? 0.0F : -1.0F);
-  if (value == identity(parts.reduction)) return true;
-  // The least number of an integer type, or of f32, begins maxima as well as -inf does.
-  constexpr float kLeast = std::numeric_limits<float>::lowest();
-  const ElementType type = value_of(id).type;
-  const bool whole = is_integer(type) && type != ElementType::boolean;
-  if (parts.reduction == Reduction::max) return value <= (whole ? -2147483648.0F : kLeast);
-  if (parts.reduction == Reduction::min) return value >= (whole ? 2147483648.0F : -kLeast);
-  return false;
+  const std::optional<float> value = uniform_start(r);
+  if (!value) return false;
+  if (*value == identity(parts.reduction) && !parts.of_unsigned) return true;
+  // The least integer of a type begins maxima as well as -inf does, if any round counts.
+  const ElementType type = value_of(op_.outs[r].value).type;
+  if (may_stay(parts) || !is_integer(type)) return false;
+  if (parts.of_unsigned) return *value == (parts.reduction == Reduction::max ? 0.0F : -1.0F);
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  if (parts.reduction == Reduction::max) return *value <= rounded(-kInf, type);
+  return parts.reduction == Reduction::min && *value >= rounded(kInf, type);
 }
 
 int32_t StructuredResult::combined(const Accumulation& parts, int32_t a, int32_t b) {
@@ -137,6 +160,14 @@ int32_t StructuredResult::combined(const Accumulation& parts, int32_t a, int32_t
                                            : kernel().apply(Op::where, {less, a, b});
 }
 
+const BodyNode* StructuredResult::reduce_of(size_t r) const {
+  const std::vector<bool> needed = needed_nodes(op_, {op_.yields[r]});
+  for (size_t n = 0; n < needed.size(); ++n) {
+    if (needed[n] && op_.body[n].skips) return &op_.body[n];
+  }
+  return nullptr;
+}
+
 const BodyNode* StructuredResult::skipping(const Accumulation& parts) const {
   const BodyNode& term = op_.body[static_cast<size_t>(parts.terms[0].node)];
   const bool alone = parts.terms.size() == 1 && !parts.terms[0].negated && parts.guard < 0;
@@ -144,14 +175,19 @@ const BodyNode* StructuredResult::skipping(const Accumulation& parts) const {
 }
 
 int32_t StructuredResult::with_start(const Accumulation& parts, int32_t value) {
-  if (const BodyNode* skips = skipping(parts)) {  // begins with its identity, whatever the out has
+  if (const BodyNode* skips = reduce_of(r_)) {  // begins with its identity, whatever the out has
     const BodyNode& given = op_.body[static_cast<size_t>(skips->children[2])];
     if (given.kind == BodyNode::Kind::constant && given.constant == identity(parts.reduction))
       return value;
     return combined(parts, body_.expression(skips->children[2]), value);
   }
   if (neutral_start(r_, parts)) return value;
-  return combined(parts, body_.use_at_place(out_number(r_)), value);
+  const int32_t start = body_.use_at_place(out_number(r_));
+  const int32_t both = combined(parts, start, value);
+  if (!parts.of_unsigned || !may_stay(parts)) return both;
+  // What no round gives is no unsigned number.
+  const int32_t none = kernel().constant(identity(parts.reduction));
+  return kernel().apply(Op::where, {kernel().apply(Op::eq, {value, none}), start, both});
 }
 
 int32_t StructuredResult::added_by(const Accumulation& parts) {
@@ -163,6 +199,8 @@ int32_t StructuredResult::added_by(const Accumulation& parts) {
   int32_t body = -1;
   for (const Accumulation::Part& part : parts.terms) {
     int32_t term = body_.expression(part.node);
+    if (parts.skips_nan)
+      term = kernel().apply(Op::where, {kernel().apply(Op::isnan, {term}), neutral, term});
     if (part.negated && body >= 0) {
       body = kernel().apply(Op::sub, {body, term});
       continue;
@@ -188,7 +226,7 @@ void StructuredResult::prepare_rounds(const Accumulation& parts, bool with_start
   for (const Accumulation::Part& part : parts.terms) roots.push_back(part.node);
   if (parts.guard >= 0) roots.push_back(parts.guard);
   std::vector<int32_t> more;
-  const bool reads_out = with_start && skipping(parts) == nullptr && !neutral_start(r_, parts);
+  const bool reads_out = with_start && reduce_of(r_) == nullptr && !neutral_start(r_, parts);
   if (reads_out) more.push_back(out_number(r_));
   prepare(roots, more);
 }
@@ -254,77 +292,153 @@ int32_t StructuredResult::written_once() {
   return kernel().apply(Op::where, {written, value, body_.use_at_place(out_number(r_))});
 }
 
-/// The place of an extreme element: the first (or last) of those that equal it.
+int StructuredResult::way_of(const ArgumentChoice& choice) {
+  const auto place = body_.affine(choice.place);
+  if (!place) return 0;
+  bool up = true;
+  bool down = true;
+  int64_t inner = 0;  // how far the loops inside of this one go
+  for (size_t l = places_.rest.size(); l-- > 0;) {
+    const int loop = places_.rest[l];
+    const auto term = std::find_if(place->terms.begin(), place->terms.end(),
+                                   [&](const auto& t) { return t.first == loop; });
+    const int64_t step = term == place->terms.end() ? 0 : term->second;
+    up = up && step > inner;
+    down = down && -step > inner;
+    int64_t distance = 0;
+    const int64_t rounds = op_.loops[static_cast<size_t>(loop)] - 1;
+    if (__builtin_mul_overflow(std::abs(step), rounds, &distance) ||
+        __builtin_add_overflow(inner, distance, &inner))
+      return 0;
+  }
+  return up ? 1 : down ? -1 : 0;
+}
+
+bool StructuredResult::is_found(const ArgumentChoice& choice) {
+  const auto best = accumulation(op_, op_.yields[choice.best], out_number(choice.best));
+  const auto start = uniform_start(choice.best);
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  const bool least =
+      start && (best->reduction == Reduction::max ? *start <= kLowest : *start >= -kLowest);
+  return places_.conditions.empty() && best->guard < 0 &&
+         (least || neutral_start(choice.best, *best)) && way_of(choice) != 0;
+}
+
+int32_t StructuredResult::better_than(const Accumulation& best, int32_t value, float start) {
+  int32_t less = kernel().constant(start);
+  int32_t more = value;
+  if (best.reduction == Reduction::min) std::swap(less, more);
+  return best.of_unsigned ? unsigned_less(kernel(), less, more)
+                          : kernel().apply(Op::lt, {less, more});
+}
+
+/// The place of an extreme element: the first (or last) of those that equal it. Where none is
+/// better than the start, that of the start.
 View StructuredResult::chosen_place(const ArgumentChoice& choice) {
   const LinalgId best_id = op_.results[choice.best];
   std::optional<View>& best_view = values_.views[static_cast<size_t>(best_id)];
   if (!best_view) best_view = structured_result(values_, op_, choice.best, group_);
   const auto best = accumulation(op_, op_.yields[choice.best], out_number(choice.best));
-  if (!places_.conditions.empty())
-    refuse_linalg(op_, "an arg max whose out map does not name a loop for each dimension");
-  if (!neutral_start(choice.best, *best) || best->guard >= 0)
-    refuse_linalg(op_, "begins with a value, expected -inf for a maximum and inf for a minimum");
   const int32_t element = best->terms[0].node;
-  prepare({element, choice.place}, {});
+  const int32_t out = out_number(static_cast<size_t>(r_));
+  prepare({element, choice.place}, {out});
   // The extreme is read like the out in its place.
   const View extreme = single_atoms(values_, *best_view, values_.name(best_id), group_);
   const int32_t value = body_.use_like(extreme, out_number(choice.best));
-  const float none = choice.last ? -std::numeric_limits<float>::infinity()
-                                 : std::numeric_limits<float>::infinity();
+  const bool largest = choice.last == (way_of(choice) > 0);
+  const float none =
+      largest ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
   const int32_t equal = kernel().apply(Op::eq, {body_.expression(element), value});
   const int32_t place =
       kernel().apply(Op::where, {equal, body_.expression(choice.place), kernel().constant(none)});
-  return result(
-      kernel().reduce(choice.last ? Reduction::max : Reduction::min, reduced_loops(), place));
+  const int32_t found =
+      kernel().reduce(largest ? Reduction::max : Reduction::min, reduced_loops(), place);
+  const int32_t any = choice.last ? kernel().apply(Op::ne, {found, kernel().constant(none)})
+                                  : better_than(*best, value, *uniform_start(choice.best));
+  return result(kernel().apply(Op::where, {any, found, body_.use_at_place(out)}));
 }
 
-bool StructuredResult::are_few_rounds() const {
-  if (!depends_on(op_, root_, out_number(r_))) return true;  // the last one
+std::vector<size_t> StructuredResult::made_together() const {
+  std::vector<size_t> together{r_};
+  for (size_t next = 0; next < together.size(); ++next) {
+    for (size_t other = 0; other < op_.outs.size(); ++other) {
+      if (std::find(together.begin(), together.end(), other) != together.end()) continue;
+      if (!depends_on(op_, op_.yields[together[next]], out_number(other))) continue;
+      const OutPlaces places = out_places(op_, other, value_of(op_.outs[other].value).shape);
+      if (!places.rest.empty() && !places.once) together.push_back(other);
+    }
+  }
+  return together;
+}
+
+bool StructuredResult::are_few_rounds(const std::vector<size_t>& together) const {
+  for (const size_t other : together) {
+    if (op_.outs[other].map != op_.outs[r_].map) return false;
+  }
+  if (!depends_on(op_, root_, out_number(r_)) && together.size() == 1) return true;  // the last one
   int64_t rounds = 1;
   for (const int loop : places_.rest) {
     if (op_.loops[static_cast<size_t>(loop)] > kMostRounds) return false;
     rounds *= op_.loops[static_cast<size_t>(loop)];
     if (rounds > kMostRounds) return false;
   }
-  // The nodes of the body, and how often and how deep it reads the result so far.
-  const std::vector<bool> needed = needed_nodes(op_, {root_});
+  // The nodes of the body, and how often and how deep it reads results so far.
+  std::vector<int32_t> roots;
+  for (const size_t other : together) roots.push_back(op_.yields[other]);
+  const std::vector<bool> needed = needed_nodes(op_, roots);
   std::vector<int64_t> nodes(op_.body.size(), 1);
   std::vector<int64_t> reads(op_.body.size(), 0);
   std::vector<int64_t> depth(op_.body.size(), 1);
   for (size_t n = 0; n < op_.body.size(); ++n) {
     if (!needed[n]) continue;
     const BodyNode& node = op_.body[n];
-    if (node.kind == BodyNode::Kind::operand && node.operand == out_number(r_)) reads[n] = 1;
+    for (const size_t other : together) {
+      if (node.kind == BodyNode::Kind::operand && node.operand == out_number(other)) reads[n] = 1;
+    }
     for (const int32_t child : node.children) {
       nodes[n] += nodes[static_cast<size_t>(child)];
       reads[n] += reads[static_cast<size_t>(child)];
       depth[n] = std::max(depth[n], depth[static_cast<size_t>(child)] + 1);
     }
   }
-  const auto root = static_cast<size_t>(root_);
+  const auto largest = [&](const std::vector<int64_t>& of_nodes) {
+    int64_t most = 0;
+    for (const int32_t root : roots) most = std::max(most, of_nodes[static_cast<size_t>(root)]);
+    return most;
+  };
   int64_t all = 1;
   for (int64_t round = 0; round < rounds; ++round) {
-    all = nodes[root] + reads[root] * all;
+    all = largest(nodes) + largest(reads) * all;
     if (all > kMostNodesInOrder) return false;
   }
-  return depth[root] * rounds <= kDeepestInOrder;
+  return largest(depth) * rounds <= kDeepestInOrder;
 }
 
-View StructuredResult::in_order() {
+View StructuredResult::in_order(const std::vector<size_t>& together) {
   const std::vector<int> loops = reduced_loops();
   const auto extent = [&](int loop) { return op_.loops[static_cast<size_t>(loop)]; };
-  const bool reads_out = depends_on(op_, root_, out_number(r_));
+  const bool all_rounds = together.size() > 1 || depends_on(op_, root_, out_number(r_));
   std::map<int, int64_t> round;
   const auto set = [&](int loop, int64_t number) {
     round[loop] = number;
     body_.set_round(loop, number);
   };
-  for (const int loop : loops) set(loop, reads_out ? 0 : extent(loop) - 1);
-  prepare({root_}, {});
-  int32_t value = -1;
+  for (const int loop : loops) set(loop, all_rounds ? 0 : extent(loop) - 1);
+  std::vector<int32_t> roots;
+  for (const size_t other : together) roots.push_back(op_.yields[other]);
+  prepare(roots, {});
+  std::map<int32_t, int32_t> so_far;
+  for (const size_t other : together) {  // a sparse_tensor.reduce begins with its identity
+    if (const BodyNode* reduce = reduce_of(other))
+      so_far[out_number(other)] = body_.expression(reduce->children[2]);
+  }
+  body_.replace_operands(so_far);
   for (bool more = true; more;) {
-    value = body_.expression(root_);
-    body_.replace_operand(out_number(r_), value);
+    std::map<int32_t, int32_t> made;
+    for (const size_t other : together)
+      made[out_number(other)] = body_.expression(op_.yields[other]);
+    so_far = std::move(made);
+    body_.replace_operands(so_far);
     more = false;
     for (size_t l = loops.size(); l-- > 0 && !more;) {  // the last loop is the innermost
       const int64_t next = round[loops[l]] + 1;
@@ -332,28 +446,17 @@ View StructuredResult::in_order() {
       set(loops[l], more ? next : 0);
     }
   }
-  return result(value);
+  return result(so_far.at(out_number(r_)));
 }
 
-View StructuredResult::value() {
-  body_.check_size();
-  const bool whole = places_.conditions.empty();
-  if (whole && reduced_loops().empty()) {
-    prepare({root_}, {});
-    return result(body_.expression(root_));
-  }
-  const int32_t out = out_number(r_);
-  const bool reads_out = depends_on(op_, root_, out);
-  if (!whole && places_.once) {
-    prepare({root_}, {out}, reads_out ? -1 : out);
-    return result(written_once());
-  }
-  if (const auto parts = accumulation(op_, root_, out)) {
-    if (counts_rounds(*parts)) return counted(*parts);
-    return parts->of_unsigned ? unsigned_extreme(*parts) : accumulated(*parts);
-  }
-  if (const auto choice = argument_choice(op_, r_)) return chosen_place(*choice);
-  if (whole && are_few_rounds()) return in_order();
+void StructuredResult::refuse_rounds(bool alone, bool reads_out) const {
+  if (!alone)
+    refuse_linalg(op_, fmt::format("its body combines what two of its results have so far; "
+                                   "expected results of which each reads its own out (or an arg "
+                                   "max: select(new > best, place, place so far) beside its "
+                                   "maximum, with places in the order of rounds), or outs of one "
+                                   "map and at most {} rounds, which are written out",
+                                   kMostRounds));
   if (!reads_out)
     refuse_linalg(op_,
                   "several rounds write to one element, of which the last is left; expected a map "
@@ -361,10 +464,36 @@ View StructuredResult::value() {
                   "its out argument with something new");
   refuse_linalg(op_,
                 fmt::format("its body combines its out argument in a way that is no sum, product, "
-                            "maximum or minimum of something new; expected one of these (an arg "
-                            "max: select(new > best, place, place so far) beside its maximum), or "
-                            "at most {} rounds, which are written out",
+                            "maximum or minimum of something new; expected one of these, or at "
+                            "most {} rounds, which are written out",
                             kMostRounds));
+}
+
+View StructuredResult::value() {
+  body_.check_size();
+  const std::vector<size_t> together = op_.outs.empty() ? std::vector<size_t>{r_} : made_together();
+  const bool alone = together.size() == 1;
+  const bool whole = places_.conditions.empty();
+  const int32_t out = out_number(r_);
+  const bool reads_out = depends_on(op_, root_, out);
+  if (alone) {
+    if (whole && reduced_loops().empty()) {
+      prepare({root_}, {});
+      return result(body_.expression(root_));
+    }
+    if (!whole && places_.once) {
+      prepare({root_}, {out}, reads_out ? -1 : out);
+      return result(written_once());
+    }
+    if (const auto parts = accumulation(op_, root_, out)) {
+      if (counts_rounds(*parts)) return counted(*parts);
+      return parts->of_unsigned ? unsigned_extreme(*parts) : accumulated(*parts);
+    }
+  } else if (const auto choice = argument_choice(op_, r_); choice && is_found(*choice)) {
+    return chosen_place(*choice);
+  }
+  if (whole && are_few_rounds(together)) return in_order(together);
+  refuse_rounds(alone, reads_out);
 }
 
 /// Refuses expressions that are too long once everything that they share is written out, as a
@@ -386,6 +515,14 @@ void check_written_out(const LinalgOp& op, const View& value) {
 
 void refuse_linalg(const LinalgOp& op, const std::string& why) {
   throw Error(ExitCode::rejected, op.where, op.name + ": " + why);
+}
+
+void check_counted(const LinalgOp& op, int64_t extent) {
+  constexpr int64_t kMostCounted = int64_t{1} << 24;
+  if (extent > kMostCounted)
+    refuse_linalg(op, fmt::format("the number of a place in a dimension of {} is used, of which "
+                                  "f32 holds those up to {}; expected a smaller dimension",
+                                  extent, kMostCounted));
 }
 
 View define_linalg(LinalgValues& values, LinalgId id, View value, int group) {

@@ -21,6 +21,9 @@ struct LinalgValues {
   std::string name(LinalgId id) const { return function.values[static_cast<size_t>(id)].name; }
 };
 
+/// Refuses to compute with the numbers of places in a dimension that has more than f32 holds.
+void check_counted(const LinalgOp& op, int64_t extent);
+
 /// Throws Error(rejected) at the operation's place.
 [[noreturn]] void refuse_linalg(const LinalgOp& op, const std::string& why);
 

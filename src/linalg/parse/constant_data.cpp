@@ -9,6 +9,13 @@ namespace fuseflow {
 
 namespace {
 
+/// Truth values and ui types are never below 0; all others have a sign.
+int64_t integer_of(const mlir::APInt& value, ElementType type) {
+  const bool no_sign =
+      type == ElementType::boolean || type == ElementType::u8 || type == ElementType::u16;
+  return no_sign ? static_cast<int64_t>(value.getZExtValue()) : value.getSExtValue();
+}
+
 /// The entries of sparse<[[0, 1], ..], [1.0, ..]>; equal places add up.
 ConstantPtr sparse_data(mlir::SparseElementsAttr elements, const std::vector<int64_t>& shape,
                         ElementType type) {
@@ -23,7 +30,7 @@ ConstantPtr sparse_data(mlir::SparseElementsAttr elements, const std::vector<int
   const mlir::DenseElementsAttr values = elements.getValues();
   if (is_integer(type)) {
     for (const mlir::APInt& value : values.getValues<mlir::APInt>())
-      add(static_cast<float>(value.getSExtValue()));
+      add(static_cast<float>(integer_of(value, type)));
   } else {
     for (const mlir::APFloat& value : values.getValues<mlir::APFloat>())
       add(static_cast<float>(value.convertToDouble()));
@@ -52,10 +59,8 @@ ConstantPtr constant_data(mlir::ElementsAttr elements, mlir::Operation& op) {
   if (!dense) refuse(op, "elements that are neither dense, sparse nor a resource");
   if (is_integer(type)) {
     std::vector<int64_t> integers;
-    const bool flag =
-        type == ElementType::boolean || type == ElementType::u8 || type == ElementType::u16;
     for (const mlir::APInt& value : dense.getValues<mlir::APInt>())
-      integers.push_back(flag ? static_cast<int64_t>(value.getZExtValue()) : value.getSExtValue());
+      integers.push_back(integer_of(value, type));
     return constant_ints(std::move(integers), shape, type);
   }
   std::vector<float> floats;
@@ -83,11 +88,12 @@ LinalgOp read_constant_tensor(mlir::arith::ConstantOp op, FunctionScope& scope) 
   const LinalgValue& value = scope.function.values[static_cast<size_t>(made.results[0])];
   BodyNode number;
   number.type = value.type;
-  number.constant =
-      is_integer(value.type)
-          ? static_cast<float>(splat.getSplatValue<mlir::APInt>().getSExtValue())
-          : static_cast<float>(splat.getSplatValue<mlir::APFloat>().convertToDouble());
-  if (value.type == ElementType::boolean) number.constant = number.constant != 0 ? 1 : 0;
+  if (is_integer(value.type)) {
+    number.integer = integer_of(splat.getSplatValue<mlir::APInt>(), value.type);
+    number.constant = static_cast<float>(*number.integer);
+  } else {
+    number.constant = static_cast<float>(splat.getSplatValue<mlir::APFloat>().convertToDouble());
+  }
   made.body = {number};
   made.yields = {0};
   made.loops = value.shape;

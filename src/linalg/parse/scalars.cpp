@@ -84,21 +84,20 @@ int32_t number(ScalarScope& scope, float value) {
 /// An apply whose value may be a known integer.
 int32_t apply_known(ScalarScope& scope, BodyNode node) {
   if (node.children.empty()) return scope.add(std::move(node));
-  const auto known = [&](int32_t child) { return scope.known[static_cast<size_t>(child)]; };
-  if (node.op == "arith.select" && known(node.children[0]))
-    return node.children[*known(node.children[0]) != 0 ? 1 : 2];
+  if (node.op == "arith.select") {
+    const auto condition = scope.known(node.children[0]);
+    if (condition) return node.children[*condition != 0 ? 1 : 2];
+  }
   std::vector<int64_t> integers;
   for (const int32_t child : node.children) {
-    if (!known(child)) return scope.add(std::move(node));
-    integers.push_back(*known(child));
+    const auto number = scope.known(child);
+    if (!number) return scope.add(std::move(node));
+    integers.push_back(*number);
   }
   const ElementType from = scope.nodes[static_cast<size_t>(node.children[0])].type;
   const auto value = folded(node.op, integers, from, node.type);
   if (!value) return scope.add(std::move(node));
-  BodyNode number;
-  number.type = node.type;
-  number.constant = static_cast<float>(*value);
-  return scope.add(number, value);
+  return scope.integer(*value, node.type);
 }
 
 /// An affine expression over scalars.
@@ -190,6 +189,8 @@ int32_t read_reduce(sparse::ReduceOp op, ScalarScope& scope, const FunctionScope
   const int32_t x = scalar(op.getX(), scope, *op);
   const int32_t y = scalar(op.getY(), scope, *op);
   const int32_t identity = scalar(op.getIdentity(), scope, *op);
+  if (!op->hasOneUse() || !llvm::isa<mlir::linalg::YieldOp>(*op->user_begin()))
+    refuse(*op, "expected that the body yields what it gives, and nothing else reads that");
   const bool left = is_result_so_far(op.getX(), *op);
   if (!left && !is_result_so_far(op.getY(), *op))
     refuse(*op, "expected the result so far (an argument of the body for an out) as an operand");
@@ -213,8 +214,7 @@ int32_t read_constant(mlir::arith::ConstantOp op, ScalarScope& scope) {
   const bool flag = op.getType().isInteger(1);
   const int64_t value = flag ? static_cast<int64_t>(integer.getValue().getZExtValue())
                              : integer.getValue().getSExtValue();
-  node.constant = static_cast<float>(value);
-  return scope.add(node, value);
+  return scope.integer(value, node.type);
 }
 
 int32_t read_extract(mlir::tensor::ExtractOp op, ScalarScope& scope, const FunctionScope& around) {
@@ -230,7 +230,7 @@ int32_t read_extract(mlir::tensor::ExtractOp op, ScalarScope& scope, const Funct
 int32_t read_dim(mlir::tensor::DimOp op, ScalarScope& scope, const FunctionScope& around) {
   const auto& shape =
       around.function.values[static_cast<size_t>(around.tensor(op.getSource(), *op))].shape;
-  const auto dim = scope.known[static_cast<size_t>(scalar(op.getIndex(), scope, *op))];
+  const auto dim = scope.known(scalar(op.getIndex(), scope, *op));
   if (!dim || *dim < 0 || *dim >= static_cast<int64_t>(shape.size()))
     refuse(*op, "expected the number of a dimension that the tensor has");
   return scope.integer(shape[static_cast<size_t>(*dim)]);
@@ -258,6 +258,11 @@ int32_t read_apply(mlir::Operation& op, ScalarScope& scope, ElementType type) {
   const llvm::StringRef dialect = op.getName().getDialectNamespace();
   if ((dialect != "arith" && dialect != "math") || op.getNumRegions() != 0)
     refuse(op, "has no meaning for scalars here, expected operations of arith and math");
+  if (auto rounds = llvm::dyn_cast<mlir::arith::TruncFOp>(op)) {
+    const auto mode = rounds.getRoundingmode();
+    if (mode && *mode != mlir::arith::RoundingMode::to_nearest_even)
+      refuse(op, "rounds in another way than to the nearest number, expected to_nearest_even");
+  }
   std::vector<int32_t> children;
   for (const mlir::Value operand : op.getOperands()) children.push_back(scalar(operand, scope, op));
   return apply_known(scope, applied(full_name(op), std::move(children), type));
@@ -327,17 +332,17 @@ int32_t elementwise_node(mlir::Operation& op, ScalarScope& scope) {
   return read_apply(op, scope, element_type(mlir::getElementTypeOrSelf(op.getResult(0)), op));
 }
 
-int32_t ScalarScope::add(BodyNode node, std::optional<int64_t> integer) {
+int32_t ScalarScope::add(BodyNode node) {
   nodes.push_back(std::move(node));
-  known.push_back(integer);
   return static_cast<int32_t>(nodes.size()) - 1;
 }
 
-int32_t ScalarScope::integer(int64_t value) {
+int32_t ScalarScope::integer(int64_t value, ElementType type) {
   BodyNode node;
   node.constant = static_cast<float>(value);
-  node.type = ElementType::i64;
-  return add(node, value);
+  node.integer = value;
+  node.type = type;
+  return add(node);
 }
 
 int32_t outer_scalar(int32_t node, ScalarScope& scope) {
@@ -355,7 +360,7 @@ int32_t outer_scalar(int32_t node, ScalarScope& scope) {
   for (const int32_t at : missing) {
     BodyNode copy = scope.outer->nodes[static_cast<size_t>(at)];
     for (int32_t& child : copy.children) child = scope.copied.at(child);
-    scope.copied[at] = scope.add(std::move(copy), scope.outer->known[static_cast<size_t>(at)]);
+    scope.copied[at] = scope.add(std::move(copy));
   }
   return scope.copied.at(node);
 }
@@ -398,7 +403,7 @@ int64_t known_integer(mlir::OpFoldResult value, FunctionScope& scope, mlir::Oper
   if (const auto attribute = llvm::dyn_cast_if_present<mlir::Attribute>(value))
     return llvm::cast<mlir::IntegerAttr>(attribute).getInt();
   const int32_t node = scalar(llvm::cast<mlir::Value>(value), scope.scalars, user);
-  const auto known = scope.scalars.known[static_cast<size_t>(node)];
+  const auto known = scope.scalars.known(node);
   if (!known)
     refuse(user, "a size or an offset that data decide, expected one that is known without them");
   return *known;

@@ -42,14 +42,17 @@ std::optional<Format> format_of(mlir::RankedTensorType type, mlir::Operation& op
 /// Scalars of a function, or of the body of an operation in it: a tree for each SSA value.
 struct ScalarScope {
   std::vector<BodyNode> nodes;
-  std::vector<std::optional<int64_t>> known;  ///< by node: its number, where it is a known integer
   llvm::DenseMap<mlir::Value, int32_t> at;
   llvm::DenseMap<int32_t, int32_t> copied;  ///< nodes of `outer` that are here, too
   ScalarScope* outer = nullptr;
   int64_t copies = 0;  ///< how many nodes other scopes have copied from here
 
-  int32_t add(BodyNode node, std::optional<int64_t> integer = {});
-  int32_t integer(int64_t value);
+  int32_t add(BodyNode node);
+  int32_t integer(int64_t value, ElementType type = ElementType::i64);
+  /// The number of a node, where it is a known integer.
+  std::optional<int64_t> known(int32_t node) const {
+    return nodes[static_cast<size_t>(node)].integer;
+  }
 };
 
 /// Tensors and scalars by SSA value, at the operation that is being read.

@@ -14,6 +14,10 @@ namespace {
 /// Each level takes up to some kilobytes of stack, in builds with sanitizers several times that.
 constexpr int kDeepest = 256;
 constexpr uint32_t kLargestAlignment = 1U << 16;
+/// Operators of one expression, each a level of the parser's recursion; names of one list, each
+/// compared with all others.
+constexpr int kMostOperators = 1000;
+constexpr int kMostNames = 5000;
 
 class TextScan {
  public:
@@ -29,10 +33,16 @@ class TextScan {
   size_t after_comment(size_t begin) const;
   void check_alignment(size_t string_begin) const;
   void bracket(size_t place);
+  /// Counts the operators of affine expressions, up to what none of them has.
+  void count_operator(size_t place);
+  /// The place after a word that begins here; counts mod, floordiv and ceildiv.
+  size_t after_word(size_t begin);
+  void check_map(size_t begin) const;
 
   std::string_view text_;
   const std::string& path_;
   int depth_ = 0;
+  int operators_ = 0;
   bool resources_ = false;  ///< within {-# .. #-}
 };
 
@@ -88,6 +98,32 @@ void TextScan::bracket(size_t place) {
   if (c == '{' && at(place + 1) == '-' && at(place + 2) == '#') resources_ = true;
 }
 
+void TextScan::count_operator(size_t place) {
+  if (++operators_ > kMostOperators)
+    fail(place,
+         fmt::format("an expression of more than {} operators, expected less", kMostOperators));
+}
+
+void TextScan::check_map(size_t begin) const {
+  const size_t end = std::min(text_.find("->", begin), text_.size());
+  const auto commas = std::count(text_.begin() + static_cast<std::ptrdiff_t>(begin),
+                                 text_.begin() + static_cast<std::ptrdiff_t>(end), ',');
+  if (commas >= kMostNames)
+    fail(begin, fmt::format("a map of more than {} dimensions, expected less", kMostNames));
+}
+
+size_t TextScan::after_word(size_t begin) {
+  const auto in_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  size_t end = begin + 1;
+  while (end < text_.size() && in_word(text_[end])) ++end;
+  const std::string_view word = text_.substr(begin, end - begin);
+  if (word == "mod" || word == "floordiv" || word == "ceildiv") count_operator(begin);
+  if (word == "affine_map" || word == "affine_set") check_map(begin);
+  return end;
+}
+
 void TextScan::run() {
   int minus_signs = 0;
   for (size_t place = 0; place < text_.size();) {
@@ -103,7 +139,12 @@ void TextScan::run() {
       place = after_string(place);
     } else if (c == '/' && at(place + 1) == '/') {
       place = after_comment(place);
+    } else if ((c >= 'a' && c <= 'z') || c == '_') {
+      place = after_word(place);
     } else {
+      if (c == ',' || c == '=' || c == ':' || c == '@') operators_ = 0;
+      const bool arrow = c == '-' && at(place + 1) == '>';
+      if (c == '+' || c == '*' || (c == '-' && !arrow)) count_operator(place);
       bracket(place++);
     }
   }

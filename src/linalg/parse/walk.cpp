@@ -135,7 +135,7 @@ std::vector<mlir::Value> Walk::side(mlir::Region& region) {
 /// effects, and each element is chosen.
 void Walk::choice(mlir::scf::IfOp op) {
   const int32_t condition = scalar(op.getCondition(), scope_.scalars, *op);
-  if (const auto known = scope_.scalars.known[static_cast<size_t>(condition)]) {
+  if (const auto known = scope_.scalars.known(condition)) {
     const std::vector<mlir::Value> taken =
         side(*known != 0 ? op.getThenRegion() : op.getElseRegion());
     return bind_all(op.getResults(), taken, *op);
@@ -216,6 +216,9 @@ LinalgFunction Walk::run(mlir::func::FuncOp function,
     value.type = element_type(element, *function);
     value.shape = shapes[argument.getArgNumber()];
     check_rank(value.shape.size(), *function);
+    if (std::find(value.shape.begin(), value.shape.end(), 0) != value.shape.end())
+      refuse(*function, fmt::format("argument %{} has no elements, expected extents of at least 1",
+                                    value.name));
     if (type) value.format = format_of(type, *function);
     const auto id = static_cast<LinalgId>(scope_.function.values.size());
     if (type) {
@@ -255,6 +258,9 @@ void Walk::return_unused() {
     for (const auto* operands : {&op.inputs, &op.outs}) {
       for (const LinalgOperand& operand : *operands)
         used[static_cast<size_t>(operand.value)] = true;
+    }
+    for (const BodyNode& node : op.body) {
+      if (node.kind == BodyNode::Kind::element) used[static_cast<size_t>(node.value)] = true;
     }
   }
   for (const LinalgOp& op : f.ops) {
