@@ -106,13 +106,6 @@ class Search {
     if (at(given_).schedule.order.empty()) {
       climb(best, Orders::usual);
       climb(best, Orders::searched);
-      // Sets that only pay with orders of their own may lie on the way from the start alone.
-      tried_.clear();
-      priced_.clear();
-      State other = *first;
-      climb(other, Orders::searched);
-      if (better(other.cost, best.cost)) best = std::move(other);
-      least_ = best.cost.cycles;
       most_effort_ = std::min(all, effort() + kPairsShare * given_effort_);
       exchange(best);
       most_effort_ = std::min(all, effort() + kModelShare * given_effort_);
