@@ -377,10 +377,10 @@ class PartSearch {
     judged.found = found_of(run, std::move(notes));
   }
 
-  /// Keeps what a run reads again from outside on chip, where that has a size. Gives whether there
-  /// is any.
+  /// Keeps what a run reads again from outside on chip, where that may gain anything. Gives
+  /// whether there is any.
   bool keep_inputs(RunAlone& run, PassLog& notes) {
-    if (machine_.scratchpad.bytes == 0) return false;
+    if (!machine_.scratchpad_counts()) return false;
     Program& program = run.slice.program;
     costs_.spend(kNodesOfStatement *
                  static_cast<double>(program.regions[run.region].statements.size()));
