@@ -324,7 +324,7 @@ std::optional<Fused> fused_by_cost(Candidate given, const FuseRequest& request, 
   PassLog stored_log = log;
   std::optional<Program> stored =
       choose_storage(*regions, StorageOf::all, costs, verbose, stored_log);
-  Program joined = choose_joins(*regions, costs, verbose, log);
+  Program joined = not_slower(choose_joins(*regions, costs, verbose, log), *regions, costs, log);
   Fused fused{{std::move(joined), std::move(log)}, {}};
   fused.in_given_formats = costs.of_program(fused.best.program);
   if (stored) {
