@@ -375,6 +375,11 @@ Program best_by_cost(const Program& program, const FuseRequest& given_request, C
     log.note_all(best.log);
     return std::move(best.program);
   }
+  if (verbose && request.max_copies > 1 && !has_counted_units(request.machine)) {
+    best.log.note(
+        "the machine has no number of units (units.*.count): copies of loops are tried only in "
+        "regions that keep something on chip; fuseflow-parallelize --auto tries all");
+  }
   if (in_given_formats) reach.cycles = in_given_formats->cycles;
   const auto replace_by = [&](Candidate given) {
     std::optional<Fused> other =
