@@ -267,6 +267,7 @@ std::optional<Program> best_regions(const Program& given, const FuseRequest& req
   const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
   std::vector<Candidate> candidates;
   std::vector<Candidate> copied;
+  std::vector<Candidate> alone;
   std::vector<std::vector<Part>> partitions;
   PlacedRuns placed(program, request.machine, costs);
   if (!free_streams) candidates.push_back({given, {}});
@@ -283,6 +284,7 @@ std::optional<Program> best_regions(const Program& given, const FuseRequest& req
     Mixtures mixtures = best_mixtures(program, partitions, space, machine, costs, runs, reach);
     std::move(mixtures.found.begin(), mixtures.found.end(), std::back_inserter(candidates));
     std::move(mixtures.copied.begin(), mixtures.copied.end(), std::back_inserter(copied));
+    std::move(mixtures.alone.begin(), mixtures.alone.end(), std::back_inserter(alone));
     return !mixtures.found.empty();
   };
   if (const std::optional<Cost> known = costs.learn(program)) {
@@ -300,8 +302,10 @@ std::optional<Program> best_regions(const Program& given, const FuseRequest& req
   std::vector<Candidate> streams = streams_in_reach(candidates, costs);
   if (!streams.empty()) candidates.push_back(best_of(std::move(streams), request, costs));
   Candidate best = best_of(std::move(candidates), request, costs);
-  if (!copied.empty()) {  // what they keep on chip may decide: compared once that is known
-    Candidate other = best_of(std::move(copied), request, costs);
+  if (!alone.empty()) alone.insert(alone.begin(), {given, {}});
+  for (std::vector<Candidate>* others : {&copied, &alone}) {
+    if (others->empty()) continue;  // what they keep on chip may decide: compared once it is known
+    Candidate other = best_of(std::move(*others), request, costs);
     if (is_faster(other.program, best.program, costs)) best = std::move(other);
   }
   log.note_all(best.log);

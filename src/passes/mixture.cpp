@@ -143,7 +143,7 @@ class PartSearch {
         const double best_streams = std::min(total_of(partition()), least);
         if (max_copies_ > 1) search_alone(gained, best_streams, search_from, found);
         if (max_copies_ > 1) add_copied(others, best_streams, mixtures.copied);
-        if (values_decide_) add_alone(found);
+        if (values_decide_) add_alone(best_streams, mixtures.alone);
       });
     }
     if (!in_reach || !tiles_.empty()) search_from(best);
@@ -299,13 +299,17 @@ class PartSearch {
   }
 
   /// Adds the kernels by themselves, each in a good order: where values decide how much flows, what
-  /// is fused may take far more than expected, and the given program may have poor orders.
-  void add_alone(std::vector<Candidate>& found) {
+  /// is fused may take far more than expected, and the given program may have poor orders. What was
+  /// searched stays what it was.
+  void add_alone(double cycles, std::vector<Candidate>& found) {
     const std::vector<Part> parts = alone(n_);
-    if (!std::isfinite(total_of(parts))) return;
+    const double total = total_of(parts);
+    if (!std::isfinite(total) || total > kUnsure * cycles) return;
+    const std::map<Interval, JudgedPart> before = judged_;
     most_effort_ = costs_.effort() + kAloneEffort;
     search(parts);
     found.push_back(made_of(parts));
+    judged_ = before;
   }
 
   bool has_time() const { return costs_.effort() < most_effort_; }
