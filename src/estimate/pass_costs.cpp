@@ -486,7 +486,7 @@ std::optional<double> EstimatedCosts::simulate(const Program& given) {
   const std::optional<Cost> cost = of_program(given);
   if (!cost || cost->tokens > kFewTokens) return std::nullopt;
   try {
-    const Program lowered = lower_program(given);
+    const Program lowered = lower_silently(given);
     RunOptions options;
     options.explain_deadlock = false;
     const ProgramRun run = run_program(lowered, load_tensors(lowered), machine_, options);

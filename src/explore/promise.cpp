@@ -39,7 +39,7 @@ std::string last_note(const TrialTable& table, size_t kernel) {
   for (size_t k = 0; k < table.kernels(); ++k) {
     if (any_possible_with(table, k)) continue;
     throw Error(
-        ExitCode::rejected,
+        ExitCode::rejected, kernels.regions[k].where,
         fmt::format("the search space is empty: no region with kernel @{} is possible on "
                     "machine {}: {}",
                     quote_if_needed(kernels.regions[k].name), machine.name, last_note(table, k)));

@@ -43,7 +43,7 @@ struct WholeRun {
 WholeRun run_whole(const Program& program, const Machine& machine, int threads,
                    int64_t max_cycles = 0) {
   if (interrupted()) return {};
-  const Program lowered = lower_program(program);
+  const Program lowered = lower_silently(program);
   RunOptions options;
   options.threads = threads;
   options.max_cycles = max_cycles;

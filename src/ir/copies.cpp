@@ -69,6 +69,28 @@ TensorId read_of(const Program& program, const Region& region, TensorId tensor, 
   return found < 0 ? tensor : found;
 }
 
+/// Of lines that place one use, copies of one tensor before: one, in the place of the first. What
+/// any of them keeps in the scratchpad is there.
+void merge_placements(std::vector<UsePlacement>& lines) {
+  std::vector<UsePlacement> merged;
+  for (const UsePlacement& line : lines) {
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const UsePlacement& other) {
+      return other.tensor == line.tensor && other.consumer == line.consumer;
+    });
+    if (same == merged.end())
+      merged.push_back(line);
+    else if (line.placement == Placement::scratchpad)
+      same->placement = line.placement;
+  }
+  lines = std::move(merged);
+}
+
+/// Each tensor once, where it comes first.
+void drop_repeated(std::vector<TensorId>& tensors) {
+  std::set<TensorId> seen;
+  std::erase_if(tensors, [&](TensorId tensor) { return !seen.insert(tensor).second; });
+}
+
 }  // namespace
 
 void follow_copies(Program& program, size_t region) {
@@ -76,8 +98,10 @@ void follow_copies(Program& program, size_t region) {
   for (UsePlacement& use : r.schedule.placements) {
     use.tensor = read_of(program, r, use.tensor, use.consumer);
   }
+  merge_placements(r.schedule.placements);
   for (Join& join : r.schedule.joins) {
     for (TensorId& tensor : join.located) tensor = read_of(program, r, tensor, -1);
+    drop_repeated(join.located);
   }
 }
 

@@ -21,7 +21,8 @@ TensorId copy_as(Program& program, TensorId of, const Format& format, std::strin
 void read_copy(Region& region, TensorId original, TensorId copy);
 
 /// Lets lines of a region's schedule name what its statements read of a tensor, where they name its
-/// original or another copy.
+/// original or another copy. Lines of two copies that are one tensor now become one: in the
+/// scratchpad where one of them was.
 void follow_copies(Program& program, size_t region);
 
 /// The tensor whose elements a copy has; itself where it is none, and in a part of a program

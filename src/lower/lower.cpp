@@ -182,16 +182,14 @@ void verify_lowered(const Program& program) {
   }
 }
 
-}  // namespace
-
-Program lower_program(Program program, const LowerOptions& options) {
+Program lower_noted(Program program, const LowerOptions& options, std::vector<std::string>& notes) {
   const bool lowers = std::any_of(program.regions.begin(), program.regions.end(),
                                   [](const Region& region) { return !region.graph; });
   if (!lowers) {
     add_copy_regions(program);
     return program;
   }
-  std::vector<std::string> notes = nest_tuples(program);
+  notes = nest_tuples(program);
   std::vector<int> last = last_readers(program);
   const std::vector<Resident> kept = residents(program);
   for (size_t r = 0; r < program.regions.size(); ++r) {
@@ -209,8 +207,21 @@ Program lower_program(Program program, const LowerOptions& options) {
   }
   add_copy_regions(program);
   verify_lowered(program);
+  return program;
+}
+
+}  // namespace
+
+Program lower_program(Program program, const LowerOptions& options) {
+  std::vector<std::string> notes;
+  program = lower_noted(std::move(program), options, notes);
   for (std::string& note : notes) report(Severity::note, std::move(note));
   return program;
+}
+
+Program lower_silently(Program program, const LowerOptions& options) {
+  std::vector<std::string> unused;
+  return lower_noted(std::move(program), options, unused);
 }
 
 }  // namespace fuseflow

@@ -76,4 +76,7 @@ std::vector<std::string> nest_tuples(Program& program);
 /// adds the regions that make copies (ir/copies.h). What it gives is verified.
 Program lower_program(Program program, const LowerOptions& options = {});
 
+/// The same without the notes: of programs that are only compared.
+Program lower_silently(Program program, const LowerOptions& options = {});
+
 }  // namespace fuseflow

@@ -212,6 +212,9 @@ struct Machine {
   /// What a product of m x k by k x n elements costs its matrix unit, in FLOPs at matrix_rate():
   /// with the padding and at the rate of the best family of instructions.
   double matrix_work(int64_t m, int64_t n, int64_t k, int64_t element_bytes) const;
+  /// Whether it is worth a search what streams keep in the scratchpad: its size is a choice, or
+  /// memory takes time. A scratchpad without limits has room for all, and is there all the same.
+  bool scratchpad_counts() const { return scratchpad.bytes > 0 || dram.model != "none"; }
   bool has_l2() const { return l2.capacity_bytes > 0; }
   /// Clusters of `cores` (one of kClusterSizes) that run at a time.
   int64_t concurrent_clusters(int cores) const;

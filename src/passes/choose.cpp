@@ -24,28 +24,38 @@ double cycles_of(const std::optional<Cost>& cost) {
 }
 
 /// Positions of the programs that are worth a simulation, and not expected to be slower than given,
-/// the least by estimate first, equal ones once; `chosen` is among them, and what was given, if
-/// there is room for it.
+/// the least by estimate first, equal ones once, as many as take little; `chosen` is among them,
+/// and what was given, if there is room for it. None where these two take long.
 std::vector<size_t> finalists(const std::vector<Candidate>& candidates,
                               const std::vector<std::optional<Cost>>& costs, size_t chosen) {
+  std::vector<size_t> found;
+  std::vector<std::string> texts;
+  double tokens = 0;
+  const auto add = [&](size_t c) {
+    if (!(tokens + costs[c]->tokens <= kMostTokens)) return false;
+    std::string text = print_program(candidates[c].program);
+    if (std::find(texts.begin(), texts.end(), text) != texts.end()) return true;
+    texts.push_back(std::move(text));
+    found.push_back(c);
+    tokens += costs[c]->tokens;
+    return true;
+  };
+  const bool given_fits = costs[0] && std::isfinite(costs[0]->cycles);
+  if (!add(chosen) || (given_fits && !add(0))) return {};
   std::vector<size_t> order(candidates.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return cycles_of(costs[a]) < cycles_of(costs[b]); });
-  std::vector<size_t> found{chosen};
-  std::vector<std::string> texts{print_program(candidates[chosen].program)};
-  const auto add = [&](size_t c) {
-    std::string text = print_program(candidates[c].program);
-    if (std::find(texts.begin(), texts.end(), text) != texts.end()) return;
-    texts.push_back(std::move(text));
-    found.push_back(c);
-  };
   const double most = std::min(kUnsure * costs[chosen]->cycles, cycles_of(costs[0]));
   for (const size_t c : order) {
-    if (c != 0 && cycles_of(costs[c]) <= most && found.size() < kMostSimulated) add(c);
+    if (cycles_of(costs[c]) <= most && found.size() < kMostSimulated) add(c);
   }
-  if (costs[0] && std::isfinite(costs[0]->cycles)) add(0);
   return found;
+}
+
+/// Whether values decide what was chosen, or what was given, takes: an estimate may mistake.
+bool is_doubtful(const std::vector<std::optional<Cost>>& costs, size_t chosen) {
+  return !costs[chosen]->doubt.empty() || (costs[0] && !costs[0]->doubt.empty());
 }
 
 struct Simulated {
@@ -54,19 +64,16 @@ struct Simulated {
   double given = 0;  ///< cycles of the program as given
 };
 
-/// The fastest of the finalists as simulated; nothing where that takes long, or is not known of one
-/// of them.
+/// The fastest of the finalists as simulated; nothing where that takes long, or is not known of
+/// what was chosen or given.
 std::optional<Simulated> fastest(const std::vector<Candidate>& candidates,
                                  const std::vector<std::optional<Cost>>& known, size_t chosen,
                                  CostModel& costs) {
-  const std::vector<size_t> some = finalists(candidates, known, chosen);
-  double tokens = 0;
-  for (const size_t c : some) tokens += known[c] ? known[c]->tokens : INFINITY;
-  if (!(tokens <= kMostTokens)) return std::nullopt;
   Simulated best{chosen, INFINITY, INFINITY};
-  for (const size_t c : some) {
+  for (const size_t c : finalists(candidates, known, chosen)) {
     const std::optional<double> cycles = costs.simulated(candidates[c].program);
-    if (!cycles) return std::nullopt;
+    if (!cycles && (c == 0 || c == chosen)) return std::nullopt;
+    if (!cycles) continue;
     if (c == 0) best.given = *cycles;
     if (*cycles < best.cycles) {
       best.position = c;
@@ -127,8 +134,9 @@ Program choose(std::vector<Candidate> candidates, size_t otherwise, std::string_
   }
   const bool fits = !least || std::isfinite(least->cycles);
   if (!fits) chosen = otherwise;
+  const size_t by_estimate = chosen;
   std::optional<Simulated> simulated;
-  if (margin > 0 && least && fits) {
+  if (least && fits && (margin > 0 || is_doubtful(all, chosen))) {
     simulated = fastest(candidates, all, chosen, costs);
   }
   if (simulated) {
@@ -146,8 +154,11 @@ Program choose(std::vector<Candidate> candidates, size_t otherwise, std::string_
     log.note(chosen > 0 && simulated && std::isfinite(simulated->given)
                  ? fmt::format("{:.0f} cycles as simulated instead of {:.0f}", simulated->cycles,
                                simulated->given)
-             : chosen > 0
-                 ? gain_text(*least, *given)
+             : chosen > 0 ? gain_text(*least, *given)
+             : by_estimate > 0
+                 ? fmt::format("simulated, no other {} take fewer cycles than the {:.0f} of the "
+                               "program as it was given",
+                               what, simulated->cycles)
                  : fmt::format(
                        "no other {} are {} by estimate than those of the program as it was given",
                        what, margin > 0 ? "surely faster" : "faster"));

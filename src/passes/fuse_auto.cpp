@@ -271,6 +271,7 @@ std::optional<Program> best_regions(const Program& given, const Partitions& sugg
   const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
   std::vector<Candidate> candidates;
   std::vector<Candidate> copied;
+  std::vector<Candidate> alone;
   Partitions partitions;
   PlacedRuns placed(program, request.machine, costs);
   if (!free_streams) candidates.push_back({given, {}});
@@ -287,6 +288,7 @@ std::optional<Program> best_regions(const Program& given, const Partitions& sugg
     Mixtures mixtures = best_mixtures(program, partitions, space, machine, costs, runs, reach);
     std::move(mixtures.found.begin(), mixtures.found.end(), std::back_inserter(candidates));
     std::move(mixtures.copied.begin(), mixtures.copied.end(), std::back_inserter(copied));
+    std::move(mixtures.alone.begin(), mixtures.alone.end(), std::back_inserter(alone));
     return !mixtures.found.empty();
   };
   if (const std::optional<Cost> known = costs.learn(program)) {
@@ -304,8 +306,10 @@ std::optional<Program> best_regions(const Program& given, const Partitions& sugg
   std::vector<Candidate> streams = streams_in_reach(candidates, costs);
   if (!streams.empty()) candidates.push_back(best_of(std::move(streams), request, costs));
   Candidate best = best_of(std::move(candidates), request, costs);
-  if (!copied.empty()) {  // what they keep on chip may decide: compared once that is known
-    Candidate other = best_of(std::move(copied), request, costs);
+  if (!alone.empty()) alone.insert(alone.begin(), {given, {}});
+  for (std::vector<Candidate>* others : {&copied, &alone}) {
+    if (others->empty()) continue;  // what they keep on chip may decide: compared once it is known
+    Candidate other = best_of(std::move(*others), request, costs);
     if (is_faster(other.program, best.program, costs)) best = std::move(other);
   }
   log.note_all(best.log);
@@ -329,7 +333,7 @@ std::optional<Fused> fused_by_cost(Candidate given, const Partitions& suggested,
   PassLog stored_log = log;
   std::optional<Program> stored =
       choose_storage(*regions, StorageOf::all, costs, verbose, stored_log);
-  Program joined = choose_joins(*regions, costs, verbose, log);
+  Program joined = not_slower(choose_joins(*regions, costs, verbose, log), *regions, costs, log);
   Fused fused{{std::move(joined), std::move(log)}, {}};
   fused.in_given_formats = costs.of_program(fused.best.program);
   if (stored) {
@@ -382,6 +386,11 @@ Program best_by_cost(const Program& program, const FuseRequest& given_request, C
   if (!request.machine.has_streams) {
     log.note_all(best.log);
     return std::move(best.program);
+  }
+  if (verbose && request.max_copies > 1 && !has_counted_units(request.machine)) {
+    best.log.note(
+        "the machine has no number of units (units.*.count): copies of loops are tried only in "
+        "regions that keep something on chip; fuseflow-parallelize --auto tries all");
   }
   if (in_given_formats) reach.cycles = in_given_formats->cycles;
   const auto replace_by = [&](Candidate given) {

@@ -121,8 +121,8 @@ class GraphKeeper {
         "--drop-graphs, which removes it, or a program without it: `graph {{ .. }}` deleted");
     if (old.graph->tiles) {
       instead = fmt::format(
-          "fuseflow-{} before fuseflow-cluster, or --drop-graphs, which removes the "
-          "plan",
+          "fuseflow-{} before what plans it (fuseflow-cluster, or fuseflow-fuse without "
+          "--no-tiles), or --drop-graphs, which removes the plan",
           rules_.pass);
     }
     if (old.statements.empty()) instead = "a region with statements";
@@ -142,7 +142,7 @@ class GraphKeeper {
 std::string why_graph_stays(const Program& program, size_t region) {
   const Region& given = program.regions[region];
   if (!given.graph) return "";
-  if (given.graph->tiles) return "its graph is planned by fuseflow-cluster";
+  if (given.graph->tiles) return "its graph is planned for cores";
   if (given.statements.empty()) return "it has only a graph";
   if (lowered_fingerprint(program, region) == fingerprint(*given.graph)) return "";
   return "its graph is not the one that its statements and schedule give";

@@ -143,6 +143,7 @@ class PartSearch {
         const double best_streams = std::min(total_of(partition()), least);
         if (max_copies_ > 1) search_alone(gained, best_streams, search_from, found);
         if (max_copies_ > 1) add_copied(others, best_streams, mixtures.copied);
+        if (values_decide_) add_alone(best_streams, mixtures.alone);
       });
     }
     if (!in_reach || !tiles_.empty()) search_from(best);
@@ -297,6 +298,20 @@ class PartSearch {
     if (search(parts)) add_best(found);
   }
 
+  /// Adds the kernels by themselves, each in a good order: where values decide how much flows, what
+  /// is fused may take far more than expected, and the given program may have poor orders. What was
+  /// searched stays what it was.
+  void add_alone(double cycles, std::vector<Candidate>& found) {
+    const std::vector<Part> parts = alone(n_);
+    const double total = total_of(parts);
+    if (!std::isfinite(total) || total > kUnsure * cycles) return;
+    const std::map<Interval, JudgedPart> before = judged_;
+    most_effort_ = costs_.effort() + kAloneEffort;
+    search(parts);
+    found.push_back(made_of(parts));
+    judged_ = before;
+  }
+
   bool has_time() const { return costs_.effort() < most_effort_; }
 
   /// Judges a run as planned for cores; of several plans the fastest counts.
@@ -377,10 +392,10 @@ class PartSearch {
     judged.found = found_of(run, std::move(notes));
   }
 
-  /// Keeps what a run reads again from outside on chip, where that has a size. Gives whether there
-  /// is any.
+  /// Keeps what a run reads again from outside on chip, where that may gain anything. Gives
+  /// whether there is any.
   bool keep_inputs(RunAlone& run, PassLog& notes) {
-    if (machine_.scratchpad.bytes == 0) return false;
+    if (!machine_.scratchpad_counts()) return false;
     Program& program = run.slice.program;
     costs_.spend(kNodesOfStatement *
                  static_cast<double>(program.regions[run.region].statements.size()));
@@ -392,6 +407,7 @@ class PartSearch {
     const std::optional<Cost> cost =
         costs_.of_slice(run.slice.program, run.slice.tensors, {run.region});
     if (!cost) return kNever;
+    if (!cost->doubt.empty() && costs_.why_unknown().empty()) values_decide_ = true;
     return part.is_kernel() ? cost->cycles : cost->cycles / kMixtureGain;
   }
 
@@ -607,6 +623,7 @@ class PartSearch {
   std::map<Interval, JudgedPart> judged_;
   std::map<Interval, JudgedTiles> tiles_;
   double most_effort_ = 0;
+  bool values_decide_ = false;  ///< what some run takes: its estimate is in doubt
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ struct SearchReach {
 struct Mixtures {
   std::vector<Candidate> found;
   std::vector<Candidate> copied;  ///< others, not searched but for copies of their loops
+  std::vector<Candidate> alone;   ///< kernels by themselves, where an estimate may mistake
 };
 
 /// The best partitions into the suggested parts, runs of few kernels, and what becomes of these

@@ -96,7 +96,7 @@ std::vector<Resident> candidates(const Program& program) {
 }  // namespace
 
 Program pass_on_chip(Program program, const Machine& machine, CostModel& costs, PassLog& log) {
-  if (machine.scratchpad.bytes == 0) return program;
+  if (!machine.scratchpad_counts()) return program;
   const std::vector<Resident> all = candidates(program);
   if (all.empty()) return program;
   costs.learn(program);

@@ -10,8 +10,8 @@
 namespace fuseflow {
 
 /// Lets intermediates stay in the scratchpad from region to region, those with the most traffic
-/// first, wherever the regions that it concerns fit and are expected to take no longer. A
-/// scratchpad without limits decides nothing: there the program stays as it is.
+/// first, wherever the regions that it concerns fit and are expected to take no longer. Where
+/// the scratchpad has no limit and memory takes no time the program stays as it is.
 Program pass_on_chip(Program program, const Machine& machine, CostModel& costs, PassLog& log);
 
 /// Passes intermediates on, on chip, and then calls keep_reused_inputs(): what waited for memory

@@ -173,7 +173,7 @@ void keep_reused_inputs(Program& program, size_t region, const Machine& machine,
 
 Program keep_reused_inputs(Program program, const Machine& machine, CostModel& costs,
                            PassLog& log) {
-  if (machine.scratchpad.bytes == 0 || !costs.learn(program)) return program;
+  if (!machine.scratchpad_counts() || !costs.learn(program)) return program;
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (program.regions[r].graph || program.regions[r].statements.empty()) continue;
     std::optional<Cost> cost = costs.of_region(program, r);

@@ -34,8 +34,8 @@ bool keep_all_reused(Program& program, size_t region, const Machine& machine, Kn
 void keep_reused_inputs(Program& program, size_t region, const Machine& machine, CostModel* costs,
                         std::optional<Cost>& cost, PassLog& log);
 
-/// Keeps reused inputs in all regions that have no graph. A scratchpad without limits decides
-/// nothing: there the program stays as it is.
+/// Keeps reused inputs in all regions that have no graph. Where the scratchpad has no limit and
+/// memory takes no time the program stays as it is.
 Program keep_reused_inputs(Program program, const Machine& machine, CostModel& costs, PassLog& log);
 
 }  // namespace fuseflow

@@ -401,7 +401,7 @@ class Search {
     if (!priced_.insert(text_of(state.asked)).second) return false;
     std::optional<Cost> cost = model_ != nullptr ? model_->of_region(state.program, region_)
                                                  : expected(state.program, *region.graph);
-    if (machine_.scratchpad.bytes > 0) find_reused(state);
+    if (machine_.scratchpad_counts()) find_reused(state);
     region.graph.reset();
     if (!cost) return false;
     state.cost = std::move(*cost);

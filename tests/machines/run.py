@@ -108,6 +108,7 @@ BASES = {
     "edge": ("edge.toml", [], {
         "scratchpad 16 KiB": ["scratchpad.bytes=16384"],
         "scratchpad 64 KiB": ["scratchpad.bytes=65536"],
+        "scratchpad without limit": ["scratchpad.bytes=0"],
         "fifo_depth 64": ["fifo_depth=64"],
         "units twice": [f"units.{u}.count={2 * c}" for u, c in zip(COUNTED, (16, 32, 32, 8, 8))],
         "outstanding 256": ["dram.outstanding=256"],
@@ -115,6 +116,7 @@ BASES = {
     }),
     "rda": ("rda", ["fifo_depth=32", "scratchpad.bytes=32768"], {
         "scratchpad 128 KiB": ["scratchpad.bytes=131072"],
+        "scratchpad without limit": ["scratchpad.bytes=0"],
         "fifo_depth 128": ["fifo_depth=128"],
         "alu 1024": ["units.alu.count=1024", "units.array.count=512"],
         "channels 32": ["dram.channels=32"],
