@@ -174,7 +174,7 @@ std::string report_page(const PageInput& input) {
 std::string report_text(const PageInput& input) {
   require_consistent(input);
   TextTable runs({"run", "machine", "cycles", "speed-up", "DRAM bytes", "FLOPs"});
-  const double baseline = input.runs[0].total.numbers.at("cycles");
+  const RunTime baseline = time_of(input.runs[0].total);
   for (const RunTable& run : input.runs) {
     const double cycles = run.total.numbers.at("cycles");
     const auto number = [&](const char* metric) {
@@ -182,8 +182,7 @@ std::string report_text(const PageInput& input) {
       return value ? grouped_number(*value) : "";
     };
     runs.add({run.file, run.machine, grouped_number(cycles),
-              cycles > 0 ? fmt::format("{:.2f}x", baseline / cycles) : "", number("dram_bytes"),
-              number("flops")});
+              speed_up_text(baseline, time_of(run.total)), number("dram_bytes"), number("flops")});
   }
   const RunTable& last = input.runs.back();
   const std::vector<const RunRow*> rows = longest_regions(last, kMostRows);

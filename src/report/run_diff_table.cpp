@@ -14,10 +14,7 @@ namespace {
 constexpr std::string_view kRegionMetrics[] = {"cycles", "dram_bytes"};
 
 std::string cell(const std::optional<double>& value) {
-  if (!value) return "-";
-  // Energy-delay products are far below one decimal.
-  const bool tiny = *value != 0 && std::abs(*value) < 0.05;
-  return tiny ? fmt::format("{:.4g}", *value) : grouped_number(*value);
+  return value ? measured_text(*value) : "-";
 }
 
 std::string change_cell(const Change& change) {
