@@ -131,6 +131,9 @@ void note_what_else_differs(const RunTable& a, const RunTable& b) {
   if (a.machine != b.machine) {
     report(Severity::note, fmt::format("the machines differ: {} and {}", a.machine, b.machine));
   }
+  if (clocks_differ(time_of(a.total), time_of(b.total))) {
+    report(Severity::note, "the clocks differ, and with them what a cycle is: compare `seconds`");
+  }
   for (const RunTable* run : {&a, &b}) {
     const auto checked = run->total.texts.find("checked");
     if (checked == run->total.texts.end()) continue;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "bind_options.h"
 #include "import/import.h"
 #include "ir/data_facts.h"
 #include "ir/files.h"
@@ -23,6 +24,7 @@ struct ReportOptions {
   std::vector<std::string> runs;
   std::string program, nodes, streams, search, html;
   MachineOptions machine;
+  BindOptions bound;
   const Option* machine_given = nullptr;
 };
 
@@ -44,6 +46,7 @@ void add_options(CommandLine& app, ReportOptions& o) {
   add_machine_options(app, o.machine, "For roofs and depths:",
                       "the preset that the last run names, if it names one");
   o.machine_given = &app.option("--machine");
+  add_bind_options(app, o.bound);
 }
 
 /// The machine of the last run by its name, where that is a preset or was given.
@@ -78,8 +81,9 @@ PageInput read_input(const ReportOptions& o) {
   PageInput input;
   for (const std::string& file : o.runs) input.runs.push_back(parse_run_table(read_source(file)));
   std::optional<Program> given;
+  const Bindings bindings = bindings_of(o.bound);
   if (!o.program.empty()) {
-    given = read_program(o.program);
+    given = read_program(o.program, "", bindings);
     const DataRead read = find_data_facts(*given);  // as the simulator does
     input.program = lower_program(*given);
   }
@@ -98,7 +102,14 @@ PageInput read_input(const ReportOptions& o) {
   return input;
 }
 
+/// Data and extents are those of a program.
+void require_program(const ReportOptions& o) {
+  if (!o.program.empty() || (o.bound.binds.empty() && o.bound.dims.empty())) return;
+  throw Error(ExitCode::usage, "--bind and --dim are for the program: give --program too");
+}
+
 ExitCode report_main(const ReportOptions& o) {
+  require_program(o);
   check_outputs({{"--html", o.html}});
   PageInput input = read_input(o);
   bool laid_out = true;

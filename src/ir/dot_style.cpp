@@ -32,6 +32,11 @@ std::string dot_escaped(const std::string& text) {
   for (size_t at = 0; at < text.size();) {
     const size_t length = utf8_length(text, at);
     if (text[at] == '"' || text[at] == '\\') result += '\\';
+    if (text[at] == '&') {  // Graphviz reads entities of HTML in any label
+      result += "&amp;";
+      ++at;
+      continue;
+    }
     const bool shown = length > 0 && !is_control(text, at, length);
     result += shown ? text.substr(at, length) : length == 0 ? "?" : " ";
     at += std::max<size_t>(length, 1);

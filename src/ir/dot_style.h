@@ -14,7 +14,7 @@ namespace fuseflow {
 /// The text as the content of a DOT string in double quotes; long texts have their middle cut out.
 std::string dot_label(const std::string& text);
 /// The whole text as the content of a DOT string; control characters become blanks, bytes that are
-/// not UTF-8 `?`.
+/// not UTF-8 `?`, and `&` its entity.
 std::string dot_escaped(const std::string& text);
 
 struct DotStyle {

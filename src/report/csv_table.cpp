@@ -31,7 +31,7 @@ bool begins_with(const std::vector<std::string>& columns,
 CsvTable::CsvTable(const SourceText& source, const std::vector<std::string_view>& begins,
                    std::string_view what, int oldest)
     : file_(source.name) {
-  std::string_view rest = source.text;
+  std::string_view rest = without_byte_order_mark(source.text);
   if (rest.empty()) {
     throw Error(ExitCode::rejected,
                 fmt::format("{} is empty: did the tool that made it fail?", file_));
@@ -44,7 +44,11 @@ CsvTable::CsvTable(const SourceText& source, const std::vector<std::string_view>
                 fmt::format("not {}: expected a header that begins with `{}`", what,
                             fmt::join(begins, ",")));
   }
-  for (size_t i = 0; i < columns_.size(); ++i) position_.emplace(columns_[i], static_cast<int>(i));
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (position_.emplace(columns_[i], static_cast<int>(i)).second) continue;
+    throw Error(ExitCode::rejected, Location{file_, 1, 0, 1},
+                fmt::format("column `{}` twice, expected each once", columns_[i]));
+  }
   for (int line = 2; !rest.empty(); ++line) {
     const std::string text = take_line(rest);
     if (text.empty()) continue;

@@ -23,7 +23,7 @@ class CsvTable {
   /// `begins`: the columns that the header has to begin with, `schema` first. `what`: what the file
   /// should be, for messages ("a report of regions, as fuseflow-sim prints"). `oldest`: the first
   /// schema whose columns mean what the reader takes them for. Throws Error(rejected): empty text,
-  /// another header, a row of another length or schema.
+  /// another header, a column twice, a row of another length or schema.
   CsvTable(const SourceText& source, const std::vector<std::string_view>& begins,
            std::string_view what, int oldest);
 

@@ -5,14 +5,15 @@ namespace fuseflow {
 
 const std::vector<Metric>& metrics() {
   static const std::vector<Metric> table = {
-      {"cycles", {"cycles"}},
+      {"cycles", {"cycles"}, true, true},
+      {"seconds", {"seconds"}, true, true},
       {"dram_bytes", {"dram_read_bytes", "dram_write_bytes"}},
       {"scratchpad_bytes", {"scratchpad_read_bytes", "scratchpad_write_bytes"}},
       {"link_bytes", {"link_bytes"}},
       {"register_bytes", {"register_bytes"}},
       {"flops", {"flops"}},
       {"tokens", {"tokens"}},
-      {"energy_pj", {"energy_pj"}},
+      {"energy_pj", {"energy_pj"}, true, true},
       {"edp", {"edp"}, false},
   };
   return table;
@@ -33,6 +34,10 @@ std::optional<double> value_of(const Metric& metric, const RunRow& row) {
     sum += found->second;
   }
   return sum;
+}
+
+RunTime time_of(const RunRow& row) {
+  return {value_of(*find_metric("cycles"), row), value_of(*find_metric("seconds"), row)};
 }
 
 }  // namespace fuseflow

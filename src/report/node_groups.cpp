@@ -87,7 +87,10 @@ std::vector<StreamGroup> stream_groups(const PageInput& input) {
     }
     StreamGroup& group = groups[group_of.at(origin->second)];
     ++group.copies;
-    if (row.peak_tokens > group.row->peak_tokens) group.row = &row;
+    const auto fullness = [](const StreamRow& stream) {
+      return std::pair(stream.blocked, stream.peak_tokens);
+    };
+    if (fullness(row) > fullness(*group.row)) group.row = &row;
   }
   return groups;
 }

@@ -22,7 +22,8 @@ std::vector<BusyGroup> busiest_groups(const PageInput& input, size_t most);
 
 /// The streams of all copies of a node's output.
 struct StreamGroup {
-  const StreamRow* row = nullptr;  ///< the one that held the most tokens
+  const StreamRow* row =
+      nullptr;  ///< that was blocked for longest; of equal ones, with the most tokens
   size_t copies = 1;
 };
 

@@ -34,6 +34,11 @@ std::string grouped_number(double value) {
   return digits;
 }
 
+std::string measured_text(double value) {
+  const bool small = !is_integer(value) && std::abs(value) < 10;
+  return small ? fmt::format("{:.4g}", value) : grouped_number(value);
+}
+
 std::string energy_text(double picojoules) {
   constexpr const char* kUnits[] = {"pJ", "nJ", "uJ", "mJ", "J"};
   size_t unit = 0;
@@ -42,6 +47,11 @@ std::string energy_text(double picojoules) {
     ++unit;
   }
   return fmt::format("{:.3g} {}", picojoules, kUnits[unit]);
+}
+
+std::string speed_up_text(const RunTime& before, const RunTime& now) {
+  const std::optional<double> times = times_as_fast(before, now);
+  return times ? fmt::format("{:.2f}x", *times) : "";
 }
 
 std::string percent_change(double ratio) {

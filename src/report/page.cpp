@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "nodes/rule.h"
 #include "report/html.h"
 #include "report/metric.h"
 #include "report/node_groups.h"
@@ -81,18 +82,44 @@ void require_numbers_of(const PageInput& input) {
   require_tokens(run, "streams", of_streams);
 }
 
-/// The last nodes of a graph give nothing: their number tells whether they are there.
-void require_nodes_of(const PageInput& input) {
-  if (!input.program || input.nodes.empty()) return;
-  std::map<std::string, size_t> nodes;
-  for (const NodeRow& row : input.nodes) ++nodes[row.region];
-  for (const Region& region : input.program->regions) {
-    const size_t found = nodes[region.name];
-    if (!region.graph || found == region.graph->nodes.size()) continue;
+/// What a region's nodes have to be: those of its graph, each once.
+void require_nodes_of(const std::string& region, const Graph& graph,
+                      const std::map<int64_t, const NodeRow*>& rows) {
+  const auto reject = [&](const std::string& found) {
     throw Error(ExitCode::rejected,
                 fmt::format("the table of nodes has {} of region @{}, but its graph has {}: "
                             "expected all nodes of a run of that program",
-                            found, region.name, region.graph->nodes.size()));
+                            found, region, graph.nodes.size()));
+  };
+  const auto count = static_cast<int64_t>(graph.nodes.size());
+  if (!rows.empty() && rows.rbegin()->first >= count) {
+    reject(fmt::format("a node {}", rows.rbegin()->first));
+  }
+  // The last nodes of a graph give nothing: their number tells whether they are there.
+  if (rows.size() != graph.nodes.size()) reject(std::to_string(rows.size()));
+  for (const auto& [number, row] : rows) {
+    const std::string_view kind = node_kind_name(graph.nodes[static_cast<size_t>(number)].kind);
+    if (row->kind == kind) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("node {} of region @{} is `{}` in the table of nodes and `{}` in the "
+                            "graph: expected the nodes of a run of that program",
+                            number, region, row->kind, kind));
+  }
+}
+
+/// Nodes are found by their numbers, which have to be those of the graphs.
+void require_nodes(const PageInput& input) {
+  std::map<std::string, std::map<int64_t, const NodeRow*>> nodes;
+  for (const NodeRow& row : input.nodes) {
+    if (nodes[row.region].emplace(row.number, &row).second) continue;
+    throw Error(ExitCode::rejected,
+                fmt::format("the table of nodes has node {} of region @{} twice: expected each "
+                            "node of a run once",
+                            row.number, row.region));
+  }
+  if (!input.program || input.nodes.empty()) return;
+  for (const Region& region : input.program->regions) {
+    if (region.graph) require_nodes_of(region.name, *region.graph, nodes[region.name]);
   }
 }
 
@@ -100,7 +127,7 @@ void require_consistent(const PageInput& input) {
   if (input.program) require_regions_of(input.runs.back(), *input.program);
   require_known_regions(input);
   require_numbers_of(input);
-  require_nodes_of(input);
+  require_nodes(input);
 }
 
 /// All that are shown short.
@@ -147,7 +174,7 @@ std::string report_page(const PageInput& input) {
 std::string report_text(const PageInput& input) {
   require_consistent(input);
   TextTable runs({"run", "machine", "cycles", "speed-up", "DRAM bytes", "FLOPs"});
-  const double baseline = input.runs[0].total.numbers.at("cycles");
+  const RunTime baseline = time_of(input.runs[0].total);
   for (const RunTable& run : input.runs) {
     const double cycles = run.total.numbers.at("cycles");
     const auto number = [&](const char* metric) {
@@ -155,8 +182,7 @@ std::string report_text(const PageInput& input) {
       return value ? grouped_number(*value) : "";
     };
     runs.add({run.file, run.machine, grouped_number(cycles),
-              cycles > 0 ? fmt::format("{:.2f}x", baseline / cycles) : "", number("dram_bytes"),
-              number("flops")});
+              speed_up_text(baseline, time_of(run.total)), number("dram_bytes"), number("flops")});
   }
   const RunTable& last = input.runs.back();
   const std::vector<const RunRow*> rows = longest_regions(last, kMostRows);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ir/attribution.h"
+#include "nodes/rule.h"
 #include "report/run_diff.h"
 #include "support/error.h"
 
@@ -31,12 +32,25 @@ class Groups {
 
 using Keys = std::vector<std::vector<std::string>>;  ///< by region
 
+/// The tensors that a region without statements gives: what statements would define.
+std::vector<std::string> results_of(const Program& program, const Region& region) {
+  std::vector<std::string> names;
+  if (!region.graph) return names;
+  for (const Node& node : region.graph->nodes) {
+    if (!stores_result(node.kind) || node.tensor < 0) continue;
+    names.push_back(program.tensors[static_cast<size_t>(node.tensor)].name);
+  }
+  return names;
+}
+
 Keys statements_of(const Program& program) {
   Keys keys(program.regions.size());
   for (size_t r = 0; r < keys.size(); ++r) {
-    for (const Statement& statement : program.regions[r].statements) {
+    const Region& region = program.regions[r];
+    for (const Statement& statement : region.statements) {
       keys[r].push_back(program.tensors[static_cast<size_t>(statement.result)].name);
     }
+    if (region.statements.empty()) keys[r] = results_of(program, region);
   }
   return keys;
 }

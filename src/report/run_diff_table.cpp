@@ -7,6 +7,7 @@
 #include "report/number_text.h"
 #include "report/run_diff.h"
 #include "report/text_table.h"
+#include "support/text.h"
 
 namespace fuseflow {
 namespace {
@@ -14,10 +15,7 @@ namespace {
 constexpr std::string_view kRegionMetrics[] = {"cycles", "dram_bytes"};
 
 std::string cell(const std::optional<double>& value) {
-  if (!value) return "-";
-  // Energy-delay products are far below one decimal.
-  const bool tiny = *value != 0 && std::abs(*value) < 0.05;
-  return tiny ? fmt::format("{:.4g}", *value) : grouped_number(*value);
+  return value ? measured_text(*value) : "-";
 }
 
 std::string change_cell(const Change& change) {
@@ -102,7 +100,8 @@ std::string most_changed(const char* what, std::vector<PairChanges> pairs, size_
 
 std::string diff_table(const RunTable& a, const RunTable& b, const RunDiff& diff, size_t most) {
   const auto title = [](const char* side, const RunTable& run) {
-    return fmt::format("{}: {}: {} on {}\n", side, run.file, run.program, run.machine);
+    const std::string names = fmt::format("{}: {} on {}", run.file, run.program, run.machine);
+    return fmt::format("{}: {}\n", side, printable(names));
   };
   std::string out = title("a", a) + title("b", b) + "\n" + totals(diff);
   if (!diff.layers.empty()) out += most_changed("layer", diff.layers, most);

@@ -340,11 +340,14 @@ HtmlSection streams_section(const PageView& view) {
   };
   const double fifo = input.machine ? static_cast<double>(input.machine->fifo_depth) : 0;
   const auto buffers = buffer_depths(input);
+  const auto depth_of = [&](const StreamRow& row) {
+    const auto buffer = buffers.find({row.region, row.stream});
+    return buffer == buffers.end() ? fifo : buffer->second;
+  };
   std::vector<Fill> fills;
   double most = 1;
   for (const auto& [row, copies] : stream_groups(input)) {
-    const auto buffer = buffers.find({row->region, row->stream});
-    const double depth = buffer == buffers.end() ? fifo : buffer->second;
+    const double depth = depth_of(*row);
     fills.push_back({row, copies, depth, depth > 0 ? row->peak_tokens / depth : 0});
     most = std::max(most, row->peak_tokens);
   }
@@ -352,8 +355,11 @@ HtmlSection streams_section(const PageView& view) {
     return std::tuple(a.row->blocked, a.share, a.row->peak_tokens) >
            std::tuple(b.row->blocked, b.share, b.row->peak_tokens);
   });
-  size_t full = 0;
-  for (const Fill& fill : fills) full += fill.share >= 1 ? fill.copies : 0;
+  const size_t full = std::count_if(  // each copy by itself
+      input.streams.begin(), input.streams.end(), [&](const StreamRow& row) {
+        const double depth = depth_of(row);
+        return depth > 0 && row.peak_tokens >= depth;
+      });
   fills.resize(std::min(fills.size(), kMostStreams));
   const bool bounded = fills[0].depth > 0;
   const bool held_up = fills[0].row->blocked > 0;

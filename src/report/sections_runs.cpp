@@ -19,11 +19,6 @@ namespace {
 
 constexpr size_t kMostRegions = 15;
 
-std::string change_text(std::optional<double> before, std::optional<double> now) {
-  if (!before || !now || *before <= 0 || *now <= 0) return "";
-  return fmt::format("{:.2f}x", *before / *now);
-}
-
 /// A text column of the totals; empty where the report has none.
 std::string text_of(const RunTable& run, const std::string& column) {
   const auto found = run.total.texts.find(column);
@@ -49,7 +44,7 @@ std::vector<HtmlCell> run_cells(const RunTable& run, const RunTable& baseline) {
     cells.push_back(value ? grouped_number(*value) : "");
     if (name == "cycles") {
       cells.push_back(time_text(run));
-      cells.push_back(change_text(before, value));
+      cells.push_back(speed_up_text(time_of(baseline.total), time_of(run.total)));
     } else {
       cells.push_back(value && before && *before > 0 ? percent_change(*value / *before - 1) : "");
     }
@@ -111,17 +106,16 @@ HtmlSection runs_section(const PageView& view) {
                                 rows, 2);
   if (input.runs.size() > 1) body += bar_chart(bars, most);
   const RunTable& last = input.runs.back();
-  const std::string gist =
-      grouped_number(cycles_of(last.total)) + " cycles" +
-      (input.runs.size() > 1
-           ? ", " + change_text(cycles_of(input.runs[0].total), cycles_of(last.total)) +
-                 " the first run's speed"
-           : "");
+  const std::string times = speed_up_text(time_of(input.runs[0].total), time_of(last.total));
+  const bool compared = input.runs.size() > 1 && !times.empty();
+  const std::string gist = grouped_number(cycles_of(last.total)) + " cycles" +
+                           (compared ? ", " + times + " the first run's speed" : "");
   return {"runs",
           "Runs",
           gist,
           "Speed-ups and changes are against the first run, the baseline. Time is what "
-          "the machine would take by its clock. Checked: ok, if every element was "
+          "the machine would take by its clock; speed-ups are of times. Checked: ok, if every "
+          "element was "
           "compared and is right; undecided, if rounding may explain some.",
           body,
           true};

@@ -9,9 +9,11 @@
 #include "nodes/rule.h"
 #include "resources/shallower_buffers.h"
 #include "resources/shortage.h"
+#include "support/ceil_div.h"
 #include "support/defect.h"
 #include "support/error.h"
 #include "tensor/limits.h"
+#include "tensor/storage.h"
 
 namespace fuseflow {
 
@@ -27,25 +29,47 @@ int64_t saturating(uint64_t bytes) {
   return static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX));
 }
 
-/// The most that a tensor can need: values, and the coordinates and positions of stored levels.
+uint64_t extent_of(const Tensor& tensor, size_t level) {
+  return static_cast<uint64_t>(std::max<int64_t>(0, tensor.level_extent(level)));
+}
+
+/// The coordinates that a place above the level may have there: those of a run of coordinates (a
+/// level, then singletons) are tuples.
+uint64_t most_tuples(const Tensor& tensor, size_t level) {
+  const std::vector<LevelKind>& levels = tensor.format.levels;
+  uint64_t tuples = extent_of(tensor, level);
+  for (size_t l = level + 1; l < levels.size() && levels[l] == LevelKind::singleton; ++l) {
+    tuples = saturating_product(tuples, extent_of(tensor, l));
+  }
+  return tuples;
+}
+
+/// The most that a tensor can need: the arrays of Level (tensor/storage.h), and values.
 int64_t most_bytes(const Tensor& tensor) {
   uint64_t places = 1;
   uint64_t bytes = 0;
-  const auto add = [&](uint64_t more) {
+  const auto add = [&](uint64_t size, uint64_t count) {
+    const uint64_t more = saturating_product(size, count);
     bytes = bytes > UINT64_MAX - more ? UINT64_MAX : bytes + more;
   };
   for (size_t l = 0; l < tensor.format.levels.size(); ++l) {
-    const auto dimension = static_cast<size_t>(tensor.format.mode_order[l]);
-    const auto extent = static_cast<uint64_t>(std::max<int64_t>(0, tensor.shape[dimension].value));
     const LevelKind kind = tensor.format.levels[l];
-    if (kind == LevelKind::compressed) add(saturating_product(4, places));
-    if (kind != LevelKind::singleton) places = saturating_product(places, extent);
+    if (kind == LevelKind::compressed || kind == LevelKind::bitvector) {
+      add(4, places);  // positions: where each fiber begins,
+      add(4, 1);       // and where the last one ends
+    }
+    if (kind == LevelKind::bitvector) {
+      const uint64_t words = ceil_div(extent_of(tensor, l), uint64_t{kLevelWordBits});
+      add(8, saturating_product(words, places));
+    }
+    if (kind != LevelKind::singleton) places = saturating_product(places, most_tuples(tensor, l));
     if (tensor.source.nnz && kind != LevelKind::dense) {
       places = std::min(places, static_cast<uint64_t>(*tensor.source.nnz));
     }
-    if (kind != LevelKind::dense) add(saturating_product(4, places));
+    if (kind == LevelKind::compressed || kind == LevelKind::singleton) add(4, places);
   }
-  add(saturating_product(static_cast<uint64_t>(element_bytes(tensor.type)), places));
+  const int64_t value = tensor.format.block_volume() * element_bytes(tensor.type);
+  add(static_cast<uint64_t>(value), places);
   return saturating(bytes);
 }
 

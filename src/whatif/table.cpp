@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 
+#include "machine/speed_up.h"
+#include "resources/idle_keys.h"
 #include "sim/common/energy_of_run.h"
 #include "sim/program_run.h"
 #include "sim/report/summary.h"
@@ -29,8 +30,22 @@ void count(const Program& program, const Machine& machine, const ProgramRun& run
   if (machine.has_energy) row.energy_pj = energy_of_run(program, machine, run).total_pj;
 }
 
-Row tried(const Program& program, const TensorData& inputs, const MachineWith& machine_with,
-          const std::string& setting, const RunOptions& options) {
+RunTime time_of(const Row& row) {
+  if (!row.cycles) return {};
+  return {static_cast<double>(*row.cycles), row.seconds};
+}
+
+/// Why a setting can change nothing; empty: it may.
+std::string why_idle(const Program& program, const Machine& machine, const Machine& without,
+                     const std::string& setting) {
+  const std::string key = setting.substr(0, setting.find('='));
+  if (key == "dram.preset") return "";  // stands for many keys
+  const std::vector<IdleKey> idle = idle_keys(program, machine, without, {key});
+  return idle.empty() ? "" : "changes nothing here: " + idle[0].why;
+}
+
+Row tried(const Program& program, const TensorData& inputs, const Machine& without,
+          const MachineWith& machine_with, const std::string& setting, const RunOptions& options) {
   Row row;
   row.setting = setting;
   try {
@@ -38,6 +53,7 @@ Row tried(const Program& program, const TensorData& inputs, const MachineWith& m
     const ProgramRun run = run_program(program, inputs, machine, options);
     if (run.finish == Finish::done) {
       count(program, machine, run, row);
+      row.note = why_idle(program, machine, without, setting);
     } else {
       row.status = "unfinished";
       row.note = describe_finish(program, run);
@@ -56,11 +72,8 @@ std::string number_or_empty(const std::optional<Number>& number, const char* for
 }
 
 std::string row_text(const Program& program, const Machine& machine, const Row& row,
-                     int64_t before) {
-  std::optional<double> factor;
-  if (row.cycles) {
-    factor = static_cast<double>(before) / static_cast<double>(std::max<int64_t>(1, *row.cycles));
-  }
+                     const Row& before) {
+  const std::optional<double> factor = times_as_fast(time_of(before), time_of(row));
   return fmt::format("{},{},{},{},{},{},{},{},{},{}\n", kCsvSchema, csv_field(program.name),
                      csv_field(machine.name), csv_field(row.setting),
                      number_or_empty(row.cycles, "{}"), number_or_empty(factor, "{:.4g}"),
@@ -96,10 +109,10 @@ std::string what_if_csv(const Program& program, const TensorData& inputs, const 
       "schema,program,machine,what_if,cycles,times_as_fast,seconds,energy_pj,status,note\n";
   Row now;
   count(program, machine, run, now);
-  text += row_text(program, machine, now, *now.cycles);
+  text += row_text(program, machine, now, now);
   for (const std::string& setting : settings) {
-    const Row row = tried(program, inputs, machine_with, setting, options);
-    text += row_text(program, machine, row, *now.cycles);
+    const Row row = tried(program, inputs, machine, machine_with, setting, options);
+    text += row_text(program, machine, row, now);
   }
   return text;
 }

@@ -97,13 +97,13 @@ def check_runs(page, folder):
     base = None
     for row in rows:
         total = rows_of(folder / row["run"])[-1]
-        base = base or int(total["cycles"])
+        base = base or float(total["seconds"])
         same("cycles", number(row["cycles"]), int(total["cycles"]))
         same("bytes", number(row["DRAM bytes"]), int(total["dram_read_bytes"]) + int(total["dram_write_bytes"]))
         same("FLOPs", number(row["FLOPs"]), int(total["flops"]))
         same("strategy", row["strategy"], total["strategy"])
         same("checked", row["checked"], total["checked"])
-        same("speed-up", row["speed-up"], f"{base / int(total['cycles']):.2f}x")
+        same("speed-up", row["speed-up"], f"{base / float(total['seconds']):.2f}x")
 
 
 def check_nodes(page, folder):

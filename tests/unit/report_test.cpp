@@ -67,6 +67,15 @@ TEST(Report, ChangeNeedsBothSides) {
   EXPECT_FALSE((Change{cycles, std::nullopt, 5}.ratio()).has_value());
 }
 
+TEST(Report, SpeedUpsAreOfTimes) {
+  EXPECT_EQ(speed_up_text({4676, 4.676e-6}, {3515, 1.775e-6}), "2.63x");
+  EXPECT_EQ(speed_up_text({4676, std::nullopt}, {3515, 1.775e-6}), "1.33x");
+  EXPECT_EQ(speed_up_text({4676, 4.676e-6}, {0, 0}), "");
+  EXPECT_TRUE(clocks_differ({4676, 4.676e-6}, {3515, 1.775e-6}));
+  EXPECT_FALSE(clocks_differ({4676, 4.676e-6}, {3515, 3.515e-6}));
+  EXPECT_FALSE(clocks_differ({4676, 4.676e-6}, {3515, std::nullopt}));
+}
+
 TEST(Report, TableIsAlignedByCharacters) {
   TextTable table({"name", "n"});
   table.add({"\u00e9", "10"});
