@@ -25,6 +25,20 @@ void add(std::vector<TensorId>& list, TensorId tensor) {
 
 constexpr size_t kNone = SIZE_MAX;
 
+/// Reads one tensor and writes another, neither of which is passed on.
+bool converts(const Node& node) {
+  return stores_result(node.kind) && loads_data(node.kind);
+}
+
+/// Of streams or tiles.
+bool writes(const Node& node) {
+  return stores_result(node.kind) && !converts(node);
+}
+
+bool runs_on_cores(const Node& node) {
+  return is_tile_node(node.kind) && !converts(node);
+}
+
 /// The regions that a tensor passes are to be lowered again.
 void drop_graphs(Program& program, const Resident& passed) {
   for (size_t r = passed.written; r <= passed.last; ++r) {
@@ -51,7 +65,7 @@ struct Lives {
     }
     if (!region.graph) return;
     for (const Node& node : region.graph->nodes) {
-      auto& where = writes_tensor(node.kind) ? written : last;
+      auto& where = writes(node) ? written : last;
       for_tensors(node, [&](TensorId tensor) { where[static_cast<size_t>(tensor)] = r; });
     }
   }
@@ -112,6 +126,13 @@ class Check {
     }
   }
 
+  std::string not_on_cores(size_t r, TensorId tensor) const {
+    return fmt::format(
+        "region @{} runs on cores, for which {} is in memory, but it is declared to "
+        "stay in the scratchpad; expected it without `place(scratchpad)`",
+        quote_if_needed(p_.regions[r].name), name(tensor));
+  }
+
   void check_graph(const Graph& graph, size_t r, std::vector<bool>& left) const {
     for (const TensorId tensor : graph.resident) {
       if (left[static_cast<size_t>(tensor)] && has(graph.scratchpad, tensor)) continue;
@@ -125,7 +146,10 @@ class Check {
     for (const Node& node : graph.nodes) {
       for_tensors(node, [&](TensorId tensor) {
         const auto t = static_cast<size_t>(tensor);
-        if (writes_tensor(node.kind)) {
+        if (stays(p_.tensors[t]) && runs_on_cores(node)) {
+          if (!told[t]) wrong_(r, not_on_cores(r, tensor));
+          told[t] = true;
+        } else if (writes(node)) {
           left[t] = has(graph.scratchpad, tensor);
         } else if (left[t] && !has(graph.scratchpad, tensor) && !told[t]) {
           told[t] = true;

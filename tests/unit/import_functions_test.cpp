@@ -210,6 +210,45 @@ TEST(ImportAttention, EachPlaceOfMicrosoftIsTurnedByItsOwn) {
   EXPECT_EQ(rotated(", at"), (Floats{5, 6, 1, 2, 2, -1, 7, 8, -1, -2, -2, 1}));
 }
 
+/// Without earlier keys the first position stands for all: those after it follow, in each batch.
+TEST(ImportAttention, APromptOfMicrosoftStartsAtItsFirstPosition) {
+  EXPECT_EQ(values_at(17,
+                      "(float[2,2,2] q, float[2,2,2] v, int32[2] n, int32 t, float[4,1] c, "
+                      "float[4,1] s, int64[2,2] at) => (float[2,1,2,2] y) { z, y = "
+                      "com.microsoft.GroupQueryAttention<num_heads = 1, kv_num_heads = 1, "
+                      "do_rotary = 1>(q, q, v, \"\", \"\", n, t, c, s, at) }",
+                      {{"q", "values(1, 2, 1, 2, 1, 2, 1, 2)"},
+                       {"v", "values(0, 0, 0, 0, 0, 0, 0, 0)"},
+                       {"n", "values(1, 1)"},
+                       {"t", "values(2)"},
+                       {"c", "values(1, 0, -1, 0)"},
+                       {"s", "values(0, 1, 0, -1)"},
+                       {"at", "values(1, 1, 0, 3)"}}),
+            (Floats{-2, 1, -1, -2, -2, 1, -1, -2}));
+}
+
+/// The scores that are a result have what is added to them, as onnxruntime gives them.
+TEST(ImportAttention, ScoresOfMicrosoftHaveTheirBiasAndMask) {
+  EXPECT_EQ(values_at(17,
+                      "(float[1,1,1] q, float[1,2,1] k, int32[1,2] n, float[1,1,1,2] b) => "
+                      "(float[1,1,1,2] y) { o, pk, pv, y = com.microsoft.MultiHeadAttention"
+                      "<num_heads = 1, mask_filter_value = -100.0>(q, k, k, \"\", n, b) }",
+                      {{"q", "values(2)"},
+                       {"k", "values(3, 4)"},
+                       {"n", "values(1, 0)"},
+                       {"b", "values(10, 20)"}}),
+            (Floats{16, -72}));
+}
+
+TEST(ImportAttention, AWindowOfNoPlacesIsRefused) {
+  EXPECT_THROW(values_at(17,
+                         "(float[1,1,3] x, int32[1] n, int32 t) => (float[1,1,1] y) { y, k, v = "
+                         "com.microsoft.GroupQueryAttention<num_heads = 1, kv_num_heads = 1, "
+                         "local_window_size = 0>(x, \"\", \"\", \"\", \"\", n, t) }",
+                         {{"x", "values(0, 5, 2)"}, {"n", "values(0)"}, {"t", "values(1)"}}),
+               Error);
+}
+
 TEST(ImportAttention, PackedOfMicrosoft) {
   // Two heads of queries, then one of keys and one of values, of one element.
   const std::string gqa =
@@ -325,6 +364,24 @@ TEST(ImportNormalisation, ByGroupsSquaresAndNorms) {
                 "0.0>(x, r, s) }",
                 {{"x", "values(1, 3)"}, {"r", "values(0, 4)"}}),
       {0.2F, 1.4F});
+}
+
+/// Of small values, which show it: 1e-5, and 1e-12 where operands are added first.
+TEST(ImportNormalisation, EpsilonsWhereTheAttributeIsAbsent) {
+  const auto expect_epsilon = [](int opset, const std::string& call, double epsilon) {
+    SCOPED_TRACE(call);
+    const auto y = static_cast<float>(0.001 / std::sqrt(1e-6 + epsilon));
+    expect_values(values_at(opset,
+                            "(float[1,2] x) => (float[1,2] y) <float[2] s = {1, 1}, float[2] b = "
+                            "{0, 0}, float[1,2] r = {0, 0}> { y = " +
+                                call + " }",
+                            {{"x", "values(-0.001, 0.001)"}}),
+                  {-y, y});
+  };
+  expect_epsilon(23, "RMSNormalization(x, s)", 1e-5);
+  expect_epsilon(17, "LayerNormalization(x, s, b)", 1e-5);
+  expect_epsilon(17, "com.microsoft.SkipSimplifiedLayerNormalization(x, r, s)", 1e-12);
+  expect_epsilon(17, "com.microsoft.SkipLayerNormalization(x, r, s)", 1e-12);
 }
 
 TEST(ImportLosses, OfTheChosenClasses) {

@@ -46,6 +46,15 @@ TEST(ImportQuantised, TiesGoToEvenAndEndsSaturate) {
   EXPECT_EQ(tensor_of(program, "y").type, ElementType::i8);
 }
 
+TEST(ImportQuantised, TheScaleOfZerosIsOne) {
+  const std::string quantised = "{ q, y, z = DynamicQuantizeLinear(x) }";
+  const auto scale_of = [&](const std::string& values) {
+    return result_of(imported(model_of("(float[2] x) => (float y) " + quantised), {{"x", values}}));
+  };
+  EXPECT_EQ(scale_of("values(0, 0)"), std::vector<float>{1});
+  EXPECT_EQ(scale_of("values(-255, 255)"), std::vector<float>{2});
+}
+
 TEST(ImportQuantised, ZeroPointsOfRowsAndColumns) {
   const Program program =
       imported(model_of("(uint8[2,2] a, int8[2,2] b, uint8[2] p, int8[2] q) => (int32[2,2] y) {"

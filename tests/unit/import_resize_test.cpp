@@ -70,6 +70,18 @@ TEST(ImportResize, RefusesWhatItDoesNotKnow) {
   expect_refused(19, graph, {{"x", "values(1, 2)"}}, "expected nearest, linear");
 }
 
+/// Up where a dimension shrinks, down where it grows: what ONNX's own test of opset 10 expects.
+TEST(ImportResize, NearestOfOpset10IsByScale) {
+  const auto resized_by = [](const std::string& scales, const std::string& shape) {
+    return values_at(10,
+                     "(float[1,1,2,4] x) => (float[1,1," + shape + "] y) <float[4] s = {1, 1, " +
+                         scales + "}> { y = Resize<mode = \"nearest\">(x, s) }",
+                     {{"x", "values(1, 2, 3, 4, 5, 6, 7, 8)"}});
+  };
+  EXPECT_EQ(resized_by("0.6, 0.6", "1,2"), (Floats{1, 3}));
+  EXPECT_EQ(resized_by("1.5, 0.5", "3,2"), (Floats{1, 3, 1, 3, 5, 7}));
+}
+
 TEST(ImportUpsample, OfOldOpsets) {
   const Binds x = {{"x", "values(1, 2)"}};
   EXPECT_EQ(values_at(7,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "import/expansion.h"
 #include "import/operators/attention.h"
@@ -186,7 +187,7 @@ void multi_head_attention(NodeImport& node) {
   body.result(0, join_heads(body, values.result, {form.batch, heads, form.queries, form.v_size}));
   body.result(1, form.k);
   body.result(2, form.v);
-  body.result(3, values.scores);
+  body.result(3, values.masked);  // as onnxruntime gives them: with bias and masks
   body.finish();
 }
 
@@ -218,11 +219,19 @@ BodyValue with_past(NodeImport& node, Expansion& body, int past, const BodyValue
   return all;
 }
 
-/// Sine or cosine of the node's places, [batch or 1, 1, places, half].
+/// Sine or cosine of the node's places, [batch or 1, 1, places, half]. Of positions that are given
+/// for a first prompt only the first counts: the others follow it, in all batches.
 BodyValue rotary_rows(NodeImport& node, Expansion& body, int cache, int positions, int64_t earlier,
                       int64_t places) {
   if (node.has_input(positions)) {
-    const BodyValue rows = body.add("Gather", {body.input(cache), body.input(positions)});
+    BodyValue at = body.input(positions);
+    if (earlier == 0) {
+      std::vector<int64_t> following(static_cast<size_t>(places));
+      std::iota(following.begin(), following.end(), 0);
+      const BodyValue first = body.slice(body.slice(at, 0, 0, 1), 1, 0, 1);
+      at = body.add("Add", {first, body.integers(std::move(following))});
+    }
+    const BodyValue rows = body.add("Gather", {body.input(cache), at});
     return body.add("Unsqueeze", {rows, body.integers({1})});
   }
   return body.slice(body.input(cache), 0, earlier, earlier + places);
@@ -311,6 +320,9 @@ void group_query_attention(NodeImport& node) {
   form.places.causal = true;
   form.places.first = {earlier};
   const int64_t window = node.integer("local_window_size", -1);
+  if (window == 0 || window < -1)
+    node.reject(
+        fmt::format("local_window_size {}, expected -1 (none) or a positive number", window));
   if (window > 0) form.places.left = window - 1;
   if (node.has_input(10)) form.added = body.input(10);
   const AttentionValues values = attend(node, body, form);

@@ -59,12 +59,12 @@ std::vector<int> axes_from(int axis, int rank) {
 }
 
 Normalised normalise(NodeImport& node, const View& x, const std::vector<int>& axes,
-                     const View* scale, const View* bias) {
+                     const View* scale, const View* bias, float epsilon) {
   Normalised y;
   y.mean = node.helper("mean", reduced_view(node, Reduction::mean, x, axes));
   const View centered = node.helper("centered", binary_view(node, Op::sub, x, y.mean));
-  y.inverse =
-      node.helper("inverse", inverse_deviation(node, centered, axes, node.real("epsilon", 1e-5F)));
+  y.inverse = node.helper("inverse",
+                          inverse_deviation(node, centered, axes, node.real("epsilon", epsilon)));
   node.define(0, scaled(node, centered, y.inverse, scale, bias));
   return y;
 }
@@ -173,7 +173,7 @@ void batch_normalization(NodeImport& node) {
   const int v = k.operand(variances, {0});
   const int32_t scale = k.use(s);
   const int32_t variance = k.use(v);
-  const int32_t shifted = k.apply(Op::add, {variance, k.constant(node.real("epsilon", 1e-5F))});
+  const int32_t shifted = k.apply(Op::add, {variance, k.constant(node.real("epsilon", kEpsilon))});
   const int32_t root = k.apply(Op::div, {scale, k.apply(Op::sqrt, {shifted})});
   const View factor = node.helper("factor", k.result({0}, root, x.type));
   const View product = binary_view(node, Op::mul, mean, factor);

@@ -26,9 +26,12 @@ struct Normalised {
   View mean, inverse;
 };
 
-/// Defines output 0 as (x - mean) / deviation * scale + bias, by the attribute epsilon; scale and
-/// bias may be null.
+/// What the attribute epsilon is where it is absent, for most operators.
+inline constexpr float kEpsilon = 1e-5F;
+
+/// Defines output 0 as (x - mean) / deviation * scale + bias, by the attribute epsilon, or what it
+/// is where absent; scale and bias may be null.
 Normalised normalise(NodeImport& node, const View& x, const std::vector<int>& axes,
-                     const View* scale, const View* bias);
+                     const View* scale, const View* bias, float epsilon = kEpsilon);
 
 }  // namespace fuseflow

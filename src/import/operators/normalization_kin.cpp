@@ -12,16 +12,21 @@ namespace fuseflow {
 
 namespace {
 
+/// The attribute epsilon where it is absent, of what adds its operands first (onnxruntime's
+/// kDefaultSkipLayerNormEpsilon).
+constexpr float kSkipEpsilon = 1e-12F;
+
 void require_precision(const NodeImport& node) {
   if (const int64_t stash = node.integer("stash_type", 1); stash != 1 && stash != 11)
     node.reject(fmt::format("stash_type {} (a type of less precision) is not supported", stash));
 }
 
-/// Defines output 0 as x / sqrt(mean(x * x) + epsilon) * scale; gives the factor of x.
-View rms_normalise(NodeImport& node, const View& x, const std::vector<int>& axes,
-                   const View& scale) {
+/// Defines output 0 as x / sqrt(mean(x * x) + epsilon) * scale; gives the factor of x. `epsilon`:
+/// where the attribute is absent.
+View rms_normalise(NodeImport& node, const View& x, const std::vector<int>& axes, const View& scale,
+                   float epsilon = kEpsilon) {
   const View inverse =
-      node.helper("inverse", inverse_deviation(node, x, axes, node.real("epsilon", 1e-5F)));
+      node.helper("inverse", inverse_deviation(node, x, axes, node.real("epsilon", epsilon)));
   node.define(0, scaled(node, x, inverse, &scale, nullptr));
   return inverse;
 }
@@ -58,8 +63,8 @@ void group_normalization(NodeImport& node) {
   const auto axes = axes_from(2, grouped.rank());
   const View mean = node.helper("mean", reduced_view(node, Reduction::mean, grouped, axes));
   const View centered = node.helper("centered", binary_view(node, Op::sub, grouped, mean));
-  const View inverse =
-      node.helper("inverse", inverse_deviation(node, centered, axes, node.real("epsilon", 1e-5F)));
+  const View inverse = node.helper(
+      "inverse", inverse_deviation(node, centered, axes, node.real("epsilon", kEpsilon)));
   node.define_reshaped(0, scaled(node, centered, inverse, &scale, &bias), shape);
 }
 
@@ -119,14 +124,14 @@ View skipped_sum(NodeImport& node, int bias) {
 void skip_layer_normalization(NodeImport& node) {
   const View x = skipped_sum(node, 4);
   const View* beta = node.has_input(3) ? &node.input(3) : nullptr;
-  const Normalised y = normalise(node, x, {x.rank() - 1}, &node.input(2), beta);
+  const Normalised y = normalise(node, x, {x.rank() - 1}, &node.input(2), beta, kSkipEpsilon);
   if (node.has_output(1)) node.output(1, y.mean);
   if (node.has_output(2)) node.output(2, y.inverse);
 }
 
 void skip_rms_normalization(NodeImport& node) {
   const View x = skipped_sum(node, 3);
-  const View inverse = rms_normalise(node, x, {x.rank() - 1}, node.input(2));
+  const View inverse = rms_normalise(node, x, {x.rank() - 1}, node.input(2), kSkipEpsilon);
   if (node.has_output(1)) node.reject("output 1 (a mean that nothing has) is not supported");
   if (node.has_output(2)) node.output(2, inverse);
 }

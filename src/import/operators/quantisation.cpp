@@ -283,7 +283,7 @@ void qlinear_matmul(NodeImport& node) {
   define_whole(node, 0, quantised(node, product, node.input(6), zero, *whole_range(type, 0)), type);
 }
 
-/// The range of x with 0, in 256 steps; one of zeros alone counts as 1.
+/// The range of x with 0, in 256 steps; of zeros alone the scale is 1, as onnxruntime has it.
 void dynamic_quantize_linear(NodeImport& node) {
   const View& x = node.input(0);
   const View zero = scalar_view(0);
@@ -298,8 +298,8 @@ void dynamic_quantize_linear(NodeImport& node) {
   Kernel k = node.kernel();
   const int r = k.operand(range, {});
   const int32_t none = k.apply(Op::eq, {k.use(r), k.constant(0)});
-  const int32_t steps = k.apply(Op::where, {none, k.constant(1), k.use(r)});
-  node.define(1, k.result({}, k.apply(Op::div, {steps, k.constant(255)}), x.type));
+  const int32_t step = k.apply(Op::div, {k.use(r), k.constant(255)});
+  node.define(1, k.result({}, k.apply(Op::where, {none, k.constant(1), step}), x.type));
   const View scale = node.importer().value(node.output_name(1));
   const View from = unary_view(node, Op::neg, least);
   const WholeRange bytes = *whole_range(ElementType::u8, 0);

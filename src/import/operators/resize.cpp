@@ -66,19 +66,24 @@ double linear_weight(double distance) {
 /// A place of the input and its weight.
 using Tap = std::pair<int64_t, double>;
 
-int64_t nearest_place(const Method& method, double x) {
+/// What definitions below opset 11 leave open, and ONNX's own test of opset 10 shows: up where the
+/// dimension shrinks, down where it grows.
+constexpr const char* kNearestBefore11 = "by scale";
+
+int64_t nearest_place(const Method& method, const Resampling& r, double x) {
   const double below = std::floor(x);
   const double rest = x - below;
   bool up = rest > 0.5;  // round_prefer_floor
   if (method.nearest == "round_prefer_ceil") up = rest >= 0.5;
   if (method.nearest == "floor") up = false;
   if (method.nearest == "ceil") up = rest > 0;
+  if (method.nearest == kNearestBefore11) up = r.scale < 1 && rest > 0;
   return static_cast<int64_t>(below) + (up ? 1 : 0);
 }
 
 /// The taps around x, before they are held to the input's extent.
 std::vector<Tap> taps_around(const Method& method, const Resampling& r, double x) {
-  if (method.mode == "nearest") return {{nearest_place(method, x), 1}};
+  if (method.mode == "nearest") return {{nearest_place(method, r, x), 1}};
   const bool cubic = method.mode == "cubic";
   const double narrowed = method.antialias ? std::min(r.scale, 1.0) : 1;
   const double reach = (cubic ? 2 : 1) / narrowed;
@@ -206,9 +211,10 @@ Method method_of(const NodeImport& node) {
     node.reject(fmt::format("coordinate_transformation_mode '{}' is none of opset {}",
                             shown(m.coordinates), node.opset()));
   }
-  m.nearest = node.text("nearest_mode", old ? "floor" : "round_prefer_floor");
+  m.nearest = node.text("nearest_mode", "round_prefer_floor");
   if (!is_one_of(m.nearest, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}))
     node.reject(fmt::format("nearest_mode '{}' is none", shown(m.nearest)));
+  if (old) m.nearest = kNearestBefore11;
   m.cubic_a = static_cast<double>(node.real("cubic_coeff_a", -0.75F));
   m.antialias = node.integer("antialias", 0) != 0 && m.mode != "nearest";
   m.exclude_outside = node.integer("exclude_outside", 0) != 0;
