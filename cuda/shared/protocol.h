@@ -167,7 +167,13 @@ struct ReduceScatter {
   int got, room;
   Peers peers;
 
-  FF_FN Columns mine() const { return share(kColumns, peers.mine, kCores, kUnit); }
+  /// Computed again by each caller, as far as a compiler knows: what depends on it is not kept in
+  /// registers from one loop over an accumulator to the next.
+  FF_FN Columns mine() const {
+    Columns part = share(kColumns, peers.mine, kCores, kUnit);
+    asm volatile("" : "+r"(part.begin), "+r"(part.end));
+    return part;
+  }
   FF_FN int expected() const { return (kCores - 1) * kRows * (mine().end - mine().begin) * 4; }
   template <class Core>
   FF_FN void begin(const Core& core) const {
