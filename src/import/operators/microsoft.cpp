@@ -219,6 +219,13 @@ BodyValue with_past(NodeImport& node, Expansion& body, int past, const BodyValue
   return all;
 }
 
+/// Places that follow a first one, [1, 1]: [1, places].
+BodyValue places_from(Expansion& body, const BodyValue& first, int64_t places) {
+  std::vector<int64_t> following(static_cast<size_t>(places));
+  std::iota(following.begin(), following.end(), 0);
+  return body.add("Add", {first, body.integers(std::move(following))});
+}
+
 /// Sine or cosine of the node's places, [batch or 1, 1, places, half]. Of positions that are given
 /// for a first prompt only the first counts: the others follow it, in all batches.
 BodyValue rotary_rows(NodeImport& node, Expansion& body, int cache, int positions, int64_t earlier,
@@ -226,10 +233,7 @@ BodyValue rotary_rows(NodeImport& node, Expansion& body, int cache, int position
   if (node.has_input(positions)) {
     BodyValue at = body.input(positions);
     if (earlier == 0) {
-      std::vector<int64_t> following(static_cast<size_t>(places));
-      std::iota(following.begin(), following.end(), 0);
-      const BodyValue first = body.slice(body.slice(at, 0, 0, 1), 1, 0, 1);
-      at = body.add("Add", {first, body.integers(std::move(following))});
+      at = places_from(body, body.slice(body.slice(at, 0, 0, 1), 1, 0, 1), places);
     }
     const BodyValue rows = body.add("Gather", {body.input(cache), at});
     return body.add("Unsqueeze", {rows, body.integers({1})});
@@ -362,9 +366,7 @@ void microsoft_rotary_embedding(NodeImport& node) {
   const ConstantPtr positions = node.constant_input(1, "the places");
   BodyValue ids = body.input(1);
   if (positions->size() == 1 && places != 1) {
-    std::vector<int64_t> following;
-    for (int64_t p = 0; p < places; ++p) following.push_back(positions->as_int(0) + p);
-    ids = body.constant(constant_ints(std::move(following), {1, places}));
+    ids = places_from(body, body.reshape(ids, {1, 1}), places);
   } else {
     ids = body.reshape(ids, {positions->size() / std::max<int64_t>(1, places), places});
   }
