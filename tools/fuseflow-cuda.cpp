@@ -80,7 +80,7 @@ Program read_planned(const CudaOptions& o, const std::string& input) {
 
 ExitCode one_program(const CudaOptions& o, const Machine& machine) {
   const Program program = read_planned(o, o.inputs.empty() ? "-" : o.inputs[0]);
-  const std::vector<cuda::Generated> kernels = cuda::generate(program);
+  const std::vector<cuda::Generated> kernels = cuda::generate(program, machine);
   if (kernels.empty()) {
     throw Error(ExitCode::rejected,
                 "the program has no region of tiles; fuseflow-cluster plans them "
@@ -107,7 +107,7 @@ ExitCode one_program(const CudaOptions& o, const Machine& machine) {
 ExitCode table_of_programs(const CudaOptions& o, const Machine& machine) {
   std::vector<Program> programs;
   for (const std::string& input : o.inputs) programs.push_back(read_planned(o, input));
-  const std::vector<cuda::TableEntry> table = cuda::make_table(std::move(programs));
+  const std::vector<cuda::TableEntry> table = cuda::make_table(std::move(programs), machine);
   std::vector<cuda::TextFile> files = cuda::files_of(table);
   files.push_back({"plan.csv", cuda::plan_csv(table, machine)});
   if (o.data) {

@@ -232,8 +232,9 @@ struct Gather {
   }
 };
 
-/// Tiles of which each of kCores cores makes some, once, and all get those of the others, at the
-/// same places. kBytes: of those of the others.
+/// Tiles of which each of kCores cores makes some, once in a turn, and all get those of the others,
+/// at the same places. kBytes: of those of the others. Barriers: `got`, what comes from the others;
+/// the one after it, that they have read what was sent in the turn before.
 template <int kCores, int kBytes>
 struct Broadcast {
   int got;
@@ -242,6 +243,13 @@ struct Broadcast {
   template <class Core>
   FF_FN void begin(const Core& core) const {
     barrier_begin(core, got, 1);
+    barrier_begin(core, got + 1, kCores - 1);
+  }
+  /// Until the others have read what the turn before sent, which then is no longer read here
+  /// either.
+  template <class Core>
+  FF_FN void wait_for_room(const Core& core, int turn) const {
+    if (turn > 0) barrier_wait(core, got + 1, (turn - 1) & 1);
   }
   /// What the core has made, fenced and seen by all threads.
   template <class Core>
@@ -249,9 +257,14 @@ struct Broadcast {
     for (int q = 1; q < kCores; ++q) ff::send(core, peers.at(peers.mine + q), at, at, bytes, got);
   }
   template <class Core>
-  FF_FN void wait(const Core& core) const {
+  FF_FN void wait(const Core& core, int turn) const {
     barrier_expect(core, got, kBytes);
-    barrier_wait(core, got, 0);
+    barrier_wait(core, got, turn & 1);
+  }
+  /// All threads have read what came in this turn, and have met.
+  template <class Core>
+  FF_FN void release(const Core& core) const {
+    for (int q = 1; q < kCores; ++q) barrier_arrive(core, got + 1, peers.at(peers.mine + q));
   }
 };
 

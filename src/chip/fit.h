@@ -90,6 +90,8 @@ int64_t round_slots(int64_t cores, bool stay);
 int64_t aligned(int64_t bytes);
 int64_t barriers_of(const Needs& needs);
 inline constexpr int64_t kFlag = 16;  ///< bytes before the barriers
+/// Of tiles that go to all cores of a group: that they have come, and that they have been read.
+inline constexpr int64_t kBroadcastBarriers = 2;
 /// With alignment, and with the barriers and a flag after everything.
 int64_t scratchpad_of(const Needs& needs);
 

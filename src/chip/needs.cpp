@@ -105,7 +105,7 @@ class KernelNeeds {
     for (const NodeId n : roles_.exchanges) {
       if (n == roles_.scatter) continue;
       needs_.rooms.push_back(depth_cores(graph_) * numbers_sent(rows_there()) * kSumBytes);
-      ++needs_.barriers;
+      needs_.barriers += kBroadcastBarriers;
     }
     if (roles_.scatter >= 0) add_scatter(needs_, there(needs_.sums[0][1]), depth_cores(graph_));
   }

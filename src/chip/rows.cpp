@@ -210,13 +210,13 @@ Needs rows_needs(const Graph& graph, const RowsOnCore& core) {
   const int64_t wide = rows_cluster(graph).wide;
   for (const RowsRoom& room : core.rooms) {
     needs.rooms.push_back(room.tiles * room.rows * room.columns * graph.tiles->element_bytes);
-    if (room.everywhere) ++needs.barriers;
+    if (room.everywhere) needs.barriers += kBroadcastBarriers;
   }
   for (const SumsSize& sums : core.staged)
     needs.rooms.push_back(sums.rows * sums.columns * kSumBytes);
   for (size_t r = 0; r < core.reduced.size(); ++r) {
     needs.rooms.push_back(wide * core.tile_rows * kSumBytes);
-    if (wide > 1) ++needs.barriers;
+    if (wide > 1) needs.barriers += kBroadcastBarriers;
   }
   return needs;
 }

@@ -134,7 +134,7 @@ void lay_out(Kernel& kernel) {
     kernel.round_barrier.push_back(layout.barriers(round.slots + round.peers.count));
   }
   for (size_t i = 0; i < kernel.broadcasts.size(); ++i)
-    kernel.broadcast_barrier.push_back(layout.barriers(1));
+    kernel.broadcast_barrier.push_back(layout.barriers(chip::kBroadcastBarriers));
   if (kernel.finish.adders > 1)
     kernel.add_at = layout.room(kernel.finish.tile_elements * chip::kSumBytes);
   kernel.barriers_at = layout.end();

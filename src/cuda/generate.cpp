@@ -32,7 +32,8 @@ std::string kernel_name(const std::string& region, const std::vector<Generated>&
   return unique;
 }
 
-Kernel kernel_of(const Program& program, const Graph& graph, const TableRows* table) {
+Kernel kernel_of(const Program& program, const Graph& graph, const Machine& machine,
+                 const TableRows* table) {
   if (std::string why = chip::why_no_form(graph); !why.empty()) throw Refused{std::move(why)};
   switch (tile_form(graph)) {
     case TileForm::chain:
@@ -40,7 +41,7 @@ Kernel kernel_of(const Program& program, const Graph& graph, const TableRows* ta
     case TileForm::kernel:
       return product_kernel(program, graph, table);
     case TileForm::rows:
-      return rows_kernel(program, graph, table);
+      return rows_kernel(program, graph, machine, table);
   }
   throw Refused{"no such form of tiles"};
 }
@@ -124,7 +125,8 @@ void mark_gathered(Program& program) {
   }
 }
 
-std::vector<Generated> generate(const Program& program, const TableRows* table) {
+std::vector<Generated> generate(const Program& program, const Machine& machine,
+                                const TableRows* table) {
   std::vector<Generated> all;
   for (size_t r = 0; r < program.regions.size(); ++r) {
     const Region& region = program.regions[r];
@@ -133,7 +135,7 @@ std::vector<Generated> generate(const Program& program, const TableRows* table) 
     made.region = r;
     made.name = kernel_name(region.name, all);
     try {
-      made.kernel = kernel_of(program, *region.graph, table);
+      made.kernel = kernel_of(program, *region.graph, machine, table);
       made.kernel.name = made.name;
       set_types(program, region, made.kernel);
       fit(made.kernel);

@@ -6,6 +6,7 @@
 
 #include "cuda/kernel.h"
 #include "ir/program.h"
+#include "machine/machine.h"
 
 namespace fuseflow::cuda {
 
@@ -22,8 +23,10 @@ struct Generated {
   std::string schedule;
 };
 
-/// Every region whose graph is one of tiles, in order. The program must outlive what is given, and
-/// so must `table`: the rows of a program of a table; null: it is none.
-std::vector<Generated> generate(const Program& program, const TableRows* table = nullptr);
+/// Every region whose graph is one of tiles, in order; of the machine counts how many clusters run
+/// at a time. The program must outlive what is given, and so must `table`: the rows of a program of
+/// a table; null: it is none.
+std::vector<Generated> generate(const Program& program, const Machine& machine,
+                                const TableRows* table = nullptr);
 
 }  // namespace fuseflow::cuda

@@ -163,46 +163,48 @@ struct Work {
 };
 
 enum class StepKind : uint8_t {
-  loop,             ///< body, for each step of `variable`
-  walk,             ///< body, for each step of `variable` that Kernel::steps has
-  taken,            ///< .. which the core takes
-  passed,           ///< .. which others take
-  when,             ///< body, where all of `zero` are 0
-  count,            ///< the number `variable` grows by one
-  load,             ///< producer: the next tile of load `a`, for those who take the step
-  wait,             ///< multipliers: the next tile of load `a` is there
-  release,          ///< .. has been read
-  clear,            ///< sums `a`
-  multiply,         ///< sums `a` += left * right
-  multiply_wait,    ///< .. is done, and left and right have been read
-  work,             ///< sums `a` (and `b`) by work `work`; on a share where `scatter` >= 0
-  stage,            ///< sums `a` to the scratchpad, as f32, for scatter `scatter`
-  await_room,       ///< scatter: those who read the last ones have
-  scatter,          ///< scatter: exchange
-  add_shares,       ///< scatter: what came, added to sums `a`; `first`: into cleared sums
-  scatter_release,  ///< scatter: the slots have been read
-  put,              ///< sums `a` to held matrix `b` (a share of it where `scatter` >= 0)
-  fence,            ///< what threads wrote is for copies and products
-  meet,             ///< all multiplying threads
-  spread,           ///< spread `a`
-  send_round,       ///< round `a`: the core's own matrix to the one at the next distance
-  receive_round,    ///< round `a`: the matrix from this distance
-  release_round,    ///< .. has been read
-  end_round,        ///< all others have the core's own
-  distances,        ///< body, for each distance of round `a`
-  elements,         ///< every element of the tile: work `work`, stored
-  rows,             ///< every row of the tile: reduced, stored
-  put_scores,       ///< sums `a` to room `b`, as f32, for work on rows
-  step_rows,        ///< rows of a step of reductions that walk k together
-  rescale,          ///< sums `a` by each row\'s factor, but in the first step
-  reduced_rows,     ///< what the last step left of each row, for all threads
-  row_program,      ///< every row of the tile: the loops of a kernel of rows
-  row_loop,         ///< .. a tile of its loop number `a`
-  row_values,       ///< what of each row is exchanged: number `a`
-  broadcast,        ///< broadcast `a`: what the core has made
-  broadcast_wait,   ///< .. what the others have made is there
-  store,            ///< sums `a` to result `b`, in its type (a share where `scatter` >= 0)
-  add,              ///< sums `a` to the sums in memory; the last adder finishes
+  loop,               ///< body, for each step of `variable`
+  walk,               ///< body, for each step of `variable` that Kernel::steps has
+  taken,              ///< .. which the core takes
+  passed,             ///< .. which others take
+  when,               ///< body, where all of `zero` are 0
+  count,              ///< the number `variable` grows by one
+  load,               ///< producer: the next tile of load `a`, for those who take the step
+  wait,               ///< multipliers: the next tile of load `a` is there
+  release,            ///< .. has been read
+  clear,              ///< sums `a`
+  multiply,           ///< sums `a` += left * right
+  multiply_wait,      ///< .. is done, and left and right have been read
+  work,               ///< sums `a` (and `b`) by work `work`; on a share where `scatter` >= 0
+  stage,              ///< sums `a` to the scratchpad, as f32, for scatter `scatter`
+  await_room,         ///< scatter: those who read the last ones have
+  scatter,            ///< scatter: exchange
+  add_shares,         ///< scatter: what came, added to sums `a`; `first`: into cleared sums
+  scatter_release,    ///< scatter: the slots have been read
+  put,                ///< sums `a` to held matrix `b` (a share of it where `scatter` >= 0)
+  fence,              ///< what threads wrote is for copies and products
+  meet,               ///< all multiplying threads
+  spread,             ///< spread `a`
+  send_round,         ///< round `a`: the core's own matrix to the one at the next distance
+  receive_round,      ///< round `a`: the matrix from this distance
+  release_round,      ///< .. has been read
+  end_round,          ///< all others have the core's own
+  distances,          ///< body, for each distance of round `a`
+  elements,           ///< every element of the tile: work `work`, stored
+  rows,               ///< every row of the tile: reduced, stored
+  put_scores,         ///< sums `a` to room `b`, as f32, for work on rows
+  step_rows,          ///< rows of a step of reductions that walk k together
+  rescale,            ///< sums `a` by each row\'s factor, but in the first step
+  reduced_rows,       ///< what the last step left of each row, for all threads
+  row_program,        ///< every row of the tile: the loops of a kernel of rows
+  row_loop,           ///< .. a tile of its loop number `a`
+  row_values,         ///< what of each row is exchanged: number `a`
+  broadcast_room,     ///< broadcast `a`: the others have read what the turn before sent
+  broadcast,          ///< .. what the core has made
+  broadcast_wait,     ///< .. what the others have made is there
+  broadcast_release,  ///< .. has been read by all threads, which have met
+  store,              ///< sums `a` to result `b`, in its type (a share where `scatter` >= 0)
+  add,                ///< sums `a` to the sums in memory; the last adder finishes
 };
 
 /// What a product multiplies: the tile of a load, a held matrix, or what is there of a round.
@@ -216,7 +218,7 @@ struct Step {
   StepKind what = StepKind::loop;
   int a = -1, b = -1, work = -1, scatter = -1;
   FactorOf left, right;
-  std::string variable;  ///< of a loop, of a count; of an exchange: its turn
+  std::string variable;  ///< of a loop, of a count; of an exchange: its turn (empty: the only one)
   int64_t extent = 0;
   bool over_rows = false;  ///< a loop over the steps of LaunchRows
   /// Where several cores or clusters share the loop: this one has the steps part * extent / parts
@@ -264,7 +266,7 @@ struct SharedBuffer {
 
 struct Variable {
   std::string name;
-  std::string from;  ///< "cluster", "rank"
+  std::string from;  ///< "cluster", "rank", or a loop, in which it is named
   int64_t divisor = 1;
   int64_t extent = 0;  ///< from / divisor % extent; 0: no remainder
   /// The divisor is times the steps of LaunchRows; the extent, where it is not 0, is these.

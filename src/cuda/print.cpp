@@ -137,7 +137,8 @@ class Printer {
       line(fmt::format("[[maybe_unused]] const int row_steps = {};",
                        steps_text(kernel_.rows, "params.rows")));
     }
-    for (const Variable& v : kernel_.variables) line(variable_text(v));
+    variables_from("cluster");
+    variables_from("rank");
     objects();
     line("ff::cluster_sync(core);  // all barriers have begun");
     open("if (ff::is_producer(core)) {");
@@ -150,6 +151,12 @@ class Printer {
     steps(kernel_.multiply);
     close();
     line("ff::cluster_sync(core);  // nobody's scratchpad goes before its peers are done with it");
+  }
+
+  void variables_from(const std::string& what) {
+    for (const Variable& v : kernel_.variables) {
+      if (v.from == what) line(variable_text(v));
+    }
   }
 
   static std::string variable_text(const Variable& v) {
@@ -324,6 +331,7 @@ class Printer {
       open(fmt::format("for (int {0} = ({1}) * {2} / {3}; {0} < ({1} + 1) * {2} / {3}; ++{0}) {{",
                        s.variable, part, s.extent, s.parts));
     }
+    variables_from(s.variable);
     steps(s.body);
     close();
   }
@@ -477,9 +485,12 @@ class Printer {
 
   /// What the cores of a cluster have made, for all of them.
   void broadcast_step(const Step& s) {
+    const TileBroadcast& b = kernel_.broadcasts[static_cast<size_t>(s.a)];
+    const std::string turn = s.variable.empty() ? "0" : s.variable;
     switch (s.what) {
+      case StepKind::broadcast_room:
+        return line(fmt::format("{}.wait_for_room(core, {});", b.name, turn));
       case StepKind::broadcast: {
-        const TileBroadcast& b = kernel_.broadcasts[static_cast<size_t>(s.a)];
         const std::string at =
             b.held >= 0
                 ? held_place(b.held, s.at)
@@ -488,8 +499,9 @@ class Printer {
         return line(fmt::format("{}.send(core, {}, {});", b.name, at, b.bytes));
       }
       case StepKind::broadcast_wait:
-        return line(
-            fmt::format("{}.wait(core);", kernel_.broadcasts[static_cast<size_t>(s.a)].name));
+        return line(fmt::format("{}.wait(core, {});", b.name, turn));
+      case StepKind::broadcast_release:
+        return line(fmt::format("{}.release(core);", b.name));
       default:
         throw Defect("a step of another kind");
     }
@@ -589,8 +601,10 @@ class Printer {
                         sums_name(s.a), columns(s, s.a)));
       case StepKind::reduced_rows:
         return reduced_rows();
+      case StepKind::broadcast_room:
       case StepKind::broadcast:
       case StepKind::broadcast_wait:
+      case StepKind::broadcast_release:
         return broadcast_step(s);
       case StepKind::store:
       case StepKind::add:

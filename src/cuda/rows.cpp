@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
+#include <utility>
 
+#include "chip/needs.h"
 #include "cuda/coordinates.h"
 #include "cuda/finish.h"
 #include "cuda/kernel_parts.h"
@@ -21,8 +24,9 @@ constexpr int kRowGroups = 2;  ///< of 128 threads, where nothing is multiplied
 
 class RowsBuilder {
  public:
-  RowsBuilder(const Program& program, const Graph& graph, const TableRows* table)
-      : program_(program), graph_(graph), places_(graph), core_(places_.core()) {
+  RowsBuilder(const Program& program, const Graph& graph, const Machine& machine,
+              const TableRows* table)
+      : program_(program), graph_(graph), machine_(machine), places_(graph), core_(places_.core()) {
     kernel_ = begin_kernel(graph, table);
     kernel_.groups = kRowGroups;
   }
@@ -44,6 +48,7 @@ class RowsBuilder {
     check();
     make_objects();
     for (size_t loop = 0; loop < places_.shape().loops.size(); ++loop) make_loop(loop);
+    if (groups_ > 0) take_turns();
     return std::move(kernel_);
   }
 
@@ -61,6 +66,7 @@ class RowsBuilder {
     std::map<std::string, Coordinate> at =
         spread_over_clusters(kernel_, {{"m", row_clusters}, {"g", index(kRowsG).extent}});
     kernel_.cores = cluster.cores();
+    limit_clusters();
     if (cluster.wide > 1) kernel_.variables.push_back({"core_w", "rank", 1, cluster.wide});
     if (cluster.rows > 1)
       kernel_.variables.push_back({"core_m", "rank", cluster.wide, cluster.rows});
@@ -83,11 +89,71 @@ class RowsBuilder {
     return rows_width(graph_, node(product).inputs[0].stream);
   }
 
+  bool has_products() const {
+    return std::any_of(core_.products.begin(), core_.products.end(),
+                       [](const auto& of_loop) { return !of_loop.empty(); });
+  }
+
+  // Turns: a cluster has one group of tiles of rows after the other.
+
+  void limit_clusters() {
+    if (kernel_.table != nullptr || !has_products() || machine_.core.count == 0) return;
+    const int64_t at_a_time = machine_.concurrent_clusters(static_cast<int>(kernel_.cores));
+    if (at_a_time < 1 || kernel_.clusters <= at_a_time) return;
+    groups_ = std::exchange(kernel_.clusters, at_a_time);
+    for (Variable& v : kernel_.variables) v.from = "group";
+    find_kept();
+  }
+
+  /// Weights stay from turn to turn where a ring has room for every tile that a turn takes of it.
+  void find_kept() {
+    std::vector<int64_t> steps(core_.rings.size(), 0);
+    kept_.assign(core_.rings.size(), true);
+    for (size_t loop = 0; loop < core_.products.size(); ++loop) {
+      for (const NodeId product : core_.products[loop]) {
+        const NodeId weights = producer(node(product).inputs[1].stream);
+        const auto ring = static_cast<size_t>(core_.ring_of[static_cast<size_t>(weights)]);
+        steps[ring] += places_.own_tiles(places_.shape().loops[loop].index) *
+                       index(summed_width(product)).extent;
+        if (varies_along(graph_, node(weights))[kRowsG]) kept_[ring] = false;
+      }
+    }
+    std::optional<chip::Needs> needs = chip::needs_of(graph_);
+    if (!needs || !chip::fit_copies(*needs, {}).empty()) return;  // refused when it is fitted
+    for (size_t ring = 0; ring < steps.size(); ++ring) {
+      if (core_.rings[ring].whole || steps[ring] > needs->rings[ring].copies) kept_[ring] = false;
+    }
+    steps_before_.assign(core_.rings.size(), 0);
+  }
+  bool is_kept(int load) const {
+    const auto ring = static_cast<size_t>(kernel_.loads[static_cast<size_t>(load)].ring);
+    return groups_ > 0 && kept_[ring];
+  }
+
+  /// All that the two roles do, for each group of the cluster.
+  void take_turns() {
+    for (size_t i = 0; i < kernel_.broadcasts.size(); ++i)
+      kernel_.multiply.push_back(step_of(StepKind::broadcast_release, static_cast<int>(i)));
+    for (std::vector<Step>* role : {&kernel_.produce, &kernel_.multiply}) {
+      if (role->empty()) continue;
+      role->push_back(count_of("turn"));
+      Step turns = loop_of("group", groups_, std::exchange(*role, {}));
+      turns.part = coordinate("cluster");
+      turns.parts = kernel_.clusters;
+      role->push_back(std::move(turns));
+    }
+  }
+
+  /// A step of an exchange, of this turn.
+  Step exchange_of(StepKind what, int broadcast) const {
+    Step step = step_of(what, broadcast);
+    if (groups_ > 0) step.variable = "turn";
+    return step;
+  }
+
   void check() const {
-    const bool products = std::any_of(core_.products.begin(), core_.products.end(),
-                                      [](const auto& of_loop) { return !of_loop.empty(); });
-    if (products) check_product_bytes(graph_);
-    if (!products && !core_.rooms.empty() && graph_.tiles->element_bytes != 2) {
+    if (has_products()) check_product_bytes(graph_);
+    if (!has_products() && !core_.rooms.empty() && graph_.tiles->element_bytes != 2) {
       throw Refused{
           fmt::format("rows of elements of {} bytes that cores exchange are not generated",
                       graph_.tiles->element_bytes)};
@@ -208,12 +274,13 @@ class RowsBuilder {
     }
     std::vector<int> sent = send_tiles(loop, multiply);
     const int64_t tiles = places_.own_tiles(loop.index);
+    await_room(loop);
     if (!produce.empty()) kernel_.produce.push_back(loop_of("tile", tiles, std::move(produce)));
     kernel_.multiply.push_back(loop_of("tile", tiles, std::move(multiply)));
     kernel_.multiply.push_back(step_of(StepKind::meet));
     send_reduced(loop, sent);
     for (const int broadcast : sent)
-      kernel_.multiply.push_back(step_of(StepKind::broadcast_wait, broadcast));
+      kernel_.multiply.push_back(exchange_of(StepKind::broadcast_wait, broadcast));
     release_rows(static_cast<int>(number));
   }
 
@@ -238,16 +305,30 @@ class RowsBuilder {
         steps.push_back(when_of({"tile"}, {wait}));
       }
     }
-    loads.push_back(step_of(StepKind::load, w));
-    steps.push_back(step_of(StepKind::wait, w));
-    steps.push_back(
-        multiply_of(sums_of(product), left, {FactorOf::Kind::load, w}, coordinate("k")));
-    steps.push_back(step_of(StepKind::multiply_wait, sums_of(product)));
-    steps.push_back(step_of(StepKind::release, w));
     const int64_t extent = index(width).extent;
+    const Coordinate at = is_kept(w) ? kept_place(product, w) : Coordinate{};
+    Step wait = step_of(StepKind::wait, w), load = step_of(StepKind::load, w);
+    wait.at = at;
+    loads.push_back(is_kept(w) ? when_of({"turn"}, {std::move(load)}) : std::move(load));
+    steps.push_back(std::move(wait));
+    steps.push_back(
+        multiply_of(sums_of(product), left, {FactorOf::Kind::load, w, at}, coordinate("k")));
+    steps.push_back(step_of(StepKind::multiply_wait, sums_of(product)));
+    if (!is_kept(w)) steps.push_back(step_of(StepKind::release, w));
     produce.push_back(loop_of("k", extent, std::move(loads)));
     multiply.push_back(step_of(StepKind::clear, sums_of(product)));
     multiply.push_back(loop_of("k", extent, std::move(steps)));
+  }
+
+  /// Which of its ring's tiles a step of a product takes, of those that stay.
+  Coordinate kept_place(NodeId product, int w) {
+    const int64_t extent = index(summed_width(product)).extent;
+    int64_t& before =
+        steps_before_[static_cast<size_t>(kernel_.loads[static_cast<size_t>(w)].ring)];
+    Coordinate at = sum(times(coordinate("tile"), extent), coordinate("k"));
+    at.offset = before;
+    before += places_.own_tiles(rows_width(graph_, node(product).outputs[0])) * extent;
+    return at;
   }
 
   /// Work on sums, whose result is put into its room and stored.
@@ -303,8 +384,7 @@ class RowsBuilder {
       if (node(n).kind != NodeKind::gather) continue;
       const StreamId given = node(n).outputs[0];
       if (room_of(given) < 0) continue;
-      Step send =
-          step_of(StepKind::broadcast, broadcast_of_room_[static_cast<size_t>(room_of(given))]);
+      Step send = step_of(StepKind::broadcast, broadcast_of(given));
       send.at = places_.tile_in_room(given);
       sent.push_back(send.a);
       multiply.push_back(std::move(send));
@@ -312,20 +392,39 @@ class RowsBuilder {
     return sent;
   }
 
+  int broadcast_of(StreamId gathered) const {
+    return broadcast_of_room_[static_cast<size_t>(room_of(gathered))];
+  }
+  int broadcast_of_reduced(StreamId reduced) const {
+    const auto number = static_cast<size_t>(
+        std::find(core_.reduced.begin(), core_.reduced.end(), reduced) - core_.reduced.begin());
+    const std::string name = RowsPlaces::reduced_name(number);
+    const auto here = std::find_if(
+        kernel_.broadcasts.begin(), kernel_.broadcasts.end(), [&](const TileBroadcast& b) {
+          return b.room >= 0 && kernel_.rooms[static_cast<size_t>(b.room)].name == name;
+        });
+    return static_cast<int>(here - kernel_.broadcasts.begin());
+  }
+
+  /// Before a loop puts anything where others have read it in the turn before.
+  void await_room(const TileLoop& loop) {
+    if (groups_ == 0 || places_.cluster().wide == 1) return;
+    for (const NodeId n : loop.nodes) {
+      const StreamId given = node(n).outputs.empty() ? -1 : node(n).outputs[0];
+      int broadcast = -1;
+      if (node(n).kind == NodeKind::gather && room_of(given) >= 0) broadcast = broadcast_of(given);
+      if (node(n).kind == NodeKind::reduce) broadcast = broadcast_of_reduced(given);
+      if (broadcast >= 0)
+        kernel_.multiply.push_back(exchange_of(StepKind::broadcast_room, broadcast));
+    }
+  }
+
   /// What the core has reduced of its columns goes to the other cores.
   void send_reduced(const TileLoop& loop, std::vector<int>& sent) {
     if (places_.cluster().wide == 1) return;
     for (const NodeId n : loop.nodes) {
       if (node(n).kind != NodeKind::reduce) continue;
-      const auto number = static_cast<size_t>(
-          std::find(core_.reduced.begin(), core_.reduced.end(), node(n).outputs[0]) -
-          core_.reduced.begin());
-      const std::string name = RowsPlaces::reduced_name(number);
-      const auto here = std::find_if(
-          kernel_.broadcasts.begin(), kernel_.broadcasts.end(), [&](const TileBroadcast& b) {
-            return b.room >= 0 && kernel_.rooms[static_cast<size_t>(b.room)].name == name;
-          });
-      Step send = step_of(StepKind::broadcast, static_cast<int>(here - kernel_.broadcasts.begin()));
+      Step send = step_of(StepKind::broadcast, broadcast_of_reduced(node(n).outputs[0]));
       send.at = places_.column_core();
       sent.push_back(send.a);
       kernel_.multiply.push_back(std::move(send));
@@ -343,6 +442,7 @@ class RowsBuilder {
 
   const Program& program_;
   const Graph& graph_;
+  const Machine& machine_;
   const RowsPlaces places_;
   const chip::RowsOnCore& core_;
   Kernel kernel_;
@@ -351,12 +451,16 @@ class RowsBuilder {
   std::vector<int> last_loop_;                  ///< by load: that takes it
   std::vector<int> broadcast_of_room_;          ///< -1: it is of this core alone
   std::vector<int> there_;                      ///< loads of rows that have come
+  int64_t groups_ = 0;                          ///< that clusters have in turns; 0: one each
+  std::vector<bool> kept_;                      ///< by ring: its tiles stay from turn to turn
+  std::vector<int64_t> steps_before_;           ///< by ring: of the products before, of a turn
 };
 
 }  // namespace
 
-Kernel rows_kernel(const Program& program, const Graph& graph, const TableRows* table) {
-  return RowsBuilder(program, graph, table).build();
+Kernel rows_kernel(const Program& program, const Graph& graph, const Machine& machine,
+                   const TableRows* table) {
+  return RowsBuilder(program, graph, machine, table).build();
 }
 
 }  // namespace fuseflow::cuda

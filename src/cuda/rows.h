@@ -5,11 +5,14 @@
 #include "cuda/kernel.h"
 #include "cuda/text.h"
 #include "ir/program.h"
+#include "machine/machine.h"
 
 namespace fuseflow::cuda {
 
-/// Throws Refused for what is not generated.
-Kernel rows_kernel(const Program& program, const Graph& graph, const TableRows* table);
+/// Clusters beyond those that the machine runs at a time are turns of these, where something is
+/// multiplied, but not in a table. Throws Refused for what is not generated.
+Kernel rows_kernel(const Program& program, const Graph& graph, const Machine& machine,
+                   const TableRows* table);
 
 /// The lambda of a row of a kernel that has nothing in the scratchpad: its loops one after the
 /// other, an element a lane. What one loop computes and a later one reads is computed again.

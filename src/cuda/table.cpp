@@ -52,7 +52,7 @@ class SharedNames {
 
 }  // namespace
 
-std::vector<TableEntry> make_table(std::vector<Program> programs) {
+std::vector<TableEntry> make_table(std::vector<Program> programs, const Machine& machine) {
   std::vector<TableRows> rows = table_rows(programs);
   std::vector<TableEntry> table;
   for (size_t i = 0; i < programs.size(); ++i)
@@ -61,7 +61,7 @@ std::vector<TableEntry> make_table(std::vector<Program> programs) {
             [](const TableEntry& a, const TableEntry& b) { return a.rows.most < b.rows.most; });
   SharedNames names;
   for (TableEntry& entry : table) {
-    entry.kernels = generate(entry.program, &entry.rows);
+    entry.kernels = generate(entry.program, machine, &entry.rows);
     require_all(entry);
     for (Generated& g : entry.kernels) names.name(entry.program, g);
   }

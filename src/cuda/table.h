@@ -22,6 +22,6 @@ struct TableEntry {
 /// The entries, the one of the fewest rows first. Throws Error(rejected) for programs that differ
 /// in more than the first dimension of tensors, whose rows depend on each other, or that have
 /// regions without a kernel.
-std::vector<TableEntry> make_table(std::vector<Program> programs);
+std::vector<TableEntry> make_table(std::vector<Program> programs, const Machine& machine);
 
 }  // namespace fuseflow::cuda

@@ -121,11 +121,11 @@ FAULTS = [
     ("dropped meeting before the second layer", "layers", r"ff::group_sync\(core\);", None),
     ("no wait for rows", "layers", r"x0\.wait\(core, x0_step \+ k\);", None),
     ("another tile of the rows", "layers", r"(?<=x0\.place\()x0_step \+ k", "x0_step"),
-    ("no wait for others' tiles", "layers_wide", r"tiles0\.wait\(core\);", None),
+    ("no wait for others' tiles", "layers_wide", r"tiles0\.wait\(core, 0\);", None),
     ("a tile sent to another place", "layers_wide", r"(?<=tiles0\.send\(core, p0_at \+ \()core_w \* 4 \+ tile", "tile"),
-    ("no wait for what others reduced", "norm_wide", r"parts0\.wait\(core\);", None),
+    ("no wait for what others reduced", "norm_wide", r"parts0\.wait\(core, 0\);", None),
     ("reductions that begin again with each tile", "norm", r"(?<=_before = )tile == 0", "tile >= 0"),
-    ("no wait for others' parts of rows", "attention_parts", r"all0\.wait\(core\);", None),
+    ("no wait for others' parts of rows", "attention_parts", r"all0\.wait\(core, 0\);", None),
     ("no release of a step of others", "causal", r"(?<=== 0\) \{\n) +keys\.wait\(core, keys_step\);\n +keys\.release\(core, keys_step\);", None),
     ("takes a step of others", "causal", r"(?<=if \()\(takers >> \(core_m\) & 1U\) != 0", "true"),
     ("a tile to cores that do not take it", "causal", r"takers(?=\);)", "(core_m == 0 ? ~0U : takers)"),
@@ -138,12 +138,33 @@ FAULTS = [
     ("adds to another tile", "adds", r"(?<=c_sum\.mine\(\), params, )[^,]+", "0"),
 ]
 
+# On a machine with a single cluster of 4 cores clusters take turns.
+FEW_CORES = ["--machine-set", "core.count=4"]
+TURNS = [
+    *(plan for plan in PLANS if plan.name in ("layers", "layers_wide", "layers_batch", "two_rings", "norm", "norm_wide", "byte_layers_wide")),
+    rows("kept", "layers", (90, 40, 96, 48), (16, 32), copies=8),
+    rows("kept_wide", "layers", (200, 32, 64, 40), (16, 16), cluster=(2, 2), copies=12),
+    rows("kept_gate", "gate", (70, 48, 64, 32), (16, 16), cluster=(1, 2), copies=16),
+    rows("kept_norm", "norm", (60, 32, 128, 48), (16, 16), cluster=(1, 4), copies=16),
+    rows("kept_batch", "layers", (90, 32, 48, 32), (16, 16), batches=3, copies=6),
+]
+TURN_FAULTS = [
+    ("weights that stay are loaded by nobody", "kept", r"(?<=if \()turn == 0", "turn < 0"),
+    ("weights that stay are loaded again", "kept", r"(?<=if \()turn == 0", "turn >= 0"),
+    ("another one of the weights that stay", "kept_wide", r"(?<=w1\.place\(w1_step \+ )tile", "(tile ^ 1)"),
+    ("the group of another cluster", "kept_gate", r"(?<=int group = )\(cluster\)", "(1 - cluster)"),
+    ("no wait for room in the turn before", "kept_wide", r"tiles0\.wait_for_room\(core, turn\);", None),
+    ("no room given to the next turn", "norm_wide", r"parts0\.release\(core\);", None),
+    ("others' tiles of the turn before", "layers_wide", r"(?<=tiles0\.wait\(core, )turn", "turn + 1"),
+]
+
 
 # Kernels that move more than their plan: clusters that are not full, tiles of 24 columns, padded to 32.
-PADDED = ("k_columns", "k_attention", "k_brain_attention", "k_masked_attention", "k_byte_padded")
+# In turns each loads the weights of its element of the batch again.
+PADDED = ("k_columns", "k_layers_batch", "k_kept_batch", "k_attention", "k_brain_attention", "k_masked_attention", "k_byte_padded")
 # Kernels whose results are stored by rows, without the padding that plans count, or whose last cluster is not full.
 STORE_OTHERS = ("k_absent", "k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_apart", "k_norm",
-           "k_norm_wide", "k_softmax_wide")
+           "k_norm_wide", "k_softmax_wide", "k_kept_norm")
 
 
 def with_fault(text, number, pattern, replacement):
@@ -258,6 +279,39 @@ def check_bytes(folder, output, wrong):
         wrong.append(f"no bytes said of {', '.join(sorted(set(planned) - compared))}")
 
 
+def check(options, folder, plans, faults, machine, wrong):
+    """Values and bytes of plans, and faults in their text. Prints how each fault is found."""
+    folder.mkdir(exist_ok=True)
+    (folder / "kernels.ff").write_text(program(plans), encoding="utf-8")
+    for number, (path, shape, kind, there) in enumerate(f for p in plans for f in p.files):
+        write_npy(folder / path, shape, number + 1, kind, there)
+    done = subprocess.run([options.tools / "fuseflow-cuda", "kernels.ff", "-d", ".", "--data", "-q", *machine], cwd=folder)
+    if done.returncode != 0:
+        sys.exit(f"fuseflow-cuda: status {done.returncode}")
+    for number, (_, kernel, pattern, replacement) in enumerate(faults, 1):
+        path = folder / f"k_{kernel}.gen.h"
+        path.write_text(with_fault(path.read_text(encoding="utf-8"), number, pattern, replacement), encoding="utf-8")
+    header = folder / "host" / "fuseflow.h"
+    header.write_text(header.read_text(encoding="utf-8") + FAULT_CHOICE, encoding="utf-8")
+    build(folder, options.compiler)
+    for seed in SEEDS:
+        done = run(folder, seed)
+        if done.returncode != 0:
+            wrong.append(f"seed {seed}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        elif seed == 1:
+            check_bytes(folder, done.stdout, wrong)
+    found = {}
+    for number, (what, kernel, _, _) in enumerate(faults, 1):
+        for seed in SEEDS:
+            done = run(folder, seed, number, f"k_{kernel}")
+            said = done.stderr.strip().splitlines()
+            found.setdefault(what, said[-1][:110] if said else done.stdout.strip()[:110])
+            if done.returncode == 0:
+                wrong.append(f"seed {seed}: not found: {what}")
+    for what, how in found.items():
+        print(f"{what}: {how}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tools", required=True, type=pathlib.Path)
@@ -268,38 +322,12 @@ def main():
     with tempfile.TemporaryDirectory() as made:
         folder = options.keep or pathlib.Path(made)
         folder.mkdir(exist_ok=True)
-        (folder / "kernels.ff").write_text(program(PLANS), encoding="utf-8")
-        for number, (path, shape, kind, there) in enumerate(f for p in PLANS for f in p.files):
-            write_npy(folder / path, shape, number + 1, kind, there)
-        done = subprocess.run([options.tools / "fuseflow-cuda", "kernels.ff", "-d", ".", "--data", "-q"], cwd=folder)
-        if done.returncode != 0:
-            sys.exit(f"fuseflow-cuda: status {done.returncode}")
-        for number, (_, kernel, pattern, replacement) in enumerate(FAULTS, 1):
-            path = folder / f"k_{kernel}.gen.h"
-            path.write_text(with_fault(path.read_text(encoding="utf-8"), number, pattern, replacement), encoding="utf-8")
-        header = folder / "host" / "fuseflow.h"
-        header.write_text(header.read_text(encoding="utf-8") + FAULT_CHOICE, encoding="utf-8")
-        build(folder, options.compiler)
         wrong = []
-        for seed in SEEDS:
-            done = run(folder, seed)
-            if done.returncode != 0:
-                wrong.append(f"seed {seed}: status {done.returncode}\n{done.stdout}{done.stderr}")
-            elif seed == 1:
-                check_bytes(folder, done.stdout, wrong)
+        check(options, folder / "plans", PLANS, FAULTS, [], wrong)
+        check(options, folder / "turns", TURNS, TURN_FAULTS, FEW_CORES, wrong)
         check_cancelling(options.tools, options.compiler, wrong)
         check_infinite(options.tools, options.compiler, wrong)
-        found = {}
-        for number, (what, kernel, _, _) in enumerate(FAULTS, 1):
-            for seed in SEEDS:
-                done = run(folder, seed, number, f"k_{kernel}")
-                said = done.stderr.strip().splitlines()
-                found.setdefault(what, said[-1][:110] if said else done.stdout.strip()[:110])
-                if done.returncode == 0:
-                    wrong.append(f"seed {seed}: not found: {what}")
-        for what, how in found.items():
-            print(f"{what}: {how}")
-        print(f"{len(PLANS)} kernels, {len(FAULTS)} faults, {len(SEEDS)} seeds each, {len(wrong)} wrong")
+        print(f"{len(PLANS) + len(TURNS)} kernels, {len(FAULTS) + len(TURN_FAULTS)} faults, {len(SEEDS)} seeds each, {len(wrong)} wrong")
         for line in wrong[:20]:
             print(line, file=sys.stderr)
         sys.exit(1 if wrong else 0)
