@@ -33,8 +33,8 @@ inline double store_effort(size_t statements) {
 /// The same for all regions together that are searched beside the first suggested partition.
 inline constexpr double kOtherStoresEffort = 120'000;
 
-/// Of the effort of a region: parallel copies of its loops, where the machine has a number of
-/// units.
+/// Of the effort of a region, at least: parallel copies of its loops, where the machine has a
+/// number of units. They also have what is left by what comes before them.
 inline constexpr double kCopiesShare = 0.25;
 
 /// Runs of kernels as regions with default placements, beyond the kernels themselves and what was

@@ -304,10 +304,15 @@ std::optional<Program> best_regions(const Program& given, const Partitions& sugg
   candidates.insert(candidates.end(), tiles.wholes.begin(), tiles.wholes.end());
   if (candidates.empty()) candidates.push_back({given, {}});
   std::vector<Candidate> streams = streams_in_reach(candidates, costs);
-  if (!streams.empty()) candidates.push_back(best_of(std::move(streams), request, costs));
+  std::vector<Candidate> mixed;
+  if (!streams.empty()) {
+    mixed = candidates;
+    candidates.push_back(best_of(std::move(streams), request, costs));
+  }
   Candidate best = best_of(std::move(candidates), request, costs);
+  if (any_tiles(best.program)) mixed.clear();  // it is the best of these
   if (!alone.empty()) alone.insert(alone.begin(), {given, {}});
-  for (std::vector<Candidate>* others : {&copied, &alone}) {
+  for (std::vector<Candidate>* others : {&mixed, &copied, &alone}) {
     if (others->empty()) continue;  // what they keep on chip may decide: compared once it is known
     Candidate other = best_of(std::move(*others), request, costs);
     if (is_faster(other.program, best.program, costs)) best = std::move(other);

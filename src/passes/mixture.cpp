@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -31,12 +32,14 @@ constexpr double kRecomputeGain = 0.9;
 constexpr double kMixtureNearlyAsGood = 1.05;
 /// What kernels by themselves may take with the copies of a little effort, of the best one's
 /// cycles, to be searched.
-constexpr double kAloneReach = 1.5;
+constexpr double kAloneReach = 3;
 constexpr double kAloneEffort = 30'000;  ///< ... and that search
 /// The same of partitions that copies may make faster than the one that is searched; they are other
 /// suggestions and those into up to so many regions.
 constexpr double kOthersReach = 1.25;
 constexpr size_t kMostOthers = 3;
+/// Of the effort that is left: copies for every run, before any is searched.
+constexpr double kProbeShare = 0.1;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::vector<Part> alone(size_t kernels) {
@@ -201,10 +204,10 @@ class PartSearch {
     FoundSchedule found;
   };
 
-  /// The runs of a partition of streams with copies, which gain most of what a search does; by
-  /// default placements or, in more time, as judged. Nothing where their cycles are not known.
-  std::optional<std::vector<CopiedRun>> with_copies(const std::vector<Part>& parts,
-                                                    bool as_judged) {
+  /// Runs of streams with copies, which gain most of what a search does; by default placements or,
+  /// in more time, as judged. Nothing where their cycles are not known. `effort`: of all of them.
+  std::optional<std::vector<CopiedRun>> with_copies(const std::vector<Part>& parts, bool as_judged,
+                                                    double effort = kProbeEffort) {
     std::vector<CopiedRun> copied;
     for (const Part& part : parts) {
       const JudgedPart& judged = judged_.at(part.kernels());
@@ -214,13 +217,23 @@ class PartSearch {
       SliceCosts costs(costs_, run.slice.tensors);
       PassLog notes = placed->notes;
       if (as_judged && judged.keeps_inputs) keep_inputs(run, notes);
-      const CopyLimits limits{max_copies_, kProbeEffort / static_cast<double>(parts.size())};
+      const CopyLimits limits{max_copies_, effort / static_cast<double>(parts.size())};
       choose_copies_of(run.slice.program, run.region, limits, costs, notes);
       const double cycles = cycles_of(run, judged.part);
       copied.push_back(cycles < judged.cycles ? CopiedRun{cycles, found_of(run, std::move(notes))}
                                               : CopiedRun{judged.cycles, judged.found});
     }
     return copied;
+  }
+
+  /// Takes runs with copies as what was found for them, where they are faster.
+  void take_copies(const std::vector<Part>& parts, std::vector<CopiedRun> runs) {
+    for (size_t p = 0; p < parts.size(); ++p) {
+      JudgedPart& judged = judged_.at(parts[p].kernels());
+      if (runs[p].cycles >= judged.cycles || runs[p].found.copies) continue;
+      judged.cycles = runs[p].cycles;
+      judged.found = std::move(runs[p].found);
+    }
   }
 
   double total_of(const std::vector<CopiedRun>& runs) const {
@@ -273,12 +286,7 @@ class PartSearch {
     }
     if (best == nullptr || total_of(runs) > kOthersReach * cycles) return;
     const std::map<Interval, JudgedPart> before = judged_;
-    for (size_t p = 0; p < best->size(); ++p) {
-      JudgedPart& judged = judged_.at((*best)[p].kernels());
-      if (runs[p].cycles >= judged.cycles || runs[p].found.copies) continue;
-      judged.cycles = runs[p].cycles;
-      judged.found = std::move(runs[p].found);
-    }
+    take_copies(*best, std::move(runs));
     found.push_back(made_of(*best));
     std::vector<Part> mixed = partition();
     if (mixed != *best) found.push_back(made_of(mixed));
@@ -286,16 +294,19 @@ class PartSearch {
   }
 
   /// Searches the kernels by themselves where they may come below `cycles`: in full where what a
-  /// search gained for runs of them makes up for it, each a little where the copies of a little
-  /// effort bring them near.
+  /// search gained for runs of them makes up for it; else each with the copies of a little effort,
+  /// and where these bring them near, searched a little.
   template <typename SearchFrom>
   void search_alone(double gained, double cycles, const SearchFrom& search_from,
                     std::vector<Candidate>& found) {
     const std::vector<Part> parts = alone(n_);
     if (total_of(parts) <= kMoreGain * gained * cycles) return search_from(parts);
-    if (!is_near_with_copies(parts, kAloneReach * cycles)) return;
+    const double before = total_of(partition());
+    std::optional<std::vector<CopiedRun>> copied = with_copies(parts, false);
+    const bool near = !copied || total_of(*copied) <= kAloneReach * cycles;
+    if (copied) take_copies(parts, *std::move(copied));
     most_effort_ = costs_.effort() + kAloneEffort;
-    if (search(parts)) add_best(found);
+    if ((near && search(parts)) || total_of(partition()) < before) add_best(found);
   }
 
   /// Adds the kernels by themselves, each in a good order: where values decide how much flows, what
@@ -411,8 +422,9 @@ class PartSearch {
     return part.is_kernel() ? cost->cycles : cost->cycles / kMixtureGain;
   }
 
-  /// Searches placements and orders for the region of a run that was judged.
-  void search(JudgedPart& judged) {
+  /// Searches placements, orders and copies for the region of a run that was judged, in an effort
+  /// that goes with its share of the `total` cycles.
+  void search(JudgedPart& judged, double total) {
     judged.searched = true;
     const Part& part = judged.part;
     // A kernel alone that does not fit may do so in another order: there is nothing smaller.
@@ -426,11 +438,14 @@ class PartSearch {
     PassLog placed_notes = placed->notes;
     if (judged.keeps_inputs) keep_inputs(run, placed_notes);
     PassLog notes;
-    const double own = store_effort(run.slice.program.regions[run.region].statements.size());
+    const double share = std::isfinite(total) ? judged.cycles / total : 1;
+    const double own = share * store_effort(statements_of(part));
     std::optional<CopiedRegion> second =
         improve(run.slice.program, run.region, placed_notes, costs, notes,
                 std::min(own, most_effort_ - costs_.effort()));
-    judged.cycles = std::min(judged.cycles, cycles_of(run, part));
+    const double cycles = cycles_of(run, part);
+    if (cycles > judged.cycles) return;  // it was probed with better copies
+    judged.cycles = cycles;
     judged.found = found_of(run, std::move(notes));
     if (!second) return;
     run.slice.program = std::move(second->program);
@@ -441,11 +456,13 @@ class PartSearch {
   /// placements that are there, if they stay.
   std::optional<CopiedRegion> improve(Program& program, size_t region, const PassLog& placed,
                                       CostModel& costs, PassLog& log, double effort) const {
+    const double begun = costs.effort();
     if (!improve_stores(program, region, machine_, &costs, log, effort)) log.note_all(placed);
     if (is_limited(machine_)) make_fit(program, region, machine_, log, &costs.phases());
     if (max_copies_ == 1) return std::nullopt;
+    const double left = std::max(kCopiesShare * effort, effort - (costs.effort() - begun));
     std::vector<CopiedRegion> tried =
-        copies_of_region({program, log, {}}, region, {max_copies_, kCopiesShare * effort}, costs);
+        copies_of_region({program, log, {}}, region, {max_copies_, left}, costs);
     program = std::move(tried[0].program);
     log = std::move(tried[0].notes);
     const bool near = tried.size() > 1 && tried[1].cost && tried[0].cost &&
@@ -453,17 +470,47 @@ class PartSearch {
     return near ? std::optional(std::move(tried[1])) : std::nullopt;
   }
 
-  /// Searches what is not yet of a partition; gives whether there was anything.
+  /// Searches what is not yet of a partition, the slowest run first; gives whether there was
+  /// anything. Where there is not time for all runs, each first gets the copies of a little effort.
   bool search(const std::vector<Part>& parts) {
-    bool any = false;
-    for (const Part& part : parts) {
-      if (part.tiles || !has_time()) continue;
-      JudgedPart& judged = judged_.at(part.kernels());
-      if (judged.searched) continue;
-      search(judged);
-      any = true;
+    std::vector<Part> open = unsearched(parts);
+    if (!has_time() || open.empty()) return false;
+    probe(open);
+    std::stable_sort(open.begin(), open.end(), [&](const Part& a, const Part& b) {
+      return judged_.at(a.kernels()).cycles > judged_.at(b.kernels()).cycles;
+    });
+    for (const Part& part : open) {
+      if (has_time()) search(judged_.at(part.kernels()), total_of(parts));
     }
-    return any;
+    return true;
+  }
+  std::vector<Part> unsearched(const std::vector<Part>& parts) const {
+    std::vector<Part> open;
+    std::copy_if(parts.begin(), parts.end(), std::back_inserter(open), [&](const Part& part) {
+      return !part.tiles && !judged_.at(part.kernels()).searched;
+    });
+    return open;
+  }
+
+  void probe(const std::vector<Part>& open) {
+    std::vector<Part> known;
+    double wanted = 0;
+    for (const Part& part : open) {
+      if (is_fixed(part.first) || !std::isfinite(judged_.at(part.kernels()).cycles)) continue;
+      known.push_back(part);
+      wanted += store_effort(statements_of(part));
+    }
+    const double left = most_effort_ - costs_.effort();
+    if (max_copies_ == 1 || known.size() < 2 || wanted <= left) return;
+    if (auto copied = with_copies(known, true, kProbeShare * left))
+      take_copies(known, *std::move(copied));
+  }
+
+  size_t statements_of(const Part& part) const {
+    size_t statements = 0;
+    for (size_t k = part.first; k <= part.last; ++k)
+      statements += kernels_.regions[k].statements.size();
+    return statements;
   }
 
   /// Searches one partition that takes hardly more than the best one after another.
