@@ -245,8 +245,8 @@ struct Broadcast {
     barrier_begin(core, got, 1);
     barrier_begin(core, got + 1, kCores - 1);
   }
-  /// Until the others have read what the turn before sent, which then is no longer read here
-  /// either.
+  /// Until the others have what the turn before sent, and have read it: its places, here and there,
+  /// may be written again.
   template <class Core>
   FF_FN void wait_for_room(const Core& core, int turn) const {
     if (turn > 0) barrier_wait(core, got + 1, (turn - 1) & 1);

@@ -107,23 +107,24 @@ class RowsBuilder {
 
   /// Weights stay from turn to turn where a ring has room for every tile that a turn takes of it.
   void find_kept() {
-    std::vector<int64_t> steps(core_.rings.size(), 0);
-    kept_.assign(core_.rings.size(), true);
+    const size_t rings = core_.rings.size();
+    std::vector<int64_t> steps(rings, 0);
+    std::vector<bool> differ(rings, false);  // for elements of the batch
     for (size_t loop = 0; loop < core_.products.size(); ++loop) {
       for (const NodeId product : core_.products[loop]) {
         const NodeId weights = producer(node(product).inputs[1].stream);
         const auto ring = static_cast<size_t>(core_.ring_of[static_cast<size_t>(weights)]);
         steps[ring] += places_.own_tiles(places_.shape().loops[loop].index) *
                        index(summed_width(product)).extent;
-        if (varies_along(graph_, node(weights))[kRowsG]) kept_[ring] = false;
+        differ[ring] = differ[ring] || varies_along(graph_, node(weights))[kRowsG];
       }
     }
+    steps_before_.assign(rings, 0);
+    kept_.assign(rings, false);
     std::optional<chip::Needs> needs = chip::needs_of(graph_);
     if (!needs || !chip::fit_copies(*needs, {}).empty()) return;  // refused when it is fitted
-    for (size_t ring = 0; ring < steps.size(); ++ring) {
-      if (core_.rings[ring].whole || steps[ring] > needs->rings[ring].copies) kept_[ring] = false;
-    }
-    steps_before_.assign(core_.rings.size(), 0);
+    for (size_t r = 0; r < rings; ++r)
+      kept_[r] = !core_.rings[r].whole && !differ[r] && steps[r] <= needs->rings[r].copies;
   }
   bool is_kept(int load) const {
     const auto ring = static_cast<size_t>(kernel_.loads[static_cast<size_t>(load)].ring);

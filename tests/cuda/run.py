@@ -245,6 +245,16 @@ def check_infinite(tools, compiler, wrong):
             wrong.append(f"infinite values: {done.stdout}{done.stderr}")
 
 
+def check_refused(tools, wrong):
+    """Turns of a kernel that has no room for its barriers: refused."""
+    plan = rows("many", "layers", (90, 128, 256, 64), (16, 16), copies=60)
+    with tempfile.TemporaryDirectory() as made:
+        (pathlib.Path(made) / "kernels.ff").write_text(program([plan]), encoding="utf-8")
+        done = subprocess.run([tools / "fuseflow-cuda", "kernels.ff", "-d", ".", *FEW_CORES], cwd=made, capture_output=True, text=True)
+        if done.returncode != 1 or "barriers, more than" not in done.stderr:
+            wrong.append(f"barriers beyond the chip's: status {done.returncode}: {done.stderr}")
+
+
 def check_operators(plan):
     """Every operator of the language is in the plan `operators`."""
     scalar = pathlib.Path(__file__).resolve().parents[2] / "src" / "ops" / "scalar.h"
@@ -325,6 +335,7 @@ def main():
         wrong = []
         check(options, folder / "plans", PLANS, FAULTS, [], wrong)
         check(options, folder / "turns", TURNS, TURN_FAULTS, FEW_CORES, wrong)
+        check_refused(options.tools, wrong)
         check_cancelling(options.tools, options.compiler, wrong)
         check_infinite(options.tools, options.compiler, wrong)
         print(f"{len(PLANS) + len(TURNS)} kernels, {len(FAULTS) + len(TURN_FAULTS)} faults, {len(SEEDS)} seeds each, {len(wrong)} wrong")

@@ -144,7 +144,7 @@ SLOWER = {("mlp", "edge", "outstanding 256")}
 REFUSED, NO_ROOM = 1, ", machine "  # status, and what a refusal for want of room says: "needs N units, machine M has K"
 FEWER_MOVES = {"no kernels for cores": ["--no-tiles"], "no copies": ["--max-copies", "1"]}
 COUNTED = ["alu", "scan", "array", "accumulate", "reduce"]
-# The effort of a search does not suffice for all regions of this one: it has a base of its own.
+# The effort of a search does not suffice for all regions of this one: it has a base of its own, which no other has.
 ONLY = {"gat_layers": "large edge"}
 # The base machine's settings, and what is better, by name: settings that replace some of it.
 BASES = {
@@ -168,6 +168,10 @@ BASES = {
         "channels 32": ["dram.channels=32"],
     }),
 }
+
+
+def is_base_of(base, program):
+    return base == ONLY[program] if program in ONLY else base not in ONLY.values()
 
 
 def cycles(tools, program, machine, settings, moves=()):
@@ -208,7 +212,7 @@ def main():
         fewer = {}
         for path in programs:
             for base, (preset, settings, better) in BASES.items():
-                if not args.programs and base != ONLY.get(path.stem, base if base not in ONLY.values() else ""):
+                if not args.programs and not is_base_of(base, path.stem):
                     continue
                 preset = machine if preset.endswith(".toml") else preset
                 for what, more in {"": [], **better}.items():
