@@ -102,7 +102,7 @@ class Splitter {
 
 /// The program in these regions; nothing where one of them has no placement that can be lowered (it
 /// would have too many nodes).
-std::optional<Candidate> assemble_possible(const Program& kernels, const std::vector<Part>& parts,
+std::optional<Candidate> assemble_possible(const Program& kernels, const Parts& parts,
                                            const Machine& machine, PlacedRuns& placed) {
   try {
     return assemble(kernels, parts, machine, placed);
@@ -112,7 +112,7 @@ std::optional<Candidate> assemble_possible(const Program& kernels, const std::ve
   }
 }
 
-using Partitions = std::vector<std::vector<Part>>;
+using Partitions = std::vector<Parts>;
 
 /// Other regions pass on other tensors.
 Program without_residents(Program program) {
@@ -260,59 +260,63 @@ bool is_faster(const Program& a, const Program& b, CostModel& costs) {
   return better(first, second) && first->cycles <= (1 - costs.margin()) * second->cycles;
 }
 
-/// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
-/// regions as fit the machine, and one region a layer. Then what stays in the scratchpad. Where the
-/// machine has no units for streams, they would be free: only what cores cannot run is streams.
-/// Nothing where no mixture is in reach.
-std::optional<Program> best_regions(const Program& given, const Partitions& suggested,
+/// Programs of which the best one is chosen: in `found` at least one. Nothing where no mixture is
+/// in reach. Where the machine has no units for streams, they would be free: only what cores cannot
+/// run is streams.
+std::optional<Mixtures> mixtures_of(const Program& given, const Partitions& suggested,
                                     const FuseRequest& request, const Tiles& tiles,
-                                    CostModel& costs, SearchReach& reach, PassLog& log) {
+                                    CostModel& costs, SearchReach& reach) {
   const Program program = without_residents(given);
   const bool free_streams = !request.machine.has_streams && !tiles.runs.empty();
-  std::vector<Candidate> candidates;
-  std::vector<Candidate> copied;
-  std::vector<Candidate> alone;
+  Mixtures all;
   Partitions partitions;
   PlacedRuns placed(program, request.machine, costs);
-  if (!free_streams) candidates.push_back({given, {}});
-  for (const std::vector<Part>& parts : suggested) {
+  if (!free_streams) all.found.push_back({given, {}});
+  for (const Parts& parts : suggested) {
     std::optional<Candidate> made = assemble_possible(program, parts, request.machine, placed);
     if (made) partitions.push_back(parts);
-    if (!free_streams && (made || candidates.size() == kFew)) {
-      candidates.push_back(made ? std::move(*made) : Candidate{given, {}});
+    if (!free_streams && (made || all.found.size() == kFew)) {
+      all.found.push_back(made ? std::move(*made) : Candidate{given, {}});
     }
   }
   if (partitions.empty()) partitions.push_back(parts_of(program, present_groups(program)));
-  const auto add_mixtures = [&](const MixtureSpace& space, const Machine& machine,
-                                PlacedRuns& runs) {
-    Mixtures mixtures = best_mixtures(program, partitions, space, machine, costs, runs, reach);
-    std::move(mixtures.found.begin(), mixtures.found.end(), std::back_inserter(candidates));
-    std::move(mixtures.copied.begin(), mixtures.copied.end(), std::back_inserter(copied));
-    std::move(mixtures.alone.begin(), mixtures.alone.end(), std::back_inserter(alone));
-    return !mixtures.found.empty();
-  };
   if (const std::optional<Cost> known = costs.learn(program)) {
-    const MixtureSpace all{tiles.runs, request.max_copies};
-    if (!add_mixtures(all, request.machine, placed)) return std::nullopt;
+    const MixtureSpace space{tiles.runs, request.max_copies};
+    Mixtures mixtures =
+        best_mixtures(program, partitions, space, request.machine, costs, placed, reach);
+    if (mixtures.found.empty()) return std::nullopt;
+    all.add(std::move(mixtures));
     const std::optional<Machine> smaller =
         free_streams ? std::nullopt : smaller_machine(program, request.machine, known->tokens);
     if (smaller) {
       PlacedRuns placed_there(program, *smaller, costs);
-      add_mixtures({{}, request.max_copies}, *smaller, placed_there);
+      all.add(best_mixtures(program, partitions, {{}, request.max_copies}, *smaller, costs,
+                            placed_there, reach));
     }
   }
-  candidates.insert(candidates.end(), tiles.wholes.begin(), tiles.wholes.end());
-  if (candidates.empty()) candidates.push_back({given, {}});
-  std::vector<Candidate> streams = streams_in_reach(candidates, costs);
+  all.found.insert(all.found.end(), tiles.wholes.begin(), tiles.wholes.end());
+  if (all.found.empty()) all.found.push_back({given, {}});
+  return all;
+}
+
+/// Part of `auto`: the best mixture of regions, against the program as given, all of it in as few
+/// regions as fit the machine, and one region a layer. Then what stays in the scratchpad. Nothing
+/// where no mixture is in reach.
+std::optional<Program> best_regions(const Program& given, const Partitions& suggested,
+                                    const FuseRequest& request, const Tiles& tiles,
+                                    CostModel& costs, SearchReach& reach, PassLog& log) {
+  std::optional<Mixtures> all = mixtures_of(given, suggested, request, tiles, costs, reach);
+  if (!all) return std::nullopt;
+  std::vector<Candidate> streams = streams_in_reach(all->found, costs);
   std::vector<Candidate> mixed;
   if (!streams.empty()) {
-    mixed = candidates;
-    candidates.push_back(best_of(std::move(streams), request, costs));
+    mixed = all->found;
+    all->found.push_back(best_of(std::move(streams), request, costs));
   }
-  Candidate best = best_of(std::move(candidates), request, costs);
+  Candidate best = best_of(std::move(all->found), request, costs);
   if (any_tiles(best.program)) mixed.clear();  // it is the best of these
-  if (!alone.empty()) alone.insert(alone.begin(), {given, {}});
-  for (std::vector<Candidate>* others : {&mixed, &copied, &alone}) {
+  if (!all->alone.empty()) all->alone.insert(all->alone.begin(), {given, {}});
+  for (std::vector<Candidate>* others : {&mixed, &all->copied, &all->alone}) {
     if (others->empty()) continue;  // what they keep on chip may decide: compared once it is known
     Candidate other = best_of(std::move(*others), request, costs);
     if (is_faster(other.program, best.program, costs)) best = std::move(other);

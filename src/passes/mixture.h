@@ -4,32 +4,16 @@
 #pragma once
 
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "machine/machine.h"
 #include "passes/choose.h"
 #include "passes/effort.h"
+#include "passes/judged_runs.h"
+#include "passes/parts.h"
 #include "passes/placed_runs.h"
-#include "passes/regroup.h"
-#include "search/whole_kernels.h"
 
 namespace fuseflow {
-
-/// Groups of kernels in a row as parts; throws Error(internal) for other groups.
-std::vector<Part> parts_of(const Program& kernels, const std::vector<Group>& groups);
-
-/// The program with these regions of streams, in this order, their intermediates placed by default;
-/// phases take turns where the machine has no room for them together. Kernels alone stay as they
-/// are.
-Candidate assemble(const Program& kernels, const std::vector<Part>& parts, const Machine& machine,
-                   PlacedRuns& placed);
-
-/// What regions may be beside streams with one copy of each loop.
-struct MixtureSpace {
-  std::vector<PlannedPart> planned;  ///< runs of kernels that may run on cores
-  int64_t max_copies = 1;            ///< of a loop, where the machine has a number of units
-};
 
 /// What a program must come near to be searched.
 struct SearchReach {
@@ -42,11 +26,14 @@ struct SearchReach {
   }
 };
 
-/// Partitions of a program as programs.
+/// Partitions of a program as programs. Which list has the best one may depend on what else is kept
+/// on chip.
 struct Mixtures {
   std::vector<Candidate> found;
   std::vector<Candidate> copied;  ///< others, not searched but for copies of their loops
   std::vector<Candidate> alone;   ///< kernels by themselves, where an estimate may mistake
+
+  void add(Mixtures others);
 };
 
 /// The best partitions into the suggested parts, runs of few kernels, and what becomes of these
@@ -57,7 +44,7 @@ struct Mixtures {
 /// one with them, and where loops may have copies from the kernels by themselves. `costs` has
 /// learned `kernels`. Its effort is bounded. Kernels that have graphs of tiles stay as they are.
 /// None where nothing is in reach; a search of streams says in `reach` what it gained.
-Mixtures best_mixtures(const Program& kernels, const std::vector<std::vector<Part>>& suggested,
+Mixtures best_mixtures(const Program& kernels, const std::vector<Parts>& suggested,
                        const MixtureSpace& space, const Machine& machine, CostModel& costs,
                        PlacedRuns& placed, SearchReach& reach);
 

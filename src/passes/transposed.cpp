@@ -6,7 +6,7 @@
 
 #include "passes/choose.h"
 #include "passes/effort.h"
-#include "passes/mixture.h"
+#include "passes/parts.h"
 #include "passes/storage_moves.h"
 #include "support/unless_refused.h"
 
@@ -38,7 +38,7 @@ std::vector<Format> transposed(const Tensor& tensor) {
 
 class TransposeSearch {
  public:
-  TransposeSearch(const Program& kernels, const std::vector<Part>& parts, const Machine& machine,
+  TransposeSearch(const Program& kernels, const Parts& parts, const Machine& machine,
                   double least_elsewhere, CostModel& costs, PassLog& log)
       : best_(kernels),
         parts_(parts),
@@ -98,7 +98,7 @@ class TransposeSearch {
   }
 
   Program best_;
-  const std::vector<Part>& parts_;
+  const Parts& parts_;
   const Machine& machine_;
   const double least_elsewhere_;
   CostModel& costs_;
@@ -109,7 +109,7 @@ class TransposeSearch {
 
 }  // namespace
 
-std::optional<Program> transposed_for(const Program& kernels, const std::vector<Part>& parts,
+std::optional<Program> transposed_for(const Program& kernels, const Parts& parts,
                                       const Machine& machine, double least_elsewhere,
                                       CostModel& costs, PassLog& log) {
   return TransposeSearch(kernels, parts, machine, least_elsewhere, costs, log).run();

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "passes/placed_runs.h"
+#include "passes/parts.h"
 
 namespace fuseflow {
 
@@ -16,7 +16,7 @@ namespace fuseflow {
 /// takes to convert inputs included, than as given, and no more than `least_elsewhere`, what a
 /// search for the given orders has found: a search for these will hardly make up for more. Nothing
 /// where there are none, or `costs` knows none. Its effort is bounded.
-std::optional<Program> transposed_for(const Program& kernels, const std::vector<Part>& parts,
+std::optional<Program> transposed_for(const Program& kernels, const Parts& parts,
                                       const Machine& machine, double least_elsewhere,
                                       CostModel& costs, PassLog& log);
 
