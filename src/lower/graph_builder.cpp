@@ -110,8 +110,10 @@ std::vector<std::pair<int, int>> GraphBuilder::same_indices() const {
 }
 
 void GraphBuilder::settle_indices() {
+  std::vector<int> settled = merged_;  // the same as an earlier one, which is settled by then
+  for (int& index : settled) index = settled[index];
   for (Stream& stream : graph_.streams) {
-    for (int& index : stream.indices) index = representative(index);
+    for (int& index : stream.indices) index = settled[index];
   }
 }
 

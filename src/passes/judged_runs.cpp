@@ -55,15 +55,12 @@ JudgedRuns::JudgedRuns(const Program& kernels, const MixtureSpace& space, const 
 /// Judges a run as planned for cores; of several plans the fastest counts.
 void JudgedRuns::add(const PlannedPart& part) {
   const Part run = tiles_part(part.kernels);
-  Parts parts = kernels_alone(n_);
-  parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(run.first),
-              parts.begin() + static_cast<std::ptrdiff_t>(run.last) + 1);
-  parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(run.first), run);
-  PassLog unused;
-  const Program program = put_planned(regrouped(kernels_, parts, unused), run.first, *part.planned);
+  const RunAlone alone = placed_.unplaced(run);
+  const Program program =
+      put_planned(alone.slice.program, alone.region, in_slice(*part.planned, alone.slice));
   std::vector<size_t> regions;
-  for (size_t i = 0; i < part.planned->size(); ++i) regions.push_back(run.first + i);
-  const std::optional<Cost> cost = costs_.of_regions(program, regions);
+  for (size_t i = 0; i < part.planned->size(); ++i) regions.push_back(alone.region + i);
+  const std::optional<Cost> cost = costs_.of_slice(program, alone.slice.tensors, regions);
   if (!cost) return;
   const double pauses = static_cast<double>(regions.size() - 1) * costs_.pause();
   JudgedTiles& judged = tiles_[run.kernels()];
@@ -323,7 +320,7 @@ Parts JudgedRuns::best(const Part* without) const {
   for (const Interval run : Partition(costs, costs_.pause()).intervals()) {
     parts.push_back(on_cores.count(run) > 0 ? tiles_part(run) : judged_.at(run).part);
   }
-  return parts.empty() ? kernels_alone(n_) : parts;
+  return parts.empty() ? each_alone(n_) : parts;
 }
 
 Parts JudgedRuns::best_into(size_t regions) const {

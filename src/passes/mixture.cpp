@@ -133,7 +133,7 @@ class PartitionSearch {
   /// they may come below `cycles`: in full where what a search gained for runs makes up for it;
   /// else each with the copies of a little effort, and where these bring them near, a little.
   void search_alone(double gained, double cycles) {
-    const Parts parts = kernels_alone(n_);
+    const Parts parts = each_alone(n_);
     if (runs_.total_of(parts) <= kMoreGain * gained * cycles) return search_from(parts);
     const double before = runs_.total_of(runs_.best());
     std::optional<CopiedRuns> copied = runs_.with_copies(parts, false, kProbeEffort);
@@ -146,7 +146,7 @@ class PartitionSearch {
   /// Adds the kernels by themselves, each in a good order: where values decide how much flows, what
   /// is fused may take far more than expected, and the given program may have poor orders.
   void add_alone(double cycles) {
-    const Parts parts = kernels_alone(n_);
+    const Parts parts = each_alone(n_);
     const double total = runs_.total_of(parts);
     if (!std::isfinite(total) || total > kUnsure * cycles) return;
     runs_.as_a_trial([&] {

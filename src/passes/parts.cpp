@@ -26,7 +26,7 @@ std::vector<Group> groups_of(const Program& kernels, const Parts& parts) {
 
 }  // namespace
 
-Parts kernels_alone(size_t kernels) {
+Parts each_alone(size_t kernels) {
   Parts parts;
   for (size_t k = 0; k < kernels; ++k) parts.push_back({k, k, ""});
   return parts;

@@ -15,7 +15,7 @@ namespace fuseflow {
 using Parts = std::vector<Part>;
 
 /// Each of so many kernels by itself.
-Parts kernels_alone(size_t kernels);
+Parts each_alone(size_t kernels);
 
 /// Groups of kernels in a row as parts; throws Error(internal) for other groups.
 Parts parts_of(const Program& kernels, const std::vector<Group>& groups);

@@ -3,29 +3,22 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 
-#include "ir/copies.h"
 #include "ir/names.h"
 #include "ir/residency.h"
 #include "lower/completed_region.h"
-#include "lower/flops.h"
 #include "lower/lower.h"
 #include "lower/placements.h"
 #include "passes/by_estimate.h"
 #include "passes/choose.h"
 #include "passes/complete_schedule.h"
 #include "passes/dependences.h"
-#include "passes/effort.h"
-#include "passes/fit.h"
 #include "passes/option_names.h"
 #include "passes/pass_list.h"
 #include "passes/pass_on_chip.h"
-#include "passes/possible_schedule.h"
-#include "passes/reused_inputs.h"
-#include "passes/store_search.h"
+#include "passes/place_auto.h"
 #include "support/suggest.h"
 #include "support/unless_refused.h"
 
@@ -173,92 +166,9 @@ class Placer {
     }
   }
 
-  /// `costs` judges; null: expected stream lengths do.
-  void place_all(CostModel* costs) {
-    for (size_t r = 0; r < p_.regions.size(); ++r) {
-      if (p_.regions[r].statements.empty()) continue;
-      PlacedProgram best =
-          costs == nullptr ? improved(placed_anew(r), r, nullptr) : best_placed(r, *costs);
-      p_ = std::move(best.program);
-      for (const std::string& line : best.log.lines()) log_.note(line);
-    }
-    d_ = dependences(p_);
-  }
-
   Program take() { return std::move(p_); }
 
  private:
-  struct PlacedProgram {
-    Program program;
-    PassLog log;
-    std::optional<Cost> cost;
-  };
-
-  /// The region as given, with its order or without: a search of placements keeps an order, for
-  /// which they may have been chosen as it may have been for them.
-  PlacedProgram as_given(size_t r, bool ordered) const {
-    PlacedProgram placed{p_, {}, {}};
-    if (!ordered) {
-      placed.program.regions[r].schedule.order.clear();
-      placed.program.regions[r].graph.reset();
-    }
-    return placed;
-  }
-
-  /// The region with the placements that a fused one gets, whatever it had.
-  PlacedProgram placed_anew(size_t r, bool ordered = true) const {
-    PlacementOptions options;
-    options.max_recompute = kAutoRecompute;
-    options.scratchpad_bytes = machine_.scratchpad.bytes;
-    PlacedProgram placed = as_given(r, ordered);
-    Region& region = placed.program.regions[r];
-    region.graph.reset();
-    std::erase_if(region.schedule.placements,
-                  [&](const UsePlacement& use) { return !p_.tensors[use.tensor].given(); });
-    leave_out_impossible(placed.program, r, placed.log);
-    PlacementChoice choice = choose_placements(std::move(placed.program), r, options);
-    placed.program = std::move(choice.program);
-    for (const std::string& note : choice.notes) placed.log.note(prefix(r) + note);
-    return placed;
-  }
-
-  /// Stores more of the region's intermediates, and then inputs, where that pays; lets its phases
-  /// take turns if they have to.
-  PlacedProgram improved(PlacedProgram placed, size_t r, CostModel* costs) const {
-    PlacedProgram anew{placed.program, {}, {}};
-    const double effort = store_effort(p_.regions[r].statements.size());
-    if (improve_stores(anew.program, r, machine_, costs, anew.log, effort)) {
-      placed = std::move(anew);
-    }
-    if (costs != nullptr) placed.cost = costs->of_region(placed.program, r);
-    keep_reused_inputs(placed.program, r, machine_, costs, placed.cost, placed.log);
-    make_fit(placed.program, r, machine_, placed.log);
-    return placed;
-  }
-
-  /// The best of the region as given, and of those made step by step: from it or from the default
-  /// placements, each step judged, or all steps together.
-  PlacedProgram best_placed(size_t r, CostModel& costs) const {
-    PlacedProgram best{p_, {}, costs.of_region(p_, r)};
-    const bool runs = best.cost && std::isfinite(best.cost->cycles);
-    const auto offer = [&](const auto& make) {
-      try {
-        PlacedProgram other = make();
-        other.cost = costs.of_region(other.program, r);
-        if (better(other.cost, best.cost)) best = std::move(other);
-      } catch (const Error&) {  // it cannot be placed that way
-      }
-    };
-    for (const bool ordered : {true, false}) {
-      if (!ordered && p_.regions[r].schedule.order.empty()) continue;
-      if (runs) offer([&] { return improved(as_given(r, ordered), r, &costs); });
-      offer([&] { return improved(placed_anew(r, ordered), r, &costs); });
-    }
-    offer([&] { return improved(placed_anew(r), r, nullptr); });
-    const bool fits = best.cost && std::isfinite(best.cost->cycles);
-    return runs || fits ? best : improved(placed_anew(r), r, nullptr);
-  }
-
   std::string prefix(size_t region) const {
     return fmt::format("@{}: ", quote_if_needed(p_.regions[region].name));
   }
@@ -429,39 +339,6 @@ class Placer {
   PassLog& log_;
   Dependences d_;
 };
-
-Candidate with_chosen_placements(const Program& given, const Machine& machine, CostModel* costs) {
-  Candidate placed{given, {}};
-  Placer placer(given, machine, placed.log);
-  placer.place_all(costs);
-  placed.program = placer.take();
-  return placed;
-}
-
-/// The regions read tensors as they are declared, where they read copies: like an order, a format
-/// may have been chosen for placements that are chosen anew. Nothing where none does.
-std::optional<Program> without_copies_read(const Program& given) {
-  Program program = given;
-  bool any = false;
-  for (size_t r = 0; r < program.regions.size(); ++r) {
-    Region& region = program.regions[r];
-    if (region.graph || region.statements.empty()) continue;
-    bool changed = false;
-    for (Statement& statement : region.statements) {
-      for (Expr& node : statement.nodes) {
-        if (node.kind != Expr::Kind::access) continue;
-        const TensorId original = original_of(program, node.tensor);
-        changed = changed || original != node.tensor;
-        node.tensor = original;
-      }
-    }
-    if (!changed) continue;
-    any = true;
-    region.schedule.order.clear();
-    follow_copies(program, r);
-  }
-  return any ? std::optional(std::move(program)) : std::nullopt;
-}
 
 Program run_place(const Program& given, const PassArguments& arguments, PassLog& log) {
   const Machine machine = machine_of(arguments);

@@ -49,6 +49,9 @@ class PlacedRuns {
   /// Throws what choose_placements() throws.
   std::shared_ptr<const PlacedRun> of(const Part& part);
 
+  /// A part by itself with nothing placed.
+  RunAlone unplaced(const Part& part) const { return runs_.make(part.first, part.last, part.name); }
+
   /// Gives a region of any program the placements that a part gets.
   void place(Program& program, size_t region, const Part& part, PassLog& log) const;
 

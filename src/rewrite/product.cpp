@@ -114,6 +114,10 @@ class Flattener {
     const bool is_product =
         root.kind == Expr::Kind::apply && (root.op == Op::mul || root.op == Op::div);
     if (!is_sum && !is_product) return 0;
+    if (inside_ == kDeepest) {
+      product_.left_out.push_back(term.expr.tensor);
+      return 0;
+    }
     const std::optional<Term> body = substituted(program_, term, *definition, scope_);
     if (!body) return 0;
     const size_t factors_before = product_.factors.size();
@@ -136,6 +140,9 @@ class Flattener {
   }
 
   static constexpr size_t kMostBits = 31;  ///< of a FactorSet
+  /// Statements of intermediates in each other: of a longer chain, all but some would be left out,
+  /// one after another, since most add a factor.
+  static constexpr int kDeepest = 16;
 
   const Program& program_;
   const Definitions& definitions_;

@@ -6,7 +6,7 @@
 
 #include "ir/copies.h"
 #include "ir/names.h"
-#include "ir/slice.h"
+#include "support/defect.h"
 #include "support/error.h"
 #include "support/text.h"
 
@@ -92,6 +92,22 @@ std::shared_ptr<const PlannedRun> planned_run(const Program& kernels, const Prog
     take_formats(kernels, program, region, planned->back());
   }
   if (lacking != 0) throw part_of_kernel(program.regions[regions.front()]);
+  return planned;
+}
+
+PlannedRun in_slice(PlannedRun planned, const RegionSlice& slice) {
+  const auto rename = [&](TensorId& tensor) {
+    if (tensor < 0) return;
+    const auto at = std::lower_bound(slice.tensors.begin(), slice.tensors.end(), tensor);
+    if (at == slice.tensors.end() || *at != tensor) throw Defect("a plan reads beside its kernels");
+    tensor = static_cast<TensorId>(at - slice.tensors.begin());
+  };
+  for (PlannedRegion& region : planned) {
+    std::for_each(region.results.begin(), region.results.end(), rename);
+    each_tensor(region.graph, rename);
+    for (auto& [original, format] : region.copies) rename(original);
+    std::for_each(region.dense.begin(), region.dense.end(), rename);
+  }
   return planned;
 }
 

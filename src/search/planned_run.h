@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "ir/slice.h"
 #include "search/interval.h"
 
 namespace fuseflow {
@@ -34,6 +35,9 @@ using PlannedRun = std::vector<PlannedRegion>;
 /// kernels have it.
 std::shared_ptr<const PlannedRun> planned_run(const Program& kernels, const Program& program,
                                               const std::vector<size_t>& regions, Interval run);
+
+/// The same by the tensors of a slice that has all kernels of the run.
+PlannedRun in_slice(PlannedRun planned, const RegionSlice& slice);
 
 /// The program with the planned regions in place of the one that has all of their statements, and
 /// with the dense copies that they read.

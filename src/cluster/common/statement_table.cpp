@@ -5,12 +5,18 @@
 namespace fuseflow::cluster {
 
 StatementTable::StatementTable(const Program& program) : program_(program) {
-  for (const Region& region : program.regions) {
-    for (const Statement& statement : region.statements) {
-      defined_[statement.result] = &statement;
-      for (const Expr& node : statement.nodes) {
-        if (node.kind == Expr::Kind::access) users_[node.tensor].insert(statement.result);
-      }
+  for (const Region& region : program.regions) add(region);
+}
+
+StatementTable::StatementTable(const Program& program, const Region& region) : program_(program) {
+  add(region);
+}
+
+void StatementTable::add(const Region& region) {
+  for (const Statement& statement : region.statements) {
+    defined_[statement.result] = &statement;
+    for (const Expr& node : statement.nodes) {
+      if (node.kind == Expr::Kind::access) users_[node.tensor].insert(statement.result);
     }
   }
 }

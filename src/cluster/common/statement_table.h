@@ -14,6 +14,8 @@ namespace fuseflow::cluster {
 class StatementTable {
  public:
   explicit StatementTable(const Program& program);
+  /// As if the program had no other region.
+  StatementTable(const Program& program, const Region& region);
   const Program& program() const { return program_; }
   /// The statement of a tensor; null where it is given.
   const Statement* defining(TensorId tensor) const;
@@ -30,6 +32,7 @@ class StatementTable {
   std::set<TensorId> unread_beside(const std::set<TensorId>& members) const;
 
  private:
+  void add(const Region& region);
   bool unread(TensorId tensor) const;
   const Program& program_;
   std::map<TensorId, const Statement*> defined_;

@@ -95,9 +95,9 @@ std::vector<DividedStatement> divide_statements(Program& program, const Machine&
   std::vector<DividedStatement> all;
   for (size_t r = 0; r < program.regions.size(); ++r) {
     if (program.regions[r].graph || has_schedule(program.regions[r])) continue;
+    if (!next_division(program, r)) continue;
     Program other = program;
     const std::vector<DividedStatement> divided = divide_region(other, r);
-    if (divided.empty()) continue;
     const std::vector<std::string> kernels = regions_with_forms(other, machine, options);
     const std::string& name = other.regions[r].name;
     if (std::find(kernels.begin(), kernels.end(), name) == kernels.end()) continue;

@@ -12,7 +12,10 @@ namespace {
 class StatementGrouper {
  public:
   StatementGrouper(const Program& program, size_t region, bool fold_products)
-      : program_(program), region_(region), fold_products_(fold_products), statements_(program) {}
+      : program_(program),
+        region_(region),
+        fold_products_(fold_products),
+        statements_(program, program.regions[region]) {}
 
   std::vector<KernelGroup> run() {
     const std::vector<Statement>& all = program_.regions[region_].statements;
@@ -39,7 +42,7 @@ class StatementGrouper {
   TensorId root_for(const Statement& s) const {
     const bool folds = !reduces(s) || fold_products_;
     if (!folds || !is_internal(program_, region_, s.result)) return s.result;
-    std::set<TensorId> roots;
+    std::set<TensorId> roots;  // all that read it are in the region
     for (const TensorId user : statements_.readers(s.result)) {
       if (!reads_plainly(*statements_.defining(user), s.result)) return s.result;
       roots.insert(root_of_.at(user));
