@@ -40,6 +40,7 @@ class RegionTime {
     rows_.resize(graph_.nodes.size());
     last_reader_.resize(graph_.nodes.size());
     first_reader_.assign(graph_.nodes.size(), graph_.nodes.size());
+    dividing_.resize(graph_.nodes.size());
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       last_reader_[i] = i;
       for (const Input& in : graph_.nodes[i].inputs) {
@@ -47,6 +48,7 @@ class RegionTime {
         const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
         last_reader_[p] = i;
         first_reader_[p] = std::min(first_reader_[p], i);
+        if (graph_.nodes[i].kind == NodeKind::parallelize) dividing_[p].push_back(i);
       }
       by_phase_.resize(std::max(by_phase_.size(), static_cast<size_t>(graph_.nodes[i].phase) + 1));
       by_phase_[static_cast<size_t>(graph_.nodes[i].phase)].push_back(i);
@@ -257,21 +259,35 @@ class RegionTime {
   }
 
   /// A stream of bounded depth lets its depth of tokens pass in the time from giving one to its
-  /// being taken: the longest way from the producer to the consumer. Cycles that follow for the
-  /// outputs of node `id`.
+  /// being taken: the longest way from the producer to the consumer. Where it is divided for copies
+  /// of a loop, those that the copies' streams hold follow. Cycles that follow for the outputs of
+  /// node `id`.
   double throttled(NodeId id) {
     const Node& node = graph_.nodes[static_cast<size_t>(id)];
     const double depth = depth_of(static_cast<size_t>(id));
     if (depth <= 0 || node.outputs.empty()) return 0;
     const auto first = static_cast<size_t>(id);
-    const size_t end = last_reader_[first] + 1;  // ways to those after it say nothing
-    ways_.assign(end - first, {});
+    double most = throttled_by(first, {first}, depth);
+    const std::vector<size_t>& dividing = dividing_[first];
+    if (!dividing.empty()) {
+      const auto copies = static_cast<double>(graph_.nodes[dividing[0]].outputs.size());
+      most = std::max(most, throttled_by(first, dividing, depth / copies + depth_of(dividing[0])));
+    }
+    return most;
+  }
+
+  /// The same of the streams that these nodes give, of which so many tokens pass in that time.
+  double throttled_by(size_t id, const std::vector<size_t>& givers, double depth) {
+    size_t end = id + 1;  // ways to those after it say nothing
+    for (const size_t giver : givers) end = std::max(end, last_reader_[giver] + 1);
+    ways_.assign(end - id, {});
     ways_[0].cycles = 0;
-    const double bunches = (in_space(any_output(node)).tokens() - 1) / depth;
+    for (const size_t giver : givers) ways_[giver - id].gives = true;
+    const double bunches = (in_space(any_output(graph_.nodes[givers[0]])).tokens() - 1) / depth;
     double most = 0;
-    for (size_t c = first_reader_[first]; c < end; ++c) {
-      const StreamId taken = extend_way(first, c, bunches);
-      if (taken >= 0) most = std::max(most, held_up(first, c, taken, depth));
+    for (size_t c = first_reader_[id]; c < end; ++c) {
+      const StreamId taken = extend_way(id, c, bunches);
+      if (taken >= 0) most = std::max(most, held_up(id, c, taken, depth));
     }
     return most;
   }
@@ -285,11 +301,12 @@ class RegionTime {
     double cycles = -1;  ///< from giving a token to its being taken; below 0: there is no way
     double each = 0;     ///< the same on average: answers of memory may be there already
     size_t before = 0;   ///< the last node on the former before the other
+    bool gives = false;  ///< the other gives tokens that the one may be ahead by
   };
 
   /// The longest way from node `id` to `c`, those to the nodes before it being known, and the one
-  /// that is longest for a bunch of tokens of many. Returns the stream that `c` takes from `id`
-  /// itself, or -1.
+  /// that is longest for a bunch of tokens of many. Returns the stream that `c` takes from a node
+  /// that gives them, or -1.
   StreamId extend_way(size_t id, size_t c, double bunches) {
     StreamId taken = -1;
     LongestPath& longest = ways_[c - id];
@@ -298,8 +315,8 @@ class RegionTime {
       const auto p = static_cast<size_t>(graph_.streams[static_cast<size_t>(in.stream)].producer);
       if (p < id || ways_[p - id].cycles < 0) continue;
       const bool given = p == id;
-      if (given) taken = in.stream;
       const LongestPath& before = ways_[p - id];
+      if (before.gives) taken = in.stream;
       const double step = latency(p) + (given ? 0 : first_[p]);
       const double waited = given ? 0 : memory_[p].waited;
       const double cycles = before.cycles + step + waited;
@@ -405,7 +422,8 @@ class RegionTime {
   std::vector<RowWaits> rows_;  ///< of earlier phases, that it waits for
   /// Of what a node gives; itself, and beyond all nodes, if there is none.
   std::vector<size_t> last_reader_, first_reader_;
-  std::vector<LongestPath> ways_;  ///< from one node, by node from that one on
+  std::vector<std::vector<size_t>> dividing_;  ///< those that divide what a node gives for copies
+  std::vector<LongestPath> ways_;              ///< from one node, by node from that one on
   std::vector<std::vector<size_t>> by_phase_;
   std::map<TensorId, std::vector<size_t>> writers_;    ///< of values, by tensor
   std::map<std::pair<TensorId, int>, double> fibers_;  ///< of stored levels that a phase writes
