@@ -127,6 +127,22 @@ TEST(ImportRareValues, HyperbolicFunctionsReachTheEnds) {
   EXPECT_NEAR(at("Sinh", "-89"), -2.2448e38F, 1e34F);
   EXPECT_NEAR(at("Cosh", "89"), 2.2448e38F, 1e34F);
   EXPECT_EQ(at("Cosh", "100"), kInfinity);
+  EXPECT_TRUE(std::isnan(at("Acosh", "-1e19")));  // its square is infinite
+  EXPECT_TRUE(std::isnan(at("Acosh", "-2e38")));
+}
+
+/// As onnxruntime: the least or the largest number of the type.
+TEST(ImportRareValues, TheLeastOfNothing) {
+  const auto at = [](const std::string& type, const std::string& op) {
+    return values_at(13,
+                     "(" + type + "[2, 0] x) => (" + type + "[2] y) { y = " + op +
+                         "<axes = [1], keepdims = 0>(x) }",
+                     {{"x", "zeros()"}})[0];
+  };
+  EXPECT_EQ(at("int8", "ReduceMin"), 127);
+  EXPECT_EQ(at("int8", "ReduceMax"), -128);
+  EXPECT_EQ(at("uint8", "ReduceMin"), 255);
+  EXPECT_EQ(at("int32", "ReduceMax"), -0x1p31F);
 }
 
 TEST(ImportRareValues, DataThatTheTypeDoesNotHold) {

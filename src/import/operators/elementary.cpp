@@ -124,9 +124,12 @@ int32_t inverse_hyperbolic_sine(const NodeImport&, const Formula& f, int32_t x) 
   return f.select(Op::lt, size, 0.25, series, log);
 }
 
+/// log(x + sqrt(x - 1) sqrt(x + 1)): below 1 no number, where a square of large ones would be
+/// infinite.
 int32_t inverse_hyperbolic_cosine(const NodeImport&, const Formula& f, int32_t x) {
-  const int32_t square = f.mul(f.sub(x, f.number(1)), f.add(x, f.number(1)));
-  return log_of_root(f, x, f.add(x, f.of(Op::sqrt, square)));
+  const int32_t root =
+      f.mul(f.of(Op::sqrt, f.sub(x, f.number(1))), f.of(Op::sqrt, f.add(x, f.number(1))));
+  return log_of_root(f, x, f.add(x, root));
 }
 
 /// log((1 + x) / (1 - x)) / 2; near 0 its series.

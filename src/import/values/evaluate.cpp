@@ -231,11 +231,12 @@ class Evaluator {
     }
   }
 
-  static T number(float value) {
-    if constexpr (std::is_same_v<T, float>)
-      return value;
-    else
-      return integer_of(value);
+  /// The minimum and the maximum of nothing are infinite: of integers, the ends of their type.
+  T number(float value) const {
+    if constexpr (std::is_same_v<T, float>) return value;
+    if (!std::isinf(value)) return static_cast<T>(integer_of(value));
+    const IntegerEnds ends = ends_of(value_.type);
+    return static_cast<T>(value < 0 ? ends.least : ends.largest);
   }
 
   static T load(const ConstantTensor& tensor, int64_t at) {
