@@ -3,11 +3,9 @@
 // runs are judged and searched, and in what order, is decided in mixture.cpp.
 #pragma once
 
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "machine/machine.h"

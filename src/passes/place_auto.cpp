@@ -108,16 +108,24 @@ class RegionPlacer {
   const Machine& machine_;
 };
 
-/// Whether two programs of the same statements differ in more than schedules.
-bool has_other_tensors(const Program& a, const Program& b) {
-  return !std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),
-                     [](const Tensor& one, const Tensor& other) {
-                       return one.format == other.format && one.placement == other.placement;
-                     });
+/// Whether two programs, of which one was made of the other, differ in a region in no more than its
+/// schedule: a search may make copies of tensors, too, or read some that are there.
+bool differ_in_schedule_only(const Program& a, const Program& b, size_t region) {
+  const auto same_tensor = [](const Tensor& one, const Tensor& other) {
+    return one.format == other.format && one.placement == other.placement;
+  };
+  const auto same_statement = [](const Statement& one, const Statement& other) {
+    return one.nodes == other.nodes;
+  };
+  const std::vector<Statement>& first = a.regions[region].statements;
+  const std::vector<Statement>& second = b.regions[region].statements;
+  return std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),
+                    same_tensor) &&
+         std::equal(first.begin(), first.end(), second.begin(), second.end(), same_statement);
 }
 
 /// Places a region in a program of its own, which takes time in proportion to the region. Gives
-/// whether that is all that there is to it: a search may make copies of tensors, too.
+/// whether its schedule is all that there is to it.
 bool place_alone(Program& program, size_t r, const Machine& machine, CostModel* costs,
                  PassLog& log) {
   const RunAlone alone = RunsAlone(program).make(r, r, "");
@@ -126,7 +134,7 @@ bool place_alone(Program& program, size_t r, const Machine& machine, CostModel* 
   if (costs != nullptr) slice_costs.emplace(*costs, slice.tensors);
   const RegionPlacer placer(slice.program, alone.region, machine);
   PlacedProgram best = placer.run(slice_costs ? &*slice_costs : nullptr);
-  if (has_other_tensors(best.program, slice.program)) return false;
+  if (!differ_in_schedule_only(best.program, slice.program, alone.region)) return false;
   Region& placed = best.program.regions[alone.region];
   to_whole(slice, placed.schedule);
   Region& region = program.regions[r];

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 #include "support/defect.h"
 #include "support/error.h"
@@ -107,25 +106,6 @@ int64_t narrowed(int64_t value, ElementType type) {
       return static_cast<int32_t>(value);
     default:
       return value;
-  }
-}
-
-IntegerEnds ends_of(ElementType type) {
-  switch (type) {
-    case ElementType::boolean:
-      return {0, 1};
-    case ElementType::u8:
-      return {0, UINT8_MAX};
-    case ElementType::i8:
-      return {INT8_MIN, INT8_MAX};
-    case ElementType::u16:
-      return {0, UINT16_MAX};
-    case ElementType::i16:
-      return {INT16_MIN, INT16_MAX};
-    case ElementType::i32:
-      return {INT32_MIN, INT32_MAX};
-    default:
-      return {INT64_MIN, INT64_MAX};
   }
 }
 

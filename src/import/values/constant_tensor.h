@@ -86,13 +86,6 @@ int64_t integer_of(float value);
 /// bits wrap.
 int64_t narrowed(int64_t value, ElementType type);
 
-/// The least and the largest number that an integer type, or bool, holds.
-struct IntegerEnds {
-  int64_t least;
-  int64_t largest;
-};
-IntegerEnds ends_of(ElementType type);
-
 ConstantPtr constant_ints(std::vector<int64_t> values, std::vector<int64_t> shape,
                           ElementType type = ElementType::i64);
 ConstantPtr constant_floats(Buffer<float> values, std::vector<int64_t> shape,

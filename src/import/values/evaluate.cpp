@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "import/values/integers.h"
 #include "support/error.h"
 #include "support/stop.h"
 #include "tensor/limits.h"
@@ -235,8 +236,8 @@ class Evaluator {
   T number(float value) const {
     if constexpr (std::is_same_v<T, float>) return value;
     if (!std::isinf(value)) return static_cast<T>(integer_of(value));
-    const IntegerEnds ends = ends_of(value_.type);
-    return static_cast<T>(value < 0 ? ends.least : ends.largest);
+    const Integers all = integers_of(value_.type).value();
+    return static_cast<T>(value < 0 ? all.least() : all.largest());
   }
 
   static T load(const ConstantTensor& tensor, int64_t at) {

@@ -1,6 +1,7 @@
 // Integers of few bits: what a type holds, and what an expression over them may give.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -14,6 +15,10 @@ struct Integers {
   bool is_signed = false;
 
   bool hold(const Integers& other) const;
+  int64_t largest() const {
+    return static_cast<int64_t>((uint64_t{1} << (is_signed ? bits - 1 : bits)) - 1);
+  }
+  int64_t least() const { return is_signed ? -largest() - 1 : 0; }
 };
 
 /// The integers of a type that holds whole numbers only; of `bool` one bit.
