@@ -27,8 +27,8 @@ function(fuseflow_precompiled target)
 endfunction()
 
 # fuseflow_compile_together(TARGET MOST [HEADERS]): the sources of TARGET are compiled some at a time, at most MOST,
-# folder by folder; so unnamed namespaces must not define a name twice within a folder (tests/structure/declared_once.py),
-# and may elsewhere. HEADERS: the target of fuseflow_precompiled() whose headers are used.
+# folder by folder; so unnamed namespaces must not define a name twice within a folder, or within one test program
+# (tests/structure/declared_once.py), and may elsewhere. HEADERS: the target of fuseflow_precompiled() whose headers are used.
 function(fuseflow_compile_together target most)
   if(NOT FUSEFLOW_FIRST_BUILD)
     return()

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Checks that no two files define a type or a shared constant of one name in one namespace, and no two of a folder one
-name for themselves.
+"""Checks that no two files define a type or a shared constant of one name in one namespace, and no two that are compiled
+together one name for themselves.
 
 The compiler does not see the first, and the linker keeps one of them for both. Types of a file's own belong
-into its unnamed namespace. The second: sources of a folder are compiled together (cmake/first_build.cmake), so that
-their unnamed namespaces are one. Functions may be overloaded there.
+into its unnamed namespace. The second: sources of a folder and those of a test program are compiled together
+(cmake/first_build.cmake), so that their unnamed namespaces are one. Functions may be overloaded there.
 """
 
 import collections
+import functools
 import pathlib
 import re
 import sys
@@ -51,6 +52,25 @@ def types_of(path):
             yield "::".join([*spaces, found[1]])
 
 
+def compiled_with(path, root):
+    """What names the sources that a source may be compiled together with; none if it is compiled alone."""
+    if path.suffix != ".cpp":
+        return None
+    if path.is_relative_to(root / "src"):
+        return path.parent
+    if path.parent == root / "tests" / "unit" and path.stem.endswith("_test"):
+        return path.parent / programs(path.parent)[path]
+    return None
+
+
+@functools.cache
+def programs(folder):
+    """The test program of each source of tests/unit: the longest NAME of tests/CMakeLists.txt that it begins with."""
+    names = re.findall(r"^fuseflow_test\((\w+)", (folder.parent / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)
+    return {path: max((n for n in names if path.stem.startswith(n + "_")), key=len, default="")
+            for path in folder.glob("*_test.cpp")}
+
+
 def main():
     root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT
     files = [p for folder in FOLDERS for p in sorted((root / folder).rglob("*")) if p.suffix in (".cpp", ".h")]
@@ -61,9 +81,9 @@ def main():
     twice = {name: sorted(paths) for name, paths in defined.items() if len(paths) > 1}
     own = collections.defaultdict(set)
     for path in files:
-        if path.suffix == ".cpp" and path.is_relative_to(root / "src"):
+        if group := compiled_with(path, root):
             for name in own_names(path):
-                own[path.parent, name].add(path.relative_to(root).as_posix())
+                own[group, name].add(path.relative_to(root).as_posix())
     twice.update((f"{name} (unnamed)", sorted(paths)) for (_, name), paths in own.items() if len(paths) > 1)
     for name, paths in sorted(twice.items()):
         print(f"types: {name} is defined in {' and '.join(paths)}, expected one of them under another name")

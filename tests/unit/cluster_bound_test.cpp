@@ -15,7 +15,7 @@ namespace fuseflow::cluster {
 namespace {
 
 /// Machines on which other resources bind.
-std::vector<Machine> machines() {
+std::vector<Machine> bound_machines() {
   const Machine h100 = load_machine("h100", {});
   Machine slow_links = h100, few_cores = h100, small = h100, fast_memory = h100, cached = h100,
           small_cache = h100, slow_cache = h100;
@@ -54,7 +54,7 @@ std::vector<Chain> chains() {
 
 TEST(Bound, IsBelowEverySimulation) {
   int exact = 0;
-  for (const Machine& machine : machines()) {
+  for (const Machine& machine : bound_machines()) {
     for (const Chain& chain : chains()) {
       for (const Holding holding : {Holding::linked, Holding::one_core, Holding::scratchpad}) {
         for (const RankedPlan& plan : random_plans(chain, machine, {25, 7, holding})) {

@@ -18,7 +18,7 @@ namespace fuseflow::cluster {
 namespace {
 
 /// The program with its last statement as a kernel of these tiles.
-Program planned(const std::string& text, const KernelSizes& block) {
+Program with_block(const std::string& text, const KernelSizes& block) {
   Program program = parse(text);
   const KernelForm form = kernel_form_of(program);
   EXPECT_TRUE(attach_plan(program, {form.result}, {}, kernel_graph(form, block, 2)));
@@ -33,7 +33,7 @@ TEST(Coordinate, WorkedCase) {
       "input %x: f32[2, 64] dense,dense = uniform(density=1,seed=1)\n"
       "result %y: f32[2, 64] dense,dense\n"
       "region @y { %y[i, j] = %x[i, j] + coordinate(j) }\n";
-  const Program program = planned(text, {1, 64, 1, 1});
+  const Program program = with_block(text, {1, 64, 1, 1});
   const Measured measured = time_tiles(*program.regions[0].graph, machine);
   EXPECT_EQ(measured.cycles, 244);
   EXPECT_EQ(measured.bytes.global_read, 512);
@@ -46,7 +46,7 @@ TEST(Coordinate, OfAResultWithoutOperands) {
       "result %y: f32[3, 5, 7] dense,dense,dense\n"
       "region @y { %y[h, i, j] = where(coordinate(j) <= coordinate(i) + 2 * coordinate(h), 0, "
       "-inf) }\n";
-  expect_right_and_read_again(planned(text, {2, 3, 1, 1}), load_machine("h100", {}));
+  expect_right_and_read_again(with_block(text, {2, 3, 1, 1}), load_machine("h100", {}));
 }
 
 /// A sum after a reduction may read the coordinate that its steps read.
@@ -56,7 +56,7 @@ TEST(Coordinate, BeforeAndAfterAReduction) {
       "result %y: f32[6] dense\n"
       "region @y { %y[i] = coordinate(i) + sum(j) (%x[i, j] * (coordinate(i) - coordinate(j))) "
       "}\n";
-  const Program program = planned(text, {4, 1, 2, 1});
+  const Program program = with_block(text, {4, 1, 2, 1});
   expect_right_and_read_again(program, load_machine("h100", {}));
 }
 
@@ -101,7 +101,7 @@ TEST(Coordinate, RandomShapesAndTiles) {
       return draw.among(1, static_cast<int>(std::min<int64_t>(size[dim], 24)));
     };
     const KernelSizes block{some(kKernelM), some(kKernelN), some(kKernelK), 1};
-    expect_right_and_read_again(planned(text, block), machine);
+    expect_right_and_read_again(with_block(text, block), machine);
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -164,11 +164,11 @@ TEST(Coordinate, OfSharesOfRows) {
 
 TEST(CoordinateRules, RefusesWhatIsNone) {
   const std::string text =
-      print_program(planned("input %x: f32[20, 36] dense,dense = uniform(density=1,seed=1)\n"
-                            "input %r: f32[36] dense = uniform(density=1,seed=2)\n"
-                            "result %y: f32[20, 36] dense,dense\n"
-                            "region @y { %y[i, j] = %x[i, j] + %r[j] * coordinate(j) }\n",
-                            {16, 16, 1, 1}));
+      print_program(with_block("input %x: f32[20, 36] dense,dense = uniform(density=1,seed=1)\n"
+                               "input %r: f32[36] dense = uniform(density=1,seed=2)\n"
+                               "result %y: f32[20, 36] dense,dense\n"
+                               "region @y { %y[i, j] = %x[i, j] + %r[j] * coordinate(j) }\n",
+                               {16, 16, 1, 1}));
   const auto refused = [&](const std::string& from, const std::string& to,
                            const std::string& message) { expect_refused(text, from, to, message); };
   ASSERT_NE(text.find("tile_coordinate [j]"), std::string::npos) << text;
@@ -183,10 +183,10 @@ TEST(CoordinateRules, RefusesWhatIsNone) {
 /// What a step makes is not there after it.
 TEST(CoordinateRules, RefusesOneOfAStepAfterTheSteps) {
   std::string text = print_program(
-      planned("input %x: f32[20, 36] dense,dense = uniform(density=1,seed=1)\n"
-              "result %y: f32[20] dense\n"
-              "region @y { %y[i] = coordinate(i) + sum(j) (%x[i, j] * coordinate(i)) }\n",
-              {16, 1, 16, 1}));
+      with_block("input %x: f32[20, 36] dense,dense = uniform(density=1,seed=1)\n"
+                 "result %y: f32[20] dense\n"
+                 "region @y { %y[i] = coordinate(i) + sum(j) (%x[i, j] * coordinate(i)) }\n",
+                 {16, 1, 16, 1}));
   expect_refused(text, "map add ($at_1, ", "map add ($at, ", "which the reduction ends");
 }
 

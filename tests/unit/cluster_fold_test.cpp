@@ -39,7 +39,7 @@ std::string layer(int m, int k, int n, const std::vector<std::string>& statement
   return text + regions;
 }
 
-const std::string kProduct = "%c[i, j] = sum(k) %x[i, k] * %w[k, j]";
+const std::string kProductOfC = "%c[i, j] = sum(k) %x[i, k] * %w[k, j]";
 
 int64_t cycles_of(const Program& program, const Machine& machine) {
   return total_cycles(run_program(program, load_tensors(program), machine, {}), machine);
@@ -64,8 +64,8 @@ Folded fold(const std::vector<std::string>& statements, int m = 64, int k = 64, 
 
 TEST(FoldKernels, ALayerOfThreeStatementsIsOneKernel) {
   const Folded folded =
-      fold({kProduct, "%d[i, j] = relu(%c[i, j] + %b[j])", "%y[i, j] = %d[i, j] + %r[i, j]"}, 128,
-           96, 160);
+      fold({kProductOfC, "%d[i, j] = relu(%c[i, j] + %b[j])", "%y[i, j] = %d[i, j] + %r[i, j]"},
+           128, 96, 160);
   ASSERT_EQ(folded.outcomes.size(), 1U);
   const KernelOutcome& outcome = folded.outcomes[0];
   EXPECT_TRUE(outcome.taken());
@@ -81,7 +81,7 @@ TEST(FoldKernels, ALayerOfThreeStatementsIsOneKernel) {
 
 TEST(FoldKernels, WhatOthersReadIsNotFolded) {
   const Folded folded =
-      fold({kProduct, "%y[i, j] = relu(%c[i, j])", "%z[i, j] = exp(%c[i, j]) + %y[i, j]"});
+      fold({kProductOfC, "%y[i, j] = relu(%c[i, j])", "%z[i, j] = exp(%c[i, j]) + %y[i, j]"});
   EXPECT_TRUE(folded.outcomes.empty());
   EXPECT_EQ(folded.program.regions.size(), 3U);
 }
@@ -95,14 +95,14 @@ void expect_folded(const Folded& folded, size_t statements, size_t regions) {
 }
 
 TEST(FoldKernels, ReadersThatAreOneKernelMayBeSeveral) {
-  expect_folded(fold({kProduct, "%d[i, j] = exp(%c[i, j])", "%y[i, j] = %d[i, j] * %c[i, j]"}), 3,
-                1);
+  expect_folded(fold({kProductOfC, "%d[i, j] = exp(%c[i, j])", "%y[i, j] = %d[i, j] * %c[i, j]"}),
+                3, 1);
 }
 
 TEST(FoldKernels, TwoProductsStayTwoKernels) {
-  expect_folded(
-      fold({kProduct, "%d[i, j] = sum(k) %x[i, k] * %w[k, j]", "%y[i, j] = %c[i, j] * %d[i, j]"}),
-      2, 2);
+  expect_folded(fold({kProductOfC, "%d[i, j] = sum(k) %x[i, k] * %w[k, j]",
+                      "%y[i, j] = %c[i, j] * %d[i, j]"}),
+                2, 2);
 }
 
 /// relu(x W) V with exp after it: a chain, which exp is no part of.
@@ -195,7 +195,7 @@ TEST(FoldKernels, ChainsOfEqualLayersAreComparedEachInItsPart) {
 
 /// Products, activations, biases, residuals and reductions of rows one after the other.
 std::vector<std::string> drawn_statements(Draw& draw) {
-  std::vector<std::string> statements{kProduct};
+  std::vector<std::string> statements{kProductOfC};
   std::string last = "c";
   const int more = draw.among(1, 4);
   for (int i = 0; i < more; ++i) {

@@ -31,10 +31,8 @@
 namespace fuseflow::cluster {
 namespace {
 
-using Lists = std::vector<std::vector<TileRange>>;
-
 /// y = relu(a x + bias) with a of single values at random places; `part` of 100 are there.
-struct Product {
+struct SparseProduct {
   int rows = 40, inner = 70, columns = 24, part = 5, seed = 1;
   std::string levels = "dense,dense@1,0", right = "dense,dense";
 
@@ -49,13 +47,6 @@ struct Product {
            "] dense,dense\nregion @y { %y[i, j] = relu(sum(k) %a[i, k] * %x[k, j] + %b[j]) }\n";
   }
 };
-
-std::optional<KernelForm> sparse_of(const Program& program) {
-  std::string why;
-  const auto form = kernel_form(program, program.regions.back().statements.back(), {}, why);
-  EXPECT_TRUE(form) << why;
-  return form ? PresenceFinder(program).sparse_form(*form) : std::nullopt;
-}
 
 Program gathered(const std::string& text, int64_t m, int64_t n, int64_t packed) {
   Program program = parse(text);
@@ -91,7 +82,7 @@ Graph worked_graph() {
 
 TEST(GatheredKernel, WorkedCase) {
   const Graph graph = worked_graph();
-  EXPECT_EQ(graph.tiles->open, (Lists{{{1, 2}, {4, 6}}}));
+  EXPECT_EQ(graph.tiles->open, (Walks{{{1, 2}, {4, 6}}}));
   EXPECT_EQ(gathered_step(graph), 2);
   const Machine machine = load_machine("h100", {"core.count=1"});
   const Measured measured = time_tiles(graph, machine);
@@ -118,7 +109,7 @@ TEST(GatheredKernel, WorkedTime) {
 
 /// What several tiles of rows gather comes from the L2 after the first time.
 TEST(GatheredKernel, RowsAreHeldInTheL2OneByOne) {
-  const Product product{64, 70, 16, 20, 5};
+  const SparseProduct product{64, 70, 16, 20, 5};
   const Graph graph = *gathered(product.text(), 16, 16, 16).regions.back().graph;
   const Measured measured = time_tiles(graph, load_machine("h100", {"core.count=1"}));
   EXPECT_EQ(measured.bytes.global_read,
@@ -135,7 +126,7 @@ TEST(GatheredKernel, RandomGraphsAgainstTheReference) {
     Draw draw(seed);
     const auto among = [&](int least, int most) { return draw.among(least, most); };
     const Machine machine = load_machine("h100", {"core.count=" + std::to_string(among(1, 4))});
-    const Product product{among(17, 70), among(17, 70), among(1, 40), among(0, 3) * 2, seed};
+    const SparseProduct product{among(17, 70), among(17, 70), among(1, 40), among(0, 3) * 2, seed};
     const std::string text = product.text();
     if (!sparse_of(parse(text))) continue;
     const int64_t m = among(1, 40), n = among(1, 40), packed = among(1, 40);
@@ -167,7 +158,7 @@ TEST(GatheredKernel, RandomGraphsAgainstTheReference) {
 }
 
 TEST(GatheredKernel, AColumnThatHoldsAValueIsRefused) {
-  Program program = gathered(Product{}.text(), 16, 24, 8);
+  Program program = gathered(SparseProduct{}.text(), 16, 24, 8);
   std::vector<TileRange>& list = program.regions.back().graph->tiles->open.at(1);
   ASSERT_FALSE(list.empty());
   const int64_t k = list.back().end - 1;
@@ -180,7 +171,7 @@ TEST(GatheredKernel, AColumnThatHoldsAValueIsRefused) {
 }
 
 TEST(GatheredRules, RefusesHostileText) {
-  const std::string text = print_program(gathered(Product{}.text(), 16, 24, 8));
+  const std::string text = print_program(gathered(SparseProduct{}.text(), 16, 24, 8));
   expect_refused(text, "capacity=8", "capacity=257", "gathers 257 rows a step, expected 1 to 256");
   expect_refused(text, "capacity=8", "capacity=-1", "expected a capacity of at least 0");
   const size_t at = text.find(" open=");
@@ -191,7 +182,7 @@ TEST(GatheredRules, RefusesHostileText) {
 
 /// Rows of an operand that are not consecutive in memory are not gathered.
 TEST(GatheredRules, WhatIsGatheredIsConsecutive) {
-  const auto format = [](const Product& product, bool may_reorder) {
+  const auto format = [](const SparseProduct& product, bool may_reorder) {
     const Program program = parse(product.text());
     const auto form = sparse_of(program);
     EXPECT_TRUE(form);
@@ -199,7 +190,7 @@ TEST(GatheredRules, WhatIsGatheredIsConsecutive) {
     const auto found = gathered_format(program, *form, given);
     return found ? to_string(*found) : "none";
   };
-  Product product;
+  SparseProduct product;
   EXPECT_EQ(format(product, false), "dense,dense@1,0");
   product.levels = "dense,dense";
   EXPECT_EQ(format(product, false), "none");
@@ -207,7 +198,7 @@ TEST(GatheredRules, WhatIsGatheredIsConsecutive) {
   product.right = "dense,dense@1,0";
   EXPECT_EQ(format(product, true), "none");
 
-  const std::string text = print_program(gathered(Product{}.text(), 16, 24, 8));
+  const std::string text = print_program(gathered(SparseProduct{}.text(), 16, 24, 8));
   std::string other = text;
   other.replace(other.find("dense,dense@1,0"), 15, "dense,dense");
   const std::string says = refusal([&] { parse_program({"text", other}); });

@@ -3,6 +3,7 @@
 
 #include "cluster/chain/lower_plan.h"
 #include "cluster/chain/recognize.h"
+#include "cluster_program.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"
@@ -122,34 +123,21 @@ TEST(TileRun, LimitsAndCapacities) {
                Error);
 }
 
-/// The planned text with one part replaced must be refused with `message`.
-void expect_refused(const std::string& from, const std::string& to, const std::string& message) {
-  std::string text = print_program(plan(GatedWay::sequential, "LK").program);
-  const size_t at = text.find(from);
-  ASSERT_NE(at, std::string::npos) << from << "\n" << text;
-  text.replace(at, from.size(), to);
-  try {
-    parse_program({"text", text});
-    FAIL() << from << " -> " << to;
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
-  }
-}
-
 TEST(TileRules, RefusesWhatIsNoChain) {
-  expect_refused("cluster=4 digits=[o:100]", "cluster=1 digits=[o:100]", "geometry");
-  expect_refused("cluster=4 digits=[j:120]", "cluster=3 digits=[j:120]", "index n");
-  expect_refused("digits=[j:120]", "digits=[j:60]", "index n");
-  expect_refused("way=sequential", "way=split", "branch");
-  expect_refused(" way=sequential", "", "two branches");
-  expect_refused("tiles [l, k]", "tiles [l, l, k]", "twice");
-  expect_refused("held=[", "held=[1", "holds");
-  expect_refused("tile_load %x[i, k]", "tile_load %x[i, z]", "unknown digit");
-  expect_refused("tile_load %x[i, k]", "tile_load %x[i, j]", "subscript");
-  expect_refused("tile_load %x[i, k]", "tile_load %x[i]", "subscript");
-  expect_refused("tile_store %y[i, o]", "tile_store %y[i, i]", "plain digits");
-  expect_refused("= gather (", "= tile_hold (", "expected");
-  expect_refused("capacity=4", "capacity=99", "capacity");
+  const std::string text = print_program(plan(GatedWay::sequential, "LK").program);
+  expect_refused(text, "cluster=4 digits=[o:100]", "cluster=1 digits=[o:100]", "geometry");
+  expect_refused(text, "cluster=4 digits=[j:120]", "cluster=3 digits=[j:120]", "index n");
+  expect_refused(text, "digits=[j:120]", "digits=[j:60]", "index n");
+  expect_refused(text, "way=sequential", "way=split", "branch");
+  expect_refused(text, " way=sequential", "", "two branches");
+  expect_refused(text, "tiles [l, k]", "tiles [l, l, k]", "twice");
+  expect_refused(text, "held=[", "held=[1", "holds");
+  expect_refused(text, "tile_load %x[i, k]", "tile_load %x[i, z]", "unknown digit");
+  expect_refused(text, "tile_load %x[i, k]", "tile_load %x[i, j]", "subscript");
+  expect_refused(text, "tile_load %x[i, k]", "tile_load %x[i]", "subscript");
+  expect_refused(text, "tile_store %y[i, o]", "tile_store %y[i, i]", "plain digits");
+  expect_refused(text, "= gather (", "= tile_hold (", "expected");
+  expect_refused(text, "capacity=4", "capacity=99", "capacity");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ Machine small_machine() {
   return machine;
 }
 
-std::string why_none(const std::string& text) {
+std::string why_no_kernel(const std::string& text) {
   const Program program = parse(text);
   std::string why;
   EXPECT_FALSE(kernel_form(program, program.regions.back().statements.back(), {}, why));
@@ -94,14 +94,14 @@ TEST(Kernel, ProductsOfHeadsAreABatch) {
 }
 
 TEST(Kernel, SaysWhatHasNoForm) {
-  EXPECT_NE(why_none("input %x: f32[4, 4] dense,compressed = uniform(density=1,seed=1)\n"
-                     "result %y: f32[4, 4] dense,dense\n"
-                     "region @y { %y[i, j] = relu(%x[i, j]) }\n")
+  EXPECT_NE(why_no_kernel("input %x: f32[4, 4] dense,compressed = uniform(density=1,seed=1)\n"
+                          "result %y: f32[4, 4] dense,dense\n"
+                          "region @y { %y[i, j] = relu(%x[i, j]) }\n")
                 .find("%x is not dense"),
             std::string::npos);
-  EXPECT_NE(why_none("input %x: f32[4, 4] dense,dense = uniform(density=1,seed=1)\n"
-                     "result %y: f32[4] dense\n"
-                     "region @y { %y[i] = max(j) %x[i, j] + sum(k) %x[i, k] }\n")
+  EXPECT_NE(why_no_kernel("input %x: f32[4, 4] dense,dense = uniform(density=1,seed=1)\n"
+                          "result %y: f32[4] dense\n"
+                          "region @y { %y[i] = max(j) %x[i, j] + sum(k) %x[i, k] }\n")
                 .find("two reductions"),
             std::string::npos);
 }
@@ -110,11 +110,11 @@ TEST(Kernel, SaysWhatHasNoForm) {
 TEST(Kernel, WhatIsInsideAndOutsideOfASumHasNoForm) {
   for (const char* value : {"(sum(j:3) %x[i]) + abs(%x[i])", "abs(%x[i]) + sum(j:3) %x[i]",
                             "%z[i] * %x[i] * sum(j:3) %x[i]"}) {
-    EXPECT_NE(why_none("input %x: f32[4] dense = uniform(density=1,seed=1)\n"
-                       "input %z: f32[4] dense = uniform(density=1,seed=2)\n"
-                       "result %y: f32[4] dense\n"
-                       "region @y { %y[i] = " +
-                       std::string(value) + " }\n")
+    EXPECT_NE(why_no_kernel("input %x: f32[4] dense = uniform(density=1,seed=1)\n"
+                            "input %z: f32[4] dense = uniform(density=1,seed=2)\n"
+                            "result %y: f32[4] dense\n"
+                            "region @y { %y[i] = " +
+                            std::string(value) + " }\n")
                   .find("inside and outside"),
               std::string::npos)
         << value;
@@ -173,32 +173,24 @@ TEST(Kernels, WhatIsReadOutsideOfItsExtentsIsNotFolded) {
   EXPECT_EQ(program.regions.size(), 2U);
 }
 
-/// The printed kernels with one part replaced must be refused with `message`.
-void expect_refused(const std::string& from, const std::string& to, const std::string& message) {
+/// kProgram with its kernel as the h100 gets it.
+std::string planned_text() {
   Program program = parse(kProgram);
   make_kernels(program, load_machine("h100", {}));
-  std::string text = print_program(program);
-  const size_t at = text.find(from);
-  ASSERT_NE(at, std::string::npos) << from << "\n" << text;
-  text.replace(at, from.size(), to);
-  try {
-    parse_program({"text", text});
-    FAIL() << from << " -> " << to;
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
-  }
+  return print_program(program);
 }
 
 TEST(KernelRules, RefusesWhatIsNoKernel) {
-  expect_refused("tiles []", "tiles [m]", "walks no loops");
-  expect_refused("tile_load %x[i, j]", "tile_load %x[i]", "subscript");
-  expect_refused("tile_load %x[i, j]", "tile_load %x[i, z]", "unknown digit");
-  expect_refused("digits=[i:20]", "digits=[i:10]", "index m");
-  expect_refused("capacity=4", "capacity=99", "capacity");
-  expect_refused("tile_store %m[i]", "tile_store %m[0]", "plain digits");
-  expect_refused("reduce max ($x)", "reduce max ($x, $x)", "a factor for each row");
-  expect_refused("reduce max ($x)", "reduce max ($x, $x, $x)", "inputs");
-  expect_refused("= map exp (", "= gather (", "is not allowed in a kernel");
+  const std::string text = planned_text();
+  expect_refused(text, "tiles []", "tiles [m]", "walks no loops");
+  expect_refused(text, "tile_load %x[i, j]", "tile_load %x[i]", "subscript");
+  expect_refused(text, "tile_load %x[i, j]", "tile_load %x[i, z]", "unknown digit");
+  expect_refused(text, "digits=[i:20]", "digits=[i:10]", "index m");
+  expect_refused(text, "capacity=4", "capacity=99", "capacity");
+  expect_refused(text, "tile_store %m[i]", "tile_store %m[0]", "plain digits");
+  expect_refused(text, "reduce max ($x)", "reduce max ($x, $x)", "a factor for each row");
+  expect_refused(text, "reduce max ($x)", "reduce max ($x, $x, $x)", "inputs");
+  expect_refused(text, "= map exp (", "= gather (", "is not allowed in a kernel");
 }
 
 TEST(KernelTerms, ADimensionOfTilesHasAnEnd) {

@@ -38,7 +38,7 @@ TEST(TileCache, TheTileUsedTheLongestAgoGoesFirst) {
 }
 
 /// 8 bytes a cycle of DRAM 100 cycles away, 32 of an L2 20 cycles away.
-Machine small_machine() {
+Machine cached_machine() {
   Machine machine;
   machine.global.bandwidth_gigabytes_per_second = 8;
   machine.global.latency_cycles = 100;
@@ -53,7 +53,7 @@ TileTransfer ask(int64_t row, int64_t cycle) {
 }
 
 TEST(TileMemory, LoadsOnPaper) {
-  const Machine machine = small_machine();
+  const Machine machine = cached_machine();
   TileMemory memory(machine);
   TileAnswer answer = memory.load(ask(0, 0));
   EXPECT_EQ(answer.end, (8 + 100) * kTicks);  // 8 cycles of the channel, then its latency
@@ -72,7 +72,7 @@ TEST(TileMemory, LoadsOnPaper) {
 }
 
 TEST(TileMemory, StoresGoToMemoryOnce) {
-  const Machine machine = small_machine();
+  const Machine machine = cached_machine();
   TileMemory memory(machine);
   EXPECT_EQ(memory.store(ask(0, 0)).memory_bytes, 64);
   const TileAnswer again = memory.store(ask(0, 50));
@@ -86,7 +86,7 @@ TEST(TileMemory, StoresGoToMemoryOnce) {
 }
 
 TEST(TileMemory, StoresAndSumsHaveRatesOfTheirOwn) {
-  Machine machine = small_machine();
+  Machine machine = cached_machine();
   TileTransfer sum = ask(0, 100);
   sum.adds = true;
   const auto ends = [&] {
@@ -107,7 +107,7 @@ TEST(TileMemory, StoresAndSumsHaveRatesOfTheirOwn) {
 }
 
 TEST(TileMemory, WithoutAnL2EveryAccessIsOneOfMemory) {
-  Machine machine = small_machine();
+  Machine machine = cached_machine();
   machine.l2.capacity_bytes = 0;
   TileMemory memory(machine);
   for (const int64_t cycle : {0, 500, 1000}) {
@@ -118,7 +118,7 @@ TEST(TileMemory, WithoutAnL2EveryAccessIsOneOfMemory) {
 }
 
 TEST(TileMemory, AHeldTileIsThereFromTheStart) {
-  const Machine machine = small_machine();
+  const Machine machine = cached_machine();
   TileMemory memory(machine);
   memory.hold({0, 0, 0}, 64);
   EXPECT_EQ(memory.load(ask(0, 0)).memory_bytes, 0);

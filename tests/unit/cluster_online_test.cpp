@@ -10,7 +10,7 @@
 namespace fuseflow::cluster {
 namespace {
 
-std::string why_none(const std::string& text) {
+std::string why_no_online_form(const std::string& text) {
   const Program program = parse(text);
   std::string why;
   const StatementTable statements(program);
@@ -61,7 +61,7 @@ TEST(OnlineForm, ScoresWithoutAProduct) {
 TEST(OnlineForm, SaysWhatHasNone) {
   const std::string good = attention(2, 8, 8, 4, 4);
   const auto says = [](const std::string& text, const std::string& what) {
-    const std::string why = why_none(text);
+    const std::string why = why_no_online_form(text);
     EXPECT_NE(why.find(what), std::string::npos) << why << "\n" << text;
   };
   says(with(good, "sum(j) %e[h, i, j]", "sum(j) %x[h, i, j]"), "the sum of its softmax is not of");
@@ -75,7 +75,7 @@ TEST(OnlineForm, NothingElseMayReadWhatStaysOnTheCore) {
   std::string text = with(attention(2, 8, 8, 4, 4), "region @y {",
                           "region @w { %w[h, i] = max(j) %p[h, i, j] }\nregion @y {");
   text = with(text, "temp %p:", "result %w: f32[2, 8] dense,dense\ntemp %p:");
-  EXPECT_NE(why_none(text).find("%p would be kept on chip"), std::string::npos);
+  EXPECT_NE(why_no_online_form(text).find("%p would be kept on chip"), std::string::npos);
 }
 
 TEST(OnlineForm, AProductOfAnythingElseIsNoSoftmax) {
@@ -84,7 +84,7 @@ TEST(OnlineForm, AProductOfAnythingElseIsNoSoftmax) {
       "input %v: f32[8, 8] dense,dense = uniform(density=1,seed=2)\n"
       "result %y: f32[8, 8] dense,dense\n"
       "region @y { %y[i, c] = sum(j) %p[i, j] * %v[j, c] }\n";
-  EXPECT_EQ(why_none(plain), "");
+  EXPECT_EQ(why_no_online_form(plain), "");
 }
 
 TEST(Online, WorkedCase) {
@@ -364,14 +364,13 @@ TEST(OnlineOpen, TilesOfScores) {
   const std::vector<size_t> first{0, 1, 1, 1, 2};
   const std::vector<PresentElements::Stretch> open{{0, 1}, {4, 6}};
   const OpenScores scores{PresentElements(1, 4, 6, first, open)};
-  using Lists = std::vector<std::vector<TileRange>>;
-  EXPECT_EQ(scores.tiles(1, 2), (Lists{{{0, 1}}, {{0, 1}}, {{0, 1}}, {{2, 3}}}));
-  EXPECT_EQ(scores.tiles(4, 2), (Lists{{{0, 1}, {2, 3}}}));
-  EXPECT_EQ(scores.tiles(3, 4), (Lists{{{0, 1}}, {{1, 2}}}));
+  EXPECT_EQ(scores.tiles(1, 2), (Walks{{{0, 1}}, {{0, 1}}, {{0, 1}}, {{2, 3}}}));
+  EXPECT_EQ(scores.tiles(4, 2), (Walks{{{0, 1}, {2, 3}}}));
+  EXPECT_EQ(scores.tiles(3, 4), (Walks{{{0, 1}}, {{1, 2}}}));
   // Two heads of these rows: tiles of three rows cut through both.
   const OpenScores heads{PresentElements(1, 4, 6, first, open, 2), 2};
-  EXPECT_EQ(heads.tiles(2, 2), (Lists{{{0, 1}}, {{2, 3}}, {{0, 1}}, {{2, 3}}}));
-  EXPECT_EQ(heads.tiles(3, 2), (Lists{{{0, 1}}, {{0, 1}, {2, 3}}, {{2, 3}}}));
+  EXPECT_EQ(heads.tiles(2, 2), (Walks{{{0, 1}}, {{2, 3}}, {{0, 1}}, {{2, 3}}}));
+  EXPECT_EQ(heads.tiles(3, 2), (Walks{{{0, 1}}, {{0, 1}, {2, 3}}, {{2, 3}}}));
   EXPECT_EQ(heads.band(), std::nullopt);
 }
 
@@ -380,8 +379,7 @@ TEST(OnlineOpen, TheFirstRowAndTheFirstColumnAreInTheMask) {
   const Program program = parse(masked(2, 3, 4, "values(0, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0)"));
   const auto scores = open_scores(program, form_of(program));
   ASSERT_NE(scores, nullptr);
-  using Lists = std::vector<std::vector<TileRange>>;
-  EXPECT_EQ(scores->tiles(1, 1), (Lists{{{3, 4}}, {{0, 1}, {2, 3}}, {{0, 1}}}));
+  EXPECT_EQ(scores->tiles(1, 1), (Walks{{{3, 4}}, {{0, 1}, {2, 3}}, {{0, 1}}}));
 }
 
 /// Queries of `r` heads that share keys are rows, head by head; each sees keys up to its place.

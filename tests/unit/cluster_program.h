@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cluster/kernels/form.h"
+#include "cluster/kernels/present_tiles.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "machine/load.h"
@@ -81,12 +82,20 @@ struct Blocks {
   }
 };
 
+/// The tiles that each tile of a result walks.
+using Walks = std::vector<std::vector<TileRange>>;
+
 /// The form of the last statement, a kernel by itself.
 inline KernelForm kernel_form_of(const Program& program) {
   std::string why;
   const auto form = kernel_form(program, program.regions.back().statements.back(), {}, why);
   EXPECT_TRUE(form) << why;
   return form.value_or(KernelForm{});
+}
+
+/// The same as a product of a sparse matrix; nothing if it is none.
+inline std::optional<KernelForm> sparse_of(const Program& program) {
+  return PresenceFinder(program).sparse_form(kernel_form_of(program));
 }
 
 /// y = what is said of the product of a (`data`) and b, by batch g, and vectors v and s and a

@@ -17,7 +17,7 @@
 namespace fuseflow::cluster {
 namespace {
 
-std::optional<RowsForm> form_of(const Program& program, std::string& why) {
+std::optional<RowsForm> rows_form_of(const Program& program, std::string& why) {
   std::vector<const Statement*> statements;
   for (const Region& region : program.regions) {
     for (const Statement& s : region.statements) statements.push_back(&s);
@@ -25,18 +25,18 @@ std::optional<RowsForm> form_of(const Program& program, std::string& why) {
   return rows_form(StatementTable(program), statements, why);
 }
 
-RowsForm form_of(const std::string& text) {
+RowsForm rows_form_of(const std::string& text) {
   const Program program = parse(text);
   std::string why;
-  const auto form = form_of(program, why);
+  const auto form = rows_form_of(program, why);
   EXPECT_TRUE(form) << why;
   return form.value_or(RowsForm{});
 }
 
-std::string why_none(const std::string& text) {
+std::string why_no_rows(const std::string& text) {
   const Program program = parse(text);
   std::string why;
-  EXPECT_FALSE(form_of(program, why)) << text;
+  EXPECT_FALSE(rows_form_of(program, why)) << text;
   return why;
 }
 
@@ -56,7 +56,7 @@ std::string mlp(int rows, int inputs, int hidden) {
 const RowsTiles kTiles{16, 16, 1, 1, 2, false, 2};
 
 TEST(RowsForm, ProductsAndReductionsOfRows) {
-  const RowsForm form = form_of(mlp(20, 24, 32));
+  const RowsForm form = rows_form_of(mlp(20, 24, 32));
   EXPECT_EQ(form.products, 2);
   EXPECT_EQ(form.rows(), 20);
   EXPECT_EQ(form.widths.size(), 3U);
@@ -64,13 +64,13 @@ TEST(RowsForm, ProductsAndReductionsOfRows) {
 }
 
 TEST(RowsForm, WhatOthersReadIsAResult) {
-  EXPECT_EQ(form_of(with(mlp(20, 24, 32), "temp %h", "result %h")).results.size(), 2U);
+  EXPECT_EQ(rows_form_of(with(mlp(20, 24, 32), "temp %h", "result %h")).results.size(), 2U);
 }
 
 TEST(RowsForm, SaysWhatHasNone) {
   const std::string good = mlp(16, 16, 16);
   const auto says = [](const std::string& text, const std::string& what) {
-    const std::string why = why_none(text);
+    const std::string why = why_no_rows(text);
     EXPECT_NE(why.find(what), std::string::npos) << why << "\n" << text;
   };
   says(with(good, "relu(%c[i, j])", "relu(%c[j, i])"), "it has no rows");
@@ -82,20 +82,20 @@ TEST(RowsForm, SaysWhatHasNone) {
 }
 
 TEST(Rows, WorkedCase) {
-  const Graph one = rows_graph(form_of(mlp(16, 16, 16)), kTiles);
+  const Graph one = rows_graph(rows_form_of(mlp(16, 16, 16)), kTiles);
   const Measured measured = time_tiles(one, slow_lanes_machine(1));
   EXPECT_EQ(measured.cycles, 344);
   EXPECT_EQ(measured.bytes.global_read, 3 * 1024);
   EXPECT_EQ(measured.bytes.global_write, 1024);
   EXPECT_EQ(measured.flops, 2 * 8192);
-  const Graph two = rows_graph(form_of(mlp(32, 16, 16)), kTiles);
+  const Graph two = rows_graph(rows_form_of(mlp(32, 16, 16)), kTiles);
   EXPECT_EQ(time_tiles(two, slow_lanes_machine(1)).cycles, 408);
 }
 
 TEST(Rows, CoresThatShareColumnsSendThem) {
   RowsTiles tiles = kTiles;
   tiles.wide = 2;
-  const Graph graph = rows_graph(form_of(mlp(16, 16, 32)), tiles);
+  const Graph graph = rows_graph(rows_form_of(mlp(16, 16, 32)), tiles);
   const Measured measured = time_tiles(graph, slow_lanes_machine(2));
   EXPECT_EQ(measured.bytes.link, 2 * 16 * 16 * 4);  // each its tile of h to the other
   // The result has one tile of 8 columns a core: none is computed twice.
@@ -105,7 +105,7 @@ TEST(Rows, CoresThatShareColumnsSendThem) {
 TEST(Rows, SharedLoadsComeOnce) {
   RowsTiles tiles = kTiles;
   tiles.tall = 2;
-  const Graph graph = rows_graph(form_of(mlp(32, 16, 16)), tiles);
+  const Graph graph = rows_graph(rows_form_of(mlp(32, 16, 16)), tiles);
   const Measured measured = time_tiles(graph, load_machine("h100", {}));
   EXPECT_EQ(measured.bytes.l2_read, 2 * 1024 + 2 * 1024);  // two tiles of x, both weights once
   Machine apart = load_machine("h100", {"links.multicast=false"});
@@ -123,7 +123,7 @@ TEST(Rows, PlacesAreUsedAgain) {
     statements += fmt::format("  %h{0}[i, j] = sum(k) %{1}[i, k] * %w{0}[k, j]\n", n, before);
     before = "h" + n;
   }
-  const Graph graph = rows_graph(form_of(text + "region @y {\n" + statements + "}\n"), kTiles);
+  const Graph graph = rows_graph(rows_form_of(text + "region @y {\n" + statements + "}\n"), kTiles);
   const RowsShape shape = rows_shape(graph);
   EXPECT_EQ(shape.places.size(), 2U);
   EXPECT_EQ(shape.loops.size(), 4U);
@@ -136,7 +136,7 @@ TEST(Rows, PlacesAreUsedAgain) {
 TEST(Rows, WhatACoreNeedsOfTheChip) {
   RowsTiles tiles{16, 32, 1, 1, 2, false, 2};
   tiles.unit = chip::kUnit;
-  const auto needs = chip::needs_of(rows_graph(form_of(mlp(20, 40, 96)), tiles));
+  const auto needs = chip::needs_of(rows_graph(rows_form_of(mlp(20, 40, 96)), tiles));
   ASSERT_TRUE(needs);
   std::vector<std::array<int64_t, 3>> rings;
   for (const chip::Ring& ring : needs->rings)
@@ -151,12 +151,12 @@ TEST(Rows, WhatACoreNeedsOfTheChip) {
 }
 
 TEST(Rows, WeightsTakeTurnsInOneBuffer) {
-  const Graph graph = rows_graph(form_of(mlp(16, 64, 64)), kTiles);
+  const Graph graph = rows_graph(rows_form_of(mlp(16, 64, 64)), kTiles);
   const RowsShape shape = rows_shape(graph);
   EXPECT_EQ(shape.buffers.size(), 2U);  // of x, and of both weights
   RowsTiles kept = kTiles;
   kept.keep = true;
-  EXPECT_EQ(rows_shape(rows_graph(form_of(mlp(16, 64, 64)), kept)).buffers.size(), 3U);
+  EXPECT_EQ(rows_shape(rows_graph(rows_form_of(mlp(16, 64, 64)), kept)).buffers.size(), 3U);
 }
 
 /// The program of the form with one line of its graph changed.
@@ -167,7 +167,7 @@ std::string refused(const std::string& what, const std::string& instead, const R
   for (const Statement& s : program.regions[0].statements) members.push_back(s.result);
   EXPECT_EQ(last.result, members.back());
   std::string why;
-  attach_plan(program, members, {}, rows_graph(*form_of(program, why), tiles));
+  attach_plan(program, members, {}, rows_graph(*rows_form_of(program, why), tiles));
   try {
     parse_program({"changed", with(print_program(program), what, instead)});
   } catch (const Error& error) {

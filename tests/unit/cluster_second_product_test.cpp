@@ -60,7 +60,7 @@ std::set<TensorId> temporaries_and_result(const Program& program) {
   return members;
 }
 
-std::optional<KernelForm> form_of(const Program& program, std::string& why) {
+std::optional<KernelForm> second_form_of(const Program& program, std::string& why) {
   const StatementTable statements(program);
   const Statement& root = program.regions.back().statements.back();
   std::optional<KernelForm> form =
@@ -95,7 +95,7 @@ TEST(SecondProduct, CostsGrowWithTheColumnsThatAreStored) {
     Layer layer{16, 8, 24, 16};
     layer.width = width;
     std::string why;
-    const auto form = form_of(parse(layer.text()), why);
+    const auto form = second_form_of(parse(layer.text()), why);
     EXPECT_TRUE(form) << why;
     return ProductCost(*form, machine).cycles({{16, 24, 1, 1}, 2, {}}, {4});
   };
@@ -105,7 +105,7 @@ TEST(SecondProduct, CostsGrowWithTheColumnsThatAreStored) {
 
 /// The worked case of "Gathered rows" with a product of 24 by 16 after it: columns 1, 4 and 5 of A,
 /// two a step.
-Graph worked_graph(int cores = 1) {
+Graph worked_pair(int cores = 1) {
   Layer layer{16, 8, 24, 16};
   layer.between = "%c[i, j]";
   layer.after = "%d[i, l]";
@@ -128,7 +128,7 @@ Graph worked_graph(int cores = 1) {
 /// later, at 187.75, the second one reads the 1,536 of W (12; its 12,288 FLOPs take 6): 199.75,
 /// complete at 231.75. The store of 1,024 bytes: 8 in, 8 + 10 out, port 16, 100: 373.75.
 TEST(SecondProduct, WorkedCase) {
-  const Graph graph = worked_graph();
+  const Graph graph = worked_pair();
   EXPECT_EQ(graph.indices.size(), 5U);
   EXPECT_TRUE(has_second_product(graph));
   const KernelRoles roles = kernel_roles(graph);
@@ -157,7 +157,7 @@ TEST(SecondProduct, WorkedCase) {
 /// scratchpad 8 + 10: 251.125. The sum reads them in 4 (its 128 sums take 2): 255.125. The store of
 /// 8 rows: 4 in, 4 + 10 out, port 8, 100: 381.125.
 TEST(SecondProduct, WorkedCaseOnTwoCores) {
-  const Graph graph = worked_graph(2);
+  const Graph graph = worked_pair(2);
   EXPECT_EQ(column_cores(graph), 2);
   EXPECT_EQ(kernel_cluster(graph), 2);
   const KernelRoles roles = kernel_roles(graph);
@@ -192,7 +192,7 @@ TEST(SecondProduct, CountsOfACluster) {
   layer.after = "relu(%d[i, l] + %v[l])";
   const Program given = parse(layer.text());
   std::string why;
-  const auto form = form_of(given, why);
+  const auto form = second_form_of(given, why);
   ASSERT_TRUE(form) << why;
   const auto counts = [&](int cores) {
     const Program program = fused(given, *form, {16, 24 / cores, 1, 1}, 4);
@@ -204,7 +204,7 @@ TEST(SecondProduct, CountsOfACluster) {
   EXPECT_EQ(b.dram_write_bytes, a.dram_write_bytes);
   EXPECT_EQ(a.link_bytes, 0);
   EXPECT_EQ(b.link_bytes, 3 * 32 * 16 * 4);
-  const Graph graph = worked_graph(4);
+  const Graph graph = worked_pair(4);
   const auto is_last = [](const Node& node) { return node.kind == NodeKind::reduce_scatter; };
   const auto scatter = std::find_if(graph.nodes.begin(), graph.nodes.end(), is_last);
   ASSERT_NE(scatter, graph.nodes.end());
@@ -235,7 +235,7 @@ TEST(SecondProduct, RandomLayersAgainstTheReference) {
     layer.after = after[static_cast<size_t>(among(0, 2))];
     const Program given = parse(layer.text());
     std::string why;
-    const auto form = form_of(given, why);
+    const auto form = second_form_of(given, why);
     EXPECT_TRUE(why.empty()) << why << layer.text();
     if (!form) continue;
     const int64_t m = among(1, 40), n = layer.columns + among(0, 3);
@@ -270,7 +270,7 @@ TEST(SecondProduct, RandomLayersOnClustersAgainstTheReference) {
     layer.after = after[static_cast<size_t>(among(0, 4))];
     const Program given = parse(layer.text());
     std::string why;
-    const auto form = form_of(given, why);
+    const auto form = second_form_of(given, why);
     if (!form) continue;
     const int64_t n = ceil_div<int64_t>(layer.columns, cores);
     if (ceil_div<int64_t>(layer.columns, n) != cores) continue;  // a core would have none
@@ -412,7 +412,7 @@ TEST(SecondProduct, RefusesHostileTextOfClusters) {
   layer.width = 9;  // not shared by columns
   const Program given = parse(layer.text());
   std::string why;
-  const auto form = form_of(given, why);
+  const auto form = second_form_of(given, why);
   ASSERT_TRUE(form) << why;
   const std::string text = print_program(fused(given, *form, {16, 12, 1, 1}, 8));
   ASSERT_NE(text.find("reduce_scatter ($d)"), std::string::npos) << text;
@@ -435,7 +435,7 @@ TEST(SecondProduct, RefusesHostileTextOfClusters) {
   layer.between = "%c[i, j] * %s[i]";
   layer.after = "%d[i, l] * %t[i]";
   const Program factors = parse(layer.text());
-  const auto of_factors = form_of(factors, why);
+  const auto of_factors = second_form_of(factors, why);
   ASSERT_TRUE(of_factors) << why;
   const std::string with_factors = print_program(fused(factors, *of_factors, {16, 12, 1, 1}, 8));
   expect_refused(with_factors, "map mul ($d_sum, $x_4)", "map mul ($d_sum, $x_2)",
@@ -453,7 +453,7 @@ TEST(SecondProduct, MapsOfColumnsAreWholeOnEveryCore) {
   layer.after = "%d[i, l] * sqrt(%v[l] + 2)";
   const Program given = parse(layer.text());
   std::string why;
-  const auto form = form_of(given, why);
+  const auto form = second_form_of(given, why);
   ASSERT_TRUE(form) << why;
   const Machine machine = load_machine("h100");
   const auto flops = [&](int cores) {
@@ -474,7 +474,7 @@ TEST(SecondProduct, SharesOfALoadOverRows) {
   layer.after = "%d[i, l] + %r[i, l]";
   const Program given = parse(layer.text());
   std::string why;
-  const auto form = form_of(given, why);
+  const auto form = second_form_of(given, why);
   ASSERT_TRUE(form) << why;
   const Machine machine = load_machine("h100", {"l2.capacity_bytes=0"});
   const Graph one = kernel_graph(*form, {16, 24, 1, 1}, 2, 4);
@@ -510,7 +510,7 @@ TEST(SecondProduct, RefusesHostileText) {
   Layer layer;
   const Program given = parse(layer.text());
   std::string why;
-  const auto form = form_of(given, why);
+  const auto form = second_form_of(given, why);
   ASSERT_TRUE(form) << why;
   const std::string text = print_program(fused(given, *form, {16, 24, 1, 1}, 8));
   expect_refused(text, "n: 1 block=24", "n: 2 block=16", "expected one tile along n");

@@ -105,10 +105,10 @@ struct Moved {
   int64_t sent = 0;            ///< tiles of X
 };
 
-using Lists = std::vector<std::set<int>>;
+using LoadSets = std::vector<std::set<int>>;
 
 /// A core has the tile of X of its last step still, at the first step of its next tile.
-Moved moved_by(const Lists& lists, size_t cores, size_t clusters) {
+Moved moved_by(const LoadSets& lists, size_t cores, size_t clusters) {
   Moved moved;
   for (size_t cluster = 0; cluster < clusters; ++cluster) {
     std::vector<int> last(cores, -1);
@@ -129,7 +129,7 @@ Moved moved_by(const Lists& lists, size_t cores, size_t clusters) {
   return moved;
 }
 
-std::string text_of(const Lists& lists) {
+std::string text_of(const LoadSets& lists) {
   std::string text;
   for (const std::set<int>& list : lists) {
     text += text.empty() ? " open=[" : "; ";
@@ -153,7 +153,7 @@ TEST(SharedLoads, RandomListsAreReadOnceAGroup) {
   for (int trial = 0; trial < 100; ++trial) {
     SCOPED_TRACE(trial);
     const int depth = draw(1, 9), cores = 1 << draw(0, 3), clusters = draw(1, 3);
-    Lists lists(static_cast<size_t>(draw(1, 20)));
+    LoadSets lists(static_cast<size_t>(draw(1, 20)));
     for (std::set<int>& list : lists) {
       for (int k = 0; k < depth; ++k) {
         if (draw(0, 2) > 0) list.insert(k);
@@ -174,25 +174,15 @@ TEST(SharedLoads, RandomListsAreReadOnceAGroup) {
   }
 }
 
-void expect_refused(const std::string& from, const std::string& to, const std::string& message) {
-  std::string text = print_program(product(2, 2, 2));
-  const size_t at = text.find(from);
-  ASSERT_NE(at, std::string::npos) << from << "\n" << text;
-  try {
-    parse_program({"text", text.replace(at, from.size(), to)});
-    FAIL() << from << " -> " << to;
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
-  }
-}
-
 TEST(SharedLoads, RulesOfClusters) {
-  expect_refused("size=32 cluster=2", "size=32 cluster=3", "expected a power of two up to 16");
-  expect_refused("size=32 cluster=2", "size=32 cluster=32", "from 1 to 16");
-  expect_refused("size=16 cluster=1", "size=16 cluster=2",
-                 "index n is spread over a cluster, expected a product after the steps");
-  expect_refused(
-      "block=16 size=32 cluster=1", "block=16 size=32 cluster=2",
+  const std::string text = print_program(product(2, 2, 2));
+  cluster::expect_refused(text, "size=32 cluster=2", "size=32 cluster=3",
+                          "expected a power of two up to 16");
+  cluster::expect_refused(text, "size=32 cluster=2", "size=32 cluster=32", "from 1 to 16");
+  cluster::expect_refused(text, "size=16 cluster=1", "size=16 cluster=2",
+                          "index n is spread over a cluster, expected a product after the steps");
+  cluster::expect_refused(
+      text, "block=16 size=32 cluster=1", "block=16 size=32 cluster=2",
       "index k is spread over a cluster, expected a product over k by itself, or several "
       "reductions that walk k, and one reduce_scatter");
 }

@@ -26,7 +26,7 @@ std::string product(const Blocks& a, int columns, const std::string& text_of_y) 
 const char* const kProduct = "sum(k) %a[g, i, k] * %b[g, k, j]";
 
 /// The form that leaves steps out, which may gather where its data are stored so.
-KernelForm sparse_of(const Program& program) {
+KernelForm gathered_form_of(const Program& program) {
   auto form = PresenceFinder(program).sparse_form(kernel_form_of(program));
   EXPECT_TRUE(form);
   if (!form) return {};
@@ -71,7 +71,7 @@ TEST(SparseSplit, AnEmptyPartOnPaper) {
   EXPECT_EQ(measured.bytes.link, 2 * 512);
 }
 
-const std::vector<std::string> kOfProduct{
+const std::vector<std::string> kOfSparse{
     kProduct, "(sum(k) %a[g, i, k] * %b[g, k, j]) + %r[g, i, j] * %s[i] + sqrt(%v[j] + 2) + 1",
     "relu((sum(k) %a[g, i, k] * %b[g, k, j]) * %s[i] + %v[j])",
     "(sum(k) %b[g, k, j] * %a[g, i, k]) * sqrt(%v[j] + 2) - %r[g, i, j] * %r[g, i, j]"};
@@ -91,7 +91,7 @@ TEST(SparseSplit, RandomProductsAgainstTheReference) {
                               among(0, 1) == 0 ? "links.multicast=true" : "links.multicast=false",
                               l2 ? "l2.capacity_bytes=1000000" : "l2.capacity_bytes=0"});
     const Blocks a{among(1, 2), among(1, 60), among(20, 90), among(1, 9), among(2, 70), seed};
-    const Program given = parse(product(a, among(1, 40), kOfProduct[static_cast<size_t>(follows)]));
+    const Program given = parse(product(a, among(1, 40), kOfSparse[static_cast<size_t>(follows)]));
     const auto sparse = PresenceFinder(given).sparse_form(kernel_form_of(given));
     if (!sparse) continue;
     const int64_t packed = among(0, 1) * among(1, 12);
@@ -131,7 +131,8 @@ TEST(SparseSplit, Counts) {
   const Program given = parse(product(a, 24, kProduct));
   const auto run_of = [&](const DepthParts& parts) {
     Program program = given;
-    program.regions.back().graph = kernel_graph(sparse_of(given), {16, 24, 16, 1}, 2, 0, parts);
+    program.regions.back().graph =
+        kernel_graph(gathered_form_of(given), {16, 24, 16, 1}, 2, 0, parts);
     return run_program(program, load_tensors(program), load_machine("h100"), {}).regions.at(0);
   };
   const RunResult one = run_of({}), four = run_of({4}), added = run_of({2, 2});
@@ -173,7 +174,7 @@ TEST(SparseSplit, IsChosenWhereItIsFaster) {
     const Machine machine = load_machine(name);
     for (const char* text_of_y : {kProduct, "relu(sum(k) %a[g, i, k] * %b[g, k, j])"}) {
       const Program program = parse(product(a, 16, text_of_y));
-      KernelForm sparse = sparse_of(program);
+      KernelForm sparse = gathered_form_of(program);
       sparse.gathered.reset();
       const auto taken = fastest_kernel(kernel_form_of(program), machine, &sparse);
       ASSERT_TRUE(taken);
@@ -190,7 +191,7 @@ TEST(SparseSplit, GathersPartsWhereThatIsFaster) {
   const Blocks a{1, 64, 2048, 1, 8, 5};
   const Machine machine = load_machine("h100");
   const Program program = parse(product(a, 32, kProduct));
-  const KernelForm sparse = sparse_of(program);
+  const KernelForm sparse = gathered_form_of(program);
   ASSERT_TRUE(sparse.gathered);
   const auto taken = fastest_kernel(kernel_form_of(program), machine, &sparse);
   ASSERT_TRUE(taken);

@@ -18,8 +18,6 @@
 namespace fuseflow::cluster {
 namespace {
 
-using Lists = std::vector<std::vector<TileRange>>;
-
 std::string shape(int batch, int rows, int columns) {
   return "f32[" + (batch > 1 ? std::to_string(batch) + ", " : "") + std::to_string(rows) + ", " +
          std::to_string(columns) + "] " + (batch > 1 ? "dense," : "");
@@ -39,12 +37,8 @@ std::string product(const Blocks& a, int columns, bool swapped = false,
          (swapped ? left : right) + " + %b[j] }\n";
 }
 
-std::optional<KernelForm> sparse_of(const Program& program) {
-  return PresenceFinder(program).sparse_form(kernel_form_of(program));
-}
-
 /// The program with the kernel of these tiles.
-Program planned(const std::string& text, const KernelSizes& block) {
+Program with_sparse_kernel(const std::string& text, const KernelSizes& block) {
   Program program = parse(text);
   const auto form = sparse_of(program);
   EXPECT_TRUE(form) << text;
@@ -56,9 +50,9 @@ TEST(PresentElements, TilesOfAnySize) {
   // Row 0 has columns 0 to 2, row 1 none, row 2 column 5; a second matrix has row 1, column 3.
   const PresentElements present(2, 3, 6, {0, 1, 1, 2, 2, 3, 3}, {{0, 3}, {5, 6}, {3, 4}});
   EXPECT_EQ(present.values(), 5);
-  EXPECT_EQ(present.tiles(1, 2), (Lists{{{0, 2}}, {}, {{2, 3}}, {}, {{1, 2}}, {}}));
-  EXPECT_EQ(present.tiles(2, 3), (Lists{{{0, 1}}, {{1, 2}}, {{1, 2}}, {}}));
-  EXPECT_EQ(present.tiles(4, 8), (Lists{{{0, 1}}, {{0, 1}}}));
+  EXPECT_EQ(present.tiles(1, 2), (Walks{{{0, 2}}, {}, {{2, 3}}, {}, {{1, 2}}, {}}));
+  EXPECT_EQ(present.tiles(2, 3), (Walks{{{0, 1}}, {{1, 2}}, {{1, 2}}, {}}));
+  EXPECT_EQ(present.tiles(4, 8), (Walks{{{0, 1}}, {{0, 1}}}));
 }
 
 TEST(PresentElements, RowsThatStandSeveralTimes) {
@@ -67,8 +61,8 @@ TEST(PresentElements, RowsThatStandSeveralTimes) {
   EXPECT_EQ(present.values(), 5);  // each once
   EXPECT_EQ(present.band(), (std::array<int64_t, 2>{-1, 2}));
   EXPECT_EQ(present.tiles(1, 2),
-            (Lists{{{0, 1}}, {{1, 2}}, {{0, 2}}, {{0, 1}}, {{1, 2}}, {{0, 2}}}));
-  EXPECT_EQ(present.tiles(4, 2), (Lists{{{0, 2}}, {{0, 2}}}));  // a tile has rows of both times
+            (Walks{{{0, 1}}, {{1, 2}}, {{0, 2}}, {{0, 1}}, {{1, 2}}, {{0, 2}}}));
+  EXPECT_EQ(present.tiles(4, 2), (Walks{{{0, 2}}, {{0, 2}}}));  // a tile has rows of both times
 }
 
 TEST(SparseForm, EitherOperandFromAnyFormat) {
@@ -78,7 +72,7 @@ TEST(SparseForm, EitherOperandFromAnyFormat) {
       const auto form = sparse_of(parse(product(blocks, 24, swapped, levels)));
       ASSERT_TRUE(form);
       EXPECT_EQ(sizes_of(*form), (KernelSizes{40, 24, 70, 1}));  // rows are those of the blocks
-      Lists wanted(3);
+      Walks wanted(3);
       for (int m = 0; m < 3; ++m) {
         for (int k = 0; k < 5; ++k) {
           if (!blocks.present(0, 16 * m, 16 * k)) continue;
@@ -125,8 +119,8 @@ TEST(SparseKernel, TakesTheTimeOfWhatIsThere) {
            "result %y: f32[16, 32] dense,dense\n" +
            "region @y { %y[i, j] = sum(k) %a[i, k] * %x[k, j] }\n";
   };
-  const Graph open = *planned(text(part, 64), {16, 16, 16, 1}).regions.back().graph;
-  EXPECT_EQ(open.tiles->open, (Lists{{{2, 3}}}));
+  const Graph open = *with_sparse_kernel(text(part, 64), {16, 16, 16, 1}).regions.back().graph;
+  EXPECT_EQ(open.tiles->open, (Walks{{{2, 3}}}));
   const Graph alone = kernel_graph(kernel_form_of(parse(text(whole, 16))), {16, 16, 16, 1}, 2);
   const Measured measured = time_tiles(open, machine), wanted = time_tiles(alone, machine);
   EXPECT_EQ(measured.cycles, wanted.cycles);
@@ -141,9 +135,9 @@ TEST(SparseKernel, TakesTheTimeOfWhatIsThere) {
 /// Nothing to multiply: what follows the product still has its operands, and the result is stored.
 TEST(SparseKernel, AllAbsent) {
   const Machine machine = load_machine("h100", {"core.count=2"});
-  const Program program = planned(product({1, 40, 70, 16, 0, 1}, 24), {16, 16, 16, 1});
+  const Program program = with_sparse_kernel(product({1, 40, 70, 16, 0, 1}, 24), {16, 16, 16, 1});
   const Graph& graph = *program.regions.back().graph;
-  EXPECT_EQ(graph.tiles->open, Lists(3));
+  EXPECT_EQ(graph.tiles->open, Walks(3));
   const Measured measured = time_tiles(graph, machine);
   EXPECT_EQ(measured.flops, 0);
   EXPECT_EQ(compulsory_bytes(graph).loaded, 4 * 32);  // the bias
@@ -171,7 +165,7 @@ TEST(SparseKernel, RandomPatternsAgainstTheReference) {
     const std::string text = product(blocks, columns, seed % 2 == 0);
     if (!sparse_of(parse(text))) continue;
     const KernelSizes block{among(3, 40), among(3, 40), among(3, 40), 1};
-    const Program program = planned(text, block);
+    const Program program = with_sparse_kernel(text, block);
     const Graph& graph = *program.regions.back().graph;
     expect_right_and_read_again(program, machine);
 
@@ -199,7 +193,7 @@ TEST(SparseKernel, RandomPatternsAgainstTheReference) {
 /// Bound to other data, the program says which tile holds what, where.
 TEST(SparseKernel, ATileThatHoldsAValueIsRefused) {
   const Blocks blocks{1, 40, 70, 16, 40, 3};
-  Program program = planned(product(blocks, 24), {16, 16, 16, 1});
+  Program program = with_sparse_kernel(product(blocks, 24), {16, 16, 16, 1});
   std::vector<TileRange>& list = program.regions.back().graph->tiles->open.at(2);
   ASSERT_FALSE(list.empty());
   const int64_t k = list.back().end - 1;
@@ -214,7 +208,7 @@ TEST(SparseKernel, ATileThatHoldsAValueIsRefused) {
 
 TEST(SparseRules, RefusesHostileLists) {
   const std::string text =
-      print_program(planned(product({1, 40, 70, 16, 0, 1}, 24), {16, 16, 16, 1}));
+      print_program(with_sparse_kernel(product({1, 40, 70, 16, 0, 1}, 24), {16, 16, 16, 1}));
   const auto refused = [&](const std::string& lists, const std::string& message) {
     std::string other = text;
     const std::string from = "open=[; ; ]";

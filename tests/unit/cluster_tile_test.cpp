@@ -46,9 +46,9 @@ void expect_plan(const Chain& chain, const Plan& plan, const Machine& on) {
   EXPECT_TRUE(check_plan_values(chain, plan, on).passed) << describe(plan);
 }
 
-const std::vector<ClusterShape> kShapes = {{1, 1, 1, 1}, {1, 2, 1, 1}, {1, 2, 1, 2},
-                                           {2, 1, 2, 2}, {1, 2, 2, 2}, {1, 4, 2, 4},
-                                           {2, 4, 2, 8}, {1, 4, 1, 2}, {1, 1, 4, 4}};
+const std::vector<ClusterShape> kTileShapes = {{1, 1, 1, 1}, {1, 2, 1, 1}, {1, 2, 1, 2},
+                                               {2, 1, 2, 2}, {1, 2, 2, 2}, {1, 4, 2, 4},
+                                               {2, 4, 2, 8}, {1, 4, 1, 2}, {1, 1, 4, 4}};
 
 /// Extents that give every dimension two or four steps.
 Chain sized(const Plan& plan, bool gated, Activation activation) {
@@ -83,7 +83,7 @@ TEST(TileGraphs, EveryScheduleAndShapeOfAPlainChain) {
     if (!accumulation_innermost(schedule)) {
       continue;
     }
-    for (const ClusterShape& shape : kShapes) {
+    for (const ClusterShape& shape : kTileShapes) {
       Plan plan = plan_of(schedule, shape, GatedWay::none);
       const Chain chain = sized(plan, false, Activation::relu);
       cover_k(chain, plan);
@@ -94,7 +94,7 @@ TEST(TileGraphs, EveryScheduleAndShapeOfAPlainChain) {
 
 TEST(TileGraphs, GatedChainsBothWaysWithBiasAndResidual) {
   for (const LoopSchedule& schedule : pruned_schedules()) {
-    for (const ClusterShape& shape : kShapes) {
+    for (const ClusterShape& shape : kTileShapes) {
       for (const GatedWay way : {GatedWay::split, GatedWay::sequential}) {
         if (way == GatedWay::split && shape.k != 2) {
           continue;
@@ -114,7 +114,7 @@ TEST(TileGraphs, GatedChainsBothWaysWithBiasAndResidual) {
 TEST(TileGraphs, AnActivationAfterTheSecondProduct) {
   int run = 0, spread = 0;
   for (const LoopSchedule& schedule : pruned_schedules()) {
-    for (const ClusterShape& shape : kShapes) {
+    for (const ClusterShape& shape : kTileShapes) {
       Plan plan = plan_of(schedule, shape, GatedWay::none);
       Chain chain = sized(plan, false, Activation::relu);
       chain.bias1 = chain.residual = 2;
@@ -141,7 +141,7 @@ TEST(TileGraphs, TensorsOfOtherElementSizes) {
   EXPECT_EQ(mixed.work(), 2);
   EXPECT_EQ(wide.work(), 4);
   for (const LoopSchedule& schedule : pruned_schedules()) {
-    for (const ClusterShape& shape : kShapes) {
+    for (const ClusterShape& shape : kTileShapes) {
       for (const GatedWay way : {GatedWay::none, GatedWay::split, GatedWay::sequential}) {
         if (way == GatedWay::split && shape.k != 2) continue;
         Plan plan = plan_of(schedule, shape, way);
@@ -160,7 +160,7 @@ TEST(TileGraphs, TensorsOfOtherElementSizes) {
 TEST(TileGraphs, SpillsAtEveryLevelAreCountedAndKeepTheValues) {
   HeldBytes c_seen, e_seen;
   for (const char* loops : {"LNK", "NLK", "LMK", "MLK", "LNM", "NML", "NLM", "LMN"}) {
-    for (const ClusterShape& shape : kShapes) {
+    for (const ClusterShape& shape : kTileShapes) {
       Plan plan = plan_of(LoopSchedule::parse(loops), shape, GatedWay::none);
       Chain chain = sized(plan, false, Activation::relu);
       chain.bias0 = 1;

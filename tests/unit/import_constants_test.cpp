@@ -14,7 +14,6 @@ namespace fuseflow {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 /// A model of one graph, and the initializers that its text cannot say.
 class ImportConstants : public testing::Test {

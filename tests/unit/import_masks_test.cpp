@@ -10,8 +10,6 @@
 namespace fuseflow {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
 bool is_sparse(const Program& program, const std::string& name) {
   return !program.tensors[static_cast<size_t>(find_tensor(program, name))].format.all_dense();
 }

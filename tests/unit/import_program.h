@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,10 @@
 #include "support/io.h"
 
 namespace fuseflow {
+
+using Floats = std::vector<float>;
+
+inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 /// A model of opset 17; `graph`: "(inputs) => (outputs) { nodes }".
 inline onnx::ModelProto model_of(const std::string& graph) {

@@ -13,8 +13,6 @@
 namespace fuseflow {
 namespace {
 
-using Values = std::vector<float>;
-
 /// The digits of a list of numbers as "extent:step ..", outermost first; "none".
 std::string digits(const std::vector<int64_t>& numbers) {
   std::vector<std::vector<int64_t>> values;
@@ -52,8 +50,8 @@ Program imported(const std::string& body, const std::string& shape = "N,M") {
 }
 
 /// Rows of the squares of x.
-Values rows(const std::vector<int>& numbers) {
-  Values values;
+Floats rows(const std::vector<int>& numbers) {
+  Floats values;
   for (const int r : numbers) {
     for (int c = 0; c < 6; ++c) values.push_back(static_cast<float>((6 * r + c) * (6 * r + c)));
   }
@@ -107,10 +105,10 @@ TEST(ImportProgression, GatheredRowsAreOneAccess) {
 TEST(ImportProgression, PartsThatDifferInMoreAreSummed) {
   const std::string to = " = Concat<axis = 0>";
   EXPECT_EQ(result_of(imported(kRows + "y" + to + "(a, b, d)")), rows({0, 1, 3}));
-  Values negated = rows({0, 1});
+  Floats negated = rows({0, 1});
   for (size_t i = 6; i < 12; ++i) negated[i] = -negated[i];
   EXPECT_EQ(result_of(imported(kRows + "m = Neg(b) y" + to + "(a, m)")), negated);
-  Values other = rows({0, 1});
+  Floats other = rows({0, 1});
   for (size_t i = 6; i < 12; ++i) other[i] = static_cast<float>(i);
   EXPECT_EQ(result_of(imported(kRows + "e, f, g, h = Split(x, n) y" + to + "(a, f)")), other);
 }
@@ -121,9 +119,9 @@ TEST(ImportProgression, OffsetsMoveInSeveralDimensions) {
       "n = Constant<value_ints = [2, 2]>() m = Constant<value_ints = [3, 3]>() "
       "u, v = Split<axis = 0>(s, n) a, b = Split<axis = 1>(u, m) c, d = Split<axis = 1>(v, m) ";
   EXPECT_EQ(result_of(imported(blocks + "y = Concat<axis = 1>(a, d)")),
-            (Values{0, 1, 4, 15 * 15, 16 * 16, 17 * 17, 36, 49, 64, 21 * 21, 22 * 22, 23 * 23}));
+            (Floats{0, 1, 4, 15 * 15, 16 * 16, 17 * 17, 36, 49, 64, 21 * 21, 22 * 22, 23 * 23}));
   EXPECT_EQ(result_of(imported(blocks + "t = Concat<axis = 0>(a, d) y = Neg(t)")),
-            (Values{-0.0F, -1, -4, -36, -49, -64, -15 * 15, -16 * 16, -17 * 17, -21 * 21, -22 * 22,
+            (Floats{-0.0F, -1, -4, -36, -49, -64, -15 * 15, -16 * 16, -17 * 17, -21 * 21, -22 * 22,
                     -23 * 23}));
 }
 

@@ -1,12 +1,10 @@
 // Quantised operators beyond ONNX's own cases (onnx_nodes_test.cpp): ties, ends of types,
 // zero points of rows and columns, what stays in 8 bits, and what is refused by name.
 #include <gtest/gtest.h>
-#include "import_program.h"
+#include "import_values.h"
 
 namespace fuseflow {
 namespace {
-
-using Binds = std::map<std::string, std::string>;
 
 void add_weights(onnx::ModelProto& model, const std::string& name, const std::vector<int>& values,
                  const std::vector<int64_t>& shape) {
@@ -17,12 +15,6 @@ void add_weights(onnx::ModelProto& model, const std::string& name, const std::ve
   for (const int value : values) tensor.add_int32_data(value);
 }
 
-Program imported(const onnx::ModelProto& model, const Binds& binds) {
-  ImportOptions options;
-  for (const auto& [name, text] : binds) options.bindings[name] = parse_binding(text);
-  return import_by_file(model, options);
-}
-
 const Tensor& tensor_of(const Program& program, const std::string& name) {
   return program.tensors.at(static_cast<size_t>(find_tensor(program, name)));
 }
@@ -31,7 +23,7 @@ std::string fault(const std::string& text, const Binds& binds, int opset = 17) {
   try {
     onnx::ModelProto model = model_of(text);
     model.mutable_opset_import(0)->set_version(opset);
-    imported(model, binds);
+    imported_with(model, binds);
   } catch (const Error& error) {
     return error.what();
   }
@@ -39,7 +31,7 @@ std::string fault(const std::string& text, const Binds& binds, int opset = 17) {
 }
 
 TEST(ImportQuantised, TiesGoToEvenAndEndsSaturate) {
-  const Program program = imported(
+  const Program program = imported_with(
       model_of("(float[6] x, float s, int8 z) => (int8[6] y) { y = QuantizeLinear(x, s, z) }"),
       {{"x", "values(1, 3, -1, -3, 1000, -1000)"}, {"s", "values(2)"}, {"z", "values(-3)"}});
   EXPECT_EQ(result_of(program), (std::vector<float>{-3, -1, -3, -5, 127, -128}));
@@ -49,20 +41,21 @@ TEST(ImportQuantised, TiesGoToEvenAndEndsSaturate) {
 TEST(ImportQuantised, TheScaleOfZerosIsOne) {
   const std::string quantised = "{ q, y, z = DynamicQuantizeLinear(x) }";
   const auto scale_of = [&](const std::string& values) {
-    return result_of(imported(model_of("(float[2] x) => (float y) " + quantised), {{"x", values}}));
+    return result_of(
+        imported_with(model_of("(float[2] x) => (float y) " + quantised), {{"x", values}}));
   };
   EXPECT_EQ(scale_of("values(0, 0)"), std::vector<float>{1});
   EXPECT_EQ(scale_of("values(-255, 255)"), std::vector<float>{2});
 }
 
 TEST(ImportQuantised, ZeroPointsOfRowsAndColumns) {
-  const Program program =
-      imported(model_of("(uint8[2,2] a, int8[2,2] b, uint8[2] p, int8[2] q) => (int32[2,2] y) {"
-                        "y = MatMulInteger(a, b, p, q) }"),
-               {{"a", "values(1, 2, 200, 4)"},
-                {"b", "values(1, -2, 3, 4)"},
-                {"p", "values(1, 100)"},
-                {"q", "values(1, -1)"}});
+  const Program program = imported_with(
+      model_of("(uint8[2,2] a, int8[2,2] b, uint8[2] p, int8[2] q) => (int32[2,2] y) {"
+               "y = MatMulInteger(a, b, p, q) }"),
+      {{"a", "values(1, 2, 200, 4)"},
+       {"b", "values(1, -2, 3, 4)"},
+       {"p", "values(1, 100)"},
+       {"q", "values(1, -1)"}});
   // rows [0, 1] and [100, -96], columns [0, 2] and [-1, 5]
   EXPECT_EQ(result_of(program), (std::vector<float>{2, 5, -192, -580}));
   EXPECT_EQ(tensor_of(program, "y").type, ElementType::i32);
@@ -72,10 +65,10 @@ TEST(ImportQuantised, ZeroPointsOfRowsAndColumns) {
 /// Means of -9 / 4 and 7 / 4, as constants fold.
 TEST(ImportQuantised, MeansOfIntegersAreCutTowardsZero) {
   const Binds binds = {{"a", "values(1, 2, 3, 1, -3, -2, -3, -1)"}, {"b", "values(1)"}};
-  const Program program =
-      imported(model_of("(int8[2,4,1] a, int8[1,1] b) => (int32[2,1] y) {"
-                        "p = MatMulInteger(a, b) y = ReduceMean<axes = [1], keepdims = 0>(p) }"),
-               binds);
+  const Program program = imported_with(
+      model_of("(int8[2,4,1] a, int8[1,1] b) => (int32[2,1] y) {"
+               "p = MatMulInteger(a, b) y = ReduceMean<axes = [1], keepdims = 0>(p) }"),
+      binds);
   EXPECT_EQ(result_of(program), (std::vector<float>{1, -2}));
 }
 
@@ -84,7 +77,7 @@ TEST(ImportQuantised, WeightsOfEightBitsStay) {
       "(float[2,2] x, float s) => (float[2,2] y) {"
       "d = DequantizeLinear(w, s) y = MatMul(x, d) }");
   add_weights(model, "w", {0, -4, 0, 0}, {2, 2});
-  const Program program = imported(model, {{"x", "values(1, 2, 3, 4)"}, {"s", "values(0.5)"}});
+  const Program program = imported_with(model, {{"x", "values(1, 2, 3, 4)"}, {"s", "values(0.5)"}});
   EXPECT_EQ(result_of(program), (std::vector<float>{0, -2, 0, -6}));
   EXPECT_EQ(tensor_of(program, "w").type, ElementType::i8);
   EXPECT_EQ(to_string(tensor_of(program, "w").format), "dense,compressed");
@@ -93,11 +86,11 @@ TEST(ImportQuantised, WeightsOfEightBitsStay) {
 
 TEST(ImportQuantised, FloatWeightsAreQuantisedOnce) {
   const Program program =
-      imported(model_of("(float[2] x, float s, int8 z) => (float[2] y) {"
-                        "w = Constant<value = float[2] {0.9, -2.0}>()"
-                        "q = QuantizeLinear(w, s, z) d = DequantizeLinear(q, s, z)"
-                        "y = Mul(x, d) }"),
-               {{"x", "values(1, 2)"}, {"s", "values(0.5)"}, {"z", "values(0)"}});
+      imported_with(model_of("(float[2] x, float s, int8 z) => (float[2] y) {"
+                             "w = Constant<value = float[2] {0.9, -2.0}>()"
+                             "q = QuantizeLinear(w, s, z) d = DequantizeLinear(q, s, z)"
+                             "y = Mul(x, d) }"),
+                    {{"x", "values(1, 2)"}, {"s", "values(0.5)"}, {"z", "values(0)"}});
   EXPECT_EQ(result_of(program), (std::vector<float>{1, -4}));
   EXPECT_EQ(tensor_of(program, "q").type, ElementType::i8);
   EXPECT_EQ(tensor_of(program, "q").role, Role::constant);
@@ -121,8 +114,9 @@ TEST(ImportQuantised, WhatIsNotSupportedIsRefusedByName) {
 }
 
 TEST(SetFloatTypes, FactsThatRoundingMayBreakAreFoundAgainOrAssumed) {
-  Program program = imported(model_of("(float[3] x) => (float[3] y) { e = Exp(x) y = Mul(x, e) }"),
-                             {{"x", "values(1e-9, 0.5, 70000)"}});
+  Program program =
+      imported_with(model_of("(float[3] x) => (float[3] y) { e = Exp(x) y = Mul(x, e) }"),
+                    {{"x", "values(1e-9, 0.5, 70000)"}});
   ASSERT_TRUE(tensor_of(program, "x").facts.nonzero);
   EXPECT_TRUE(set_float_types(program, ElementType::f16).empty());
   verify(program);

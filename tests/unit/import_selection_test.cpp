@@ -10,8 +10,6 @@
 namespace fuseflow {
 namespace {
 
-using Values = std::vector<float>;
-
 Program selected(const std::string& graph, const std::map<std::string, std::string>& binds) {
   const onnx::ModelProto model = onnx_of("<ir_version: 10, opset_import: [\"\" : 26]> g " + graph);
   ImportOptions options;
@@ -20,7 +18,7 @@ Program selected(const std::string& graph, const std::map<std::string, std::stri
 }
 
 /// x: [2, 3].
-Values chosen(const std::string& graph, const std::string& x = "values(3, 1, 3, -2, -2, -5)") {
+Floats chosen(const std::string& graph, const std::string& x = "values(3, 1, 3, -2, -2, -5)") {
   return result_of(selected(graph, {{"x", x}}));
 }
 
@@ -36,13 +34,13 @@ void refused(const std::string& graph, const std::string& part) {
 
 TEST(ImportArgMax, TiesAndNan) {
   const std::string start = "(float[2,3] x) => (int64 y) { y = ";
-  EXPECT_EQ(chosen(start + "ArgMax<axis = 1>(x) }"), (Values{0, 0}));
-  EXPECT_EQ(chosen(start + "ArgMax<axis = 1, select_last_index = 1>(x) }"), (Values{2, 1}));
-  EXPECT_EQ(chosen(start + "ArgMin<axis = 0, keepdims = 0>(x) }"), (Values{1, 1, 1}));
+  EXPECT_EQ(chosen(start + "ArgMax<axis = 1>(x) }"), (Floats{0, 0}));
+  EXPECT_EQ(chosen(start + "ArgMax<axis = 1, select_last_index = 1>(x) }"), (Floats{2, 1}));
+  EXPECT_EQ(chosen(start + "ArgMin<axis = 0, keepdims = 0>(x) }"), (Floats{1, 1, 1}));
   EXPECT_EQ(chosen(start + "ArgMax<axis = -1>(x) }", "values(3, nan, 4, 1, 2, nan)"),
-            (Values{1, 2}));
+            (Floats{1, 2}));
   EXPECT_EQ(chosen("(float[2,3] x) => (float[2,3] y) { y = Hardmax<axis = 1>(x) }"),
-            (Values{1, 0, 0, 1, 0, 0}));
+            (Floats{1, 0, 0, 1, 0, 0}));
 }
 
 /// The result indexes other operators only by comparison: OneHot.
@@ -50,11 +48,11 @@ TEST(ImportOneHot, OfComputedIndices) {
   EXPECT_EQ(chosen("(float[2,3] x) => (float[2,3] y) <int64 d = {3}, float[2] v = {-1, 2}> { "
                    "i = ArgMax<axis = 1, keepdims = 0>(x) y = OneHot(i, d, v) }",
                    "values(1, 5, 2, 0, -1, 3)"),
-            (Values{-1, 2, -1, -1, -1, 2}));
+            (Floats{-1, 2, -1, -1, -1, 2}));
   // Constant: places count from the end, and what is out of range is nowhere.
   EXPECT_EQ(chosen("(float[2,3] x) => (float[3,4] y) <int64[4] i = {0, -1, 7, 1}, int64 d = {3}, "
                    "float[2] v = {0, 1}> { y = OneHot<axis = 0>(i, d, v) }"),
-            (Values{1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0}));
+            (Floats{1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0}));
 }
 
 /// Indices that the program computes are compared with all places.
@@ -62,17 +60,17 @@ TEST(ImportComputedIndices, GatherAndScatter) {
   const std::string x = "values(1, 5, 2, 6, 0, 3)";
   const std::string places = " <int64 d = {2}> { i = ArgMax<axis = 1, keepdims = 0>(x) ";  // 1, 0
   EXPECT_EQ(chosen("(float[2,3] x) => (float[2,2] y)" + places + "y = Gather<axis = 1>(x, i) }", x),
-            (Values{5, 1, 0, 6}));
+            (Floats{5, 1, 0, 6}));
   const std::string kept = " { i = ArgMin<axis = 0>(x) ";  // 0, 1, 0
   EXPECT_EQ(
       chosen("(float[2,3] x) => (float[1,3] y)" + kept + "y = GatherElements<axis = 0>(x, i) }", x),
-      (Values{1, 0, 2}));
+      (Floats{1, 0, 2}));
   EXPECT_EQ(
       chosen("(float[2,3] x) => (float[2,3] y)" + kept +
                  "u = Neg(x) s = ReduceSum<keepdims = 1>(u) t = Constant<value_ints = [1, 3]>() "
                  "v = Expand(s, t) y = ScatterElements<axis = 0>(x, i, v) }",
              x),
-      (Values{-17, 5, -17, 6, -17, 3}));
+      (Floats{-17, 5, -17, 6, -17, 3}));
   // Where several updates are for one element, the last one is kept, or all of them are combined.
   const auto scatter = [&](const std::string& how) {
     return chosen(
@@ -83,35 +81,35 @@ TEST(ImportComputedIndices, GatherAndScatter) {
             how + ">(x, c, v) }",
         x);
   };
-  EXPECT_EQ(scatter(""), (Values{2, 5, 2, 3, 0, 3}));
-  EXPECT_EQ(scatter(", reduction = \"add\""), (Values{8, 5, 2, 9, 0, 3}));
-  EXPECT_EQ(scatter(", reduction = \"max\""), (Values{5, 5, 2, 6, 0, 3}));
-  EXPECT_EQ(scatter(", reduction = \"mul\""), (Values{10, 5, 2, 0, 0, 3}));
+  EXPECT_EQ(scatter(""), (Floats{2, 5, 2, 3, 0, 3}));
+  EXPECT_EQ(scatter(", reduction = \"add\""), (Floats{8, 5, 2, 9, 0, 3}));
+  EXPECT_EQ(scatter(", reduction = \"max\""), (Floats{5, 5, 2, 6, 0, 3}));
+  EXPECT_EQ(scatter(", reduction = \"mul\""), (Floats{10, 5, 2, 0, 0, 3}));
   // Tuples of places: [row, column] of a computed column.
   const std::string tuples =
       " <int64[2,1] rows = {1, 0}> { i = ArgMax<axis = 1>(x) t = Concat<axis = 1>(rows, i) ";
   EXPECT_EQ(chosen("(float[2,3] x) => (float[2] y)" + tuples + "y = GatherND(x, t) }", x),
-            (Values{0, 1}));
+            (Floats{0, 1}));
   EXPECT_EQ(chosen("(float[2,3] x) => (float[2,3] y)" + tuples +
                        "u = ReduceMax<keepdims = 0>(x) n = Constant<value_ints = [2]>() "
                        "v = Expand(u, n) y = ScatterND<reduction = \"add\">(x, t, v) }",
                    x),
-            (Values{7, 5, 2, 6, 6, 3}));
+            (Floats{7, 5, 2, 6, 6, 3}));
 }
 
 /// Two results of one intermediate: the one that is named first turns it.
 TEST(ImportResults, OfOneIntermediate) {
   EXPECT_EQ(chosen("(float[2,3] x) => (float[3,2] t, float[1,2,3] o, float[2,3] y) "
                    "<int64[1] zero = {0}> { y = Abs(x) t = Transpose(y) o = Unsqueeze(y, zero) }"),
-            (Values{3, 1, 3, 2, 2, 5}));
+            (Floats{3, 1, 3, 2, 2, 5}));
 }
 
 TEST(ImportCumProd, AllFour) {
   const std::string start = "(float[2,3] x) => (float[2,3] y) <int64 a = {1}> { y = CumProd";
-  EXPECT_EQ(chosen(start + "(x, a) }"), (Values{3, 3, 9, -2, 4, -20}));
-  EXPECT_EQ(chosen(start + "<exclusive = 1>(x, a) }"), (Values{1, 3, 3, 1, -2, 4}));
-  EXPECT_EQ(chosen(start + "<reverse = 1>(x, a) }"), (Values{9, 3, 3, -20, 10, -5}));
-  EXPECT_EQ(chosen(start + "<reverse = 1, exclusive = 1>(x, a) }"), (Values{3, 3, 1, 10, -5, 1}));
+  EXPECT_EQ(chosen(start + "(x, a) }"), (Floats{3, 3, 9, -2, 4, -20}));
+  EXPECT_EQ(chosen(start + "<exclusive = 1>(x, a) }"), (Floats{1, 3, 3, 1, -2, 4}));
+  EXPECT_EQ(chosen(start + "<reverse = 1>(x, a) }"), (Floats{9, 3, 3, -20, 10, -5}));
+  EXPECT_EQ(chosen(start + "<reverse = 1, exclusive = 1>(x, a) }"), (Floats{3, 3, 1, 10, -5, 1}));
 }
 
 TEST(ImportValueShapes, OfBoundData) {
@@ -120,16 +118,16 @@ TEST(ImportValueShapes, OfBoundData) {
       "(float[2,3] x, bool[3] c) => (float[2,2] y) { z = Compress<axis = 1>(x, c) "
       "y = Neg(z) }",
       {{"x", "values(3, 1, 3, -2, -2, -5)"}, {"c", "values(1, 0, 1)"}});
-  EXPECT_EQ(result_of(program), (Values{-3, -3, 2, 5}));
+  EXPECT_EQ(result_of(program), (Floats{-3, -3, 2, 5}));
   EXPECT_LT(find_tensor(program, "c"), 0);
   EXPECT_EQ(chosen("(float[2,3] x) => (float y) { y, i, j, k = Unique(x) }"),
-            (Values{-5, -2, 1, 3}));
+            (Floats{-5, -2, 1, 3}));
   EXPECT_EQ(chosen("(float[2,3] x) => (int64 y) { u, i, y, k = Unique<sorted = 0>(x) }"),
-            (Values{0, 1, 0, 2, 2, 3}));
+            (Floats{0, 1, 0, 2, 2, 3}));
   EXPECT_EQ(chosen("(float[2,3] x) => (int64 y) { u, i, j, y = Unique<axis = 1>(x) }"),
-            (Values{1, 1, 1}));
+            (Floats{1, 1, 1}));
   EXPECT_EQ(chosen("(float[2,3] x) => (int64 y) { y = NonZero(x) }", "values(0, 1, 0, 0, 2, 3)"),
-            (Values{0, 1, 1, 1, 1, 2}));
+            (Floats{0, 1, 1, 1, 1, 2}));
   refused("(float[2,3] x) => (int64 y) { r = Relu(x) y = NonZero(r) }",
           "the shape of the result depends on the tensor (input 0), which the program computes");
 }
@@ -143,17 +141,17 @@ TEST(ImportBits, ConstantsAndComputedBytes) {
   };
   for (const std::string type : {"int8", "int64"}) {  // computed; folded
     EXPECT_EQ(both("BitwiseAnd", type, "values(12, -1, 7)", "values(10, 5, -8)"),
-              (Values{8, 5, 0}));
+              (Floats{8, 5, 0}));
     EXPECT_EQ(both("BitwiseOr", type, "values(12, -1, 7)", "values(10, 5, -8)"),
-              (Values{14, -1, -1}));
+              (Floats{14, -1, -1}));
     EXPECT_EQ(both("BitwiseXor", type, "values(12, -1, 7)", "values(10, 5, -8)"),
-              (Values{6, -6, -1}));
+              (Floats{6, -6, -1}));
   }
   EXPECT_EQ(both("BitShift<direction = \"LEFT\">", "uint8", "values(1, 200, 3)", "values(7, 1, 2)"),
-            (Values{128, 144, 12}));
+            (Floats{128, 144, 12}));
   EXPECT_EQ(
       both("BitShift<direction = \"RIGHT\">", "uint8", "values(129, 200, 3)", "values(7, 1, 2)"),
-      (Values{1, 100, 0}));
+      (Floats{1, 100, 0}));
   refused("(float[2,3] x) => (int32[2,3] y) { i = Cast<to = 6>(x) y = BitwiseNot(i) }",
           "which holds them as f32");
   for (const std::string fractions :
@@ -166,16 +164,16 @@ TEST(ImportReverseSequence, KeepsWhatIsBehind) {
   EXPECT_EQ(chosen("(float[2,3] x) => (float[2,3] y) <int64[2] n = {2, 3}> { "
                    "y = ReverseSequence<batch_axis = 0, time_axis = 1>(x, n) }",
                    "values(1, 2, 3, 4, 5, 6)"),
-            (Values{2, 1, 3, 6, 5, 4}));
+            (Floats{2, 1, 3, 6, 5, 4}));
 }
 
 /// One bin of three is the sum, and the next turns by a third.
 TEST(ImportDft, RealSamples) {
-  const Values y = chosen(
+  const Floats y = chosen(
       "(float[2,3] x) => (float y) <int64 axis = {1}> { s = Constant<value_ints = [2, 3, 1]>() "
       "r = Reshape(x, s) y = DFT<onesided = 1>(r, \"\", axis) }",
       "values(1, 2, 3, 0, 0, 1)");
-  const Values expected = {6, 0, -1.5F, 0.8660254F, 1, 0, -0.5F, 0.8660254F};
+  const Floats expected = {6, 0, -1.5F, 0.8660254F, 1, 0, -0.5F, 0.8660254F};
   ASSERT_EQ(y.size(), expected.size());
   for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], 1e-5) << i;
 }

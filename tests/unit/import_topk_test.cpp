@@ -6,11 +6,9 @@
 namespace fuseflow {
 namespace {
 
-using Values = std::vector<float>;
-
 /// x: [2, 4]; y: the model's result.
-Program imported(const std::string& shape, const std::string& body,
-                 const std::map<std::string, std::string>& formats = {}) {
+Program imported_topk(const std::string& shape, const std::string& body,
+                      const std::map<std::string, std::string>& formats = {}) {
   const onnx::ModelProto model = model_of("(float[2,4] x) => (" + shape + " y) { " + body + " }");
   ImportOptions options;
   options.bindings["x"] = parse_binding("values(3,1,3,2,-1,-2,-3,-1)");
@@ -20,7 +18,7 @@ Program imported(const std::string& shape, const std::string& body,
 
 std::string fault(const std::string& shape, const std::string& body) {
   try {
-    imported(shape, body);
+    imported_topk(shape, body);
   } catch (const Error& error) {
     return error.what();
   }
@@ -31,22 +29,24 @@ const std::string kTaken = "k = Constant<value_ints = [2]>() v, i = TopK(x, k) "
 const std::string kZeros = "s = Constant<value_ints = [2, 4]>() z = ConstantOfShape(s) ";
 
 TEST(ImportTopK, EqualElementsByPlace) {
-  EXPECT_EQ(result_of(imported("float[2,2]", kTaken + "y = Identity(v)")), (Values{3, 3, -1, -1}));
-  EXPECT_EQ(result_of(imported("float[2,2]", kTaken + "y = Cast<to = 1>(i)")),
-            (Values{0, 2, 0, 3}));
+  EXPECT_EQ(result_of(imported_topk("float[2,2]", kTaken + "y = Identity(v)")),
+            (Floats{3, 3, -1, -1}));
+  EXPECT_EQ(result_of(imported_topk("float[2,2]", kTaken + "y = Cast<to = 1>(i)")),
+            (Floats{0, 2, 0, 3}));
 }
 
 TEST(ImportTopK, SmallestAndOtherAxes) {
   const std::string k = "k = Constant<value_ints = [1]>() ";
-  EXPECT_EQ(result_of(imported("float[2,1]", k + "y, i = TopK<largest = 0>(x, k)")),
-            (Values{1, -3}));
-  EXPECT_EQ(result_of(imported("float[1,4]", k + "y, i = TopK<axis = 0>(x, k)")),
-            (Values{3, 1, 3, 2}));
-  EXPECT_EQ(result_of(imported("float[2,1]", k + "m = ReduceMax<axes = [1]>(x) y, i = TopK(m, k)")),
-            (Values{3, -1}));
+  EXPECT_EQ(result_of(imported_topk("float[2,1]", k + "y, i = TopK<largest = 0>(x, k)")),
+            (Floats{1, -3}));
+  EXPECT_EQ(result_of(imported_topk("float[1,4]", k + "y, i = TopK<axis = 0>(x, k)")),
+            (Floats{3, 1, 3, 2}));
+  EXPECT_EQ(
+      result_of(imported_topk("float[2,1]", k + "m = ReduceMax<axes = [1]>(x) y, i = TopK(m, k)")),
+      (Floats{3, -1}));
   const std::string all = "k = Constant<value_ints = [4]>() ";
-  EXPECT_EQ(result_of(imported("float[2,4]", all + "y, i = TopK(x, k)")),
-            (Values{3, 3, 2, 1, -1, -1, -2, -3}));
+  EXPECT_EQ(result_of(imported_topk("float[2,4]", all + "y, i = TopK(x, k)")),
+            (Floats{3, 3, 2, 1, -1, -1, -2, -3}));
 }
 
 TEST(ImportTopK, CountsAsFirstDefined) {
@@ -60,8 +60,8 @@ TEST(ImportTopK, CountsAsFirstDefined) {
 
 TEST(ImportTopK, WhatGoesBackStays) {
   const Program program =
-      imported("float[2,4]", kTaken + kZeros + "y = ScatterElements<axis = 1>(z, i, v)");
-  EXPECT_EQ(result_of(program), (Values{3, 0, 3, 0, -1, 0, 0, -1}));
+      imported_topk("float[2,4]", kTaken + kZeros + "y = ScatterElements<axis = 1>(z, i, v)");
+  EXPECT_EQ(result_of(program), (Floats{3, 0, 3, 0, -1, 0, 0, -1}));
   const Tensor& y = program.tensors[static_cast<size_t>(find_tensor(program, "y"))];
   EXPECT_EQ(to_string(y.format), "dense,compressed");
   EXPECT_EQ(program.tensors.size(), 3U);  // x, the ranks and y: no element is moved
@@ -69,30 +69,30 @@ TEST(ImportTopK, WhatGoesBackStays) {
 
 TEST(ImportTopK, ScattersOtherValues) {
   EXPECT_EQ(
-      result_of(imported("float[2,4]",
-                         kTaken + kZeros + "r = Relu(v) y = ScatterElements<axis = 1>(z, i, r)")),
-      (Values{3, 0, 3, 0, 0, 0, 0, 0}));
+      result_of(imported_topk(
+          "float[2,4]", kTaken + kZeros + "r = Relu(v) y = ScatterElements<axis = 1>(z, i, r)")),
+      (Floats{3, 0, 3, 0, 0, 0, 0, 0}));
   const std::string ones =
       "t = Constant<value_ints = [2, 2]>() n = Constant<value_float = 1.0>() "
       "o = Expand(n, t) ";
-  EXPECT_EQ(result_of(imported("float[2,4]",
-                               kTaken + kZeros + ones + "y = ScatterElements<axis = -1>(z, i, o)")),
-            (Values{1, 0, 1, 0, 1, 0, 0, 1}));
+  EXPECT_EQ(result_of(imported_topk(
+                "float[2,4]", kTaken + kZeros + ones + "y = ScatterElements<axis = -1>(z, i, o)")),
+            (Floats{1, 0, 1, 0, 1, 0, 0, 1}));
 }
 
 TEST(ImportTopK, ScattersIntoOtherData) {
   const std::string d = kTaken + "a = Abs(x) n = Neg(v) ";
-  EXPECT_EQ(result_of(imported("float[2,4]", d + "y = ScatterElements<axis = 1>(a, i, n)")),
-            (Values{-3, 1, -3, 2, 1, 2, 3, 1}));
-  EXPECT_EQ(result_of(imported("float[2,4]",
-                               d + "y = ScatterElements<axis = 1, reduction = \"add\">(a, i, v)")),
-            (Values{6, 1, 6, 2, 0, 2, 3, 0}));
+  EXPECT_EQ(result_of(imported_topk("float[2,4]", d + "y = ScatterElements<axis = 1>(a, i, n)")),
+            (Floats{-3, 1, -3, 2, 1, 2, 3, 1}));
+  EXPECT_EQ(result_of(imported_topk(
+                "float[2,4]", d + "y = ScatterElements<axis = 1, reduction = \"add\">(a, i, v)")),
+            (Floats{6, 1, 6, 2, 0, 2, 3, 0}));
 }
 
 TEST(ImportTopK, GathersOtherData) {
-  EXPECT_EQ(
-      result_of(imported("float[2,2]", kTaken + "n = Neg(x) y = GatherElements<axis = 1>(n, i)")),
-      (Values{-3, -3, 1, 1}));
+  EXPECT_EQ(result_of(imported_topk("float[2,2]",
+                                    kTaken + "n = Neg(x) y = GatherElements<axis = 1>(n, i)")),
+            (Floats{-3, -3, 1, 1}));
 }
 
 /// No structure says where a rectifier behind a sum gives 0: its values do.
@@ -101,10 +101,10 @@ TEST(ImportTopK, OtherTensorsAreDeclaredByHand) {
   const auto format = [&](const Program& program) {
     return to_string(program.tensors[static_cast<size_t>(find_tensor(program, "y"))].format);
   };
-  EXPECT_EQ(format(imported("float[2,4]", body)), "dense,dense");
-  const Program program = imported("float[2,4]", body, {{"y", "dense,compressed"}});
+  EXPECT_EQ(format(imported_topk("float[2,4]", body)), "dense,dense");
+  const Program program = imported_topk("float[2,4]", body, {{"y", "dense,compressed"}});
   EXPECT_EQ(format(program), "dense,compressed");
-  EXPECT_EQ(result_of(program), (Values{2, 0, 2, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(result_of(program), (Floats{2, 0, 2, 1, 0, 0, 0, 0}));
 }
 
 TEST(ImportTopK, Refused) {

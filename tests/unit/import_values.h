@@ -13,7 +13,6 @@
 namespace fuseflow {
 
 using Binds = std::map<std::string, std::string>;
-using Floats = std::vector<float>;
 
 /// A model that may use operators of com.microsoft; `graph`: "(inputs) => (outputs) { nodes }".
 inline onnx::ModelProto model_at(int opset, const std::string& graph) {

@@ -12,9 +12,8 @@
 namespace fuseflow {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-const float kSamples[] = {0.0F,  -0.0F,  1.0F,   -1.0F, 0.5F,  -3.0F,
-                          1e30F, -1e30F, 1e-45F, kInf,  -kInf, std::nanf("")};
+const float kSigned[] = {0.0F,  -0.0F,  1.0F,   -1.0F,    0.5F,      -3.0F,
+                         1e30F, -1e30F, 1e-45F, INFINITY, -INFINITY, std::nanf("")};
 
 /// An expression over values 0, 1, .. of given facts; each next one is an operator on some before.
 class Expression {
@@ -55,7 +54,7 @@ class Expression {
   void expect_true_from(size_t next, std::vector<float>& values) const {
     if (::testing::Test::HasFatalFailure()) return;
     if (next == given_) return evaluate_all(values);
-    for (const float x : kSamples) {
+    for (const float x : kSigned) {
       if (!satisfies(x, facts_[next])) continue;
       values[next] = x;
       expect_true_from(next + 1, values);

@@ -11,6 +11,7 @@
 #include "ir/parse.h"
 #include "reference/reference.h"
 #include "reference/rounding.h"
+#include "reference_run.h"
 
 namespace fuseflow {
 namespace {
@@ -111,25 +112,13 @@ TEST(Bounds, AStoredValueMovesToTheNeighbourThatIsInReach) {
   EXPECT_EQ(stored_bound(1, kInfinity, ElementType::i8, false), kInfinity);
 }
 
-std::vector<Value> run(const std::string& text, ReferenceOptions options = {}) {
-  const Program program = parse_program({"test", "fuseflow 1\n" + text});
-  std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const Tensor& tensor = program.tensors[t];
-    if (tensor.source.kind == Source::Kind::none) continue;
-    inputs[t] = std::make_shared<Storage>(
-        load(tensor.source, known_shape(tensor), tensor.format, tensor.fill));
-  }
-  options.bounds = true;
-  return evaluate(program, inputs, options);
-}
-
 /// The bound of each row of a sum of 4 terms that are not all exact multiples.
 std::vector<float> bounds_of_sums(const std::string& rows, int count, const std::string& body) {
-  const Value y = run(fmt::format("input %x: f32[{0}, 4] dense,dense = values({1})\n"
+  const Value y =
+      run_with_bounds(fmt::format("input %x: f32[{0}, 4] dense,dense = values({1})\n"
                                   "result %y: f32[{0}] dense\nregion @y {{\n  %y[i] = {2}\n}}\n",
                                   count, rows, body))
-                      .back();
+          .back();
   return y.bounds ? *y.bounds : std::vector<float>(static_cast<size_t>(count));
 }
 
@@ -147,8 +136,8 @@ TEST(Bounds, ASumMovesByTheRoundingsOfItsTerms) {
 /// Equal terms are rounded in one direction, others in random ones.
 TEST(Bounds, ASumOfEqualTermsMovesByAllOfItsRoundings) {
   const auto bound_of = [](const std::string& values) {
-    const Value y = run("input %x: f32[40000] dense = " + values +
-                        "\nresult %y: f32[] scalar\nregion @y { %y = sum(i) %x[i] }\n")
+    const Value y = run_with_bounds("input %x: f32[40000] dense = " + values +
+                                    "\nresult %y: f32[] scalar\nregion @y { %y = sum(i) %x[i] }\n")
                         .back();
     return y.bounds->front();
   };
@@ -234,11 +223,11 @@ std::vector<float> moving(const Value& value) {
 TEST(Bounds, AreTheSameHoweverPointsAreVisited) {
   ReferenceOptions options;
   options.visit = Visit::all;
-  const Value all = run(kScaled, options).back();
+  const Value all = run_with_bounds(kScaled, options).back();
   options.visit = Visit::fewer;
-  const Value fewer = run(kScaled, options).back();
+  const Value fewer = run_with_bounds(kScaled, options).back();
   options.max_elements = 100;  // points in blocks, the result sparse
-  const Value blocks = run(kScaled, options).back();
+  const Value blocks = run_with_bounds(kScaled, options).back();
   ASSERT_NE(blocks.sparse, nullptr);
   for (int64_t n = 0; n < int64_t{7} * 9 * 5; ++n) {
     const std::vector<int64_t> at = {n / 45, n / 5 % 9, n % 5};

@@ -10,6 +10,7 @@
 #include "reference/reference.h"
 #include "reference/rounding.h"
 #include "reference/selection.h"
+#include "reference_run.h"
 
 namespace fuseflow {
 namespace {
@@ -18,25 +19,10 @@ using reference::Grid;
 using reference::grid_of;
 using reference::order_is_free;
 
-std::vector<Value> run(const std::string& text, bool bounds) {
-  const Program program = parse_program({"test", "fuseflow 1\n" + text});
-  std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const Tensor& tensor = program.tensors[t];
-    if (tensor.source.kind == Source::Kind::none) continue;
-    inputs[t] = std::make_shared<Storage>(
-        load(tensor.source, known_shape(tensor), tensor.format, tensor.fill));
-  }
-  ReferenceOptions options;
-  options.bounds = bounds;
-  return evaluate(program, inputs, options);
-}
-
 /// Whether %y of the body is fixed, %x being `values`.
 bool fixed(const std::string& values, const std::string& body) {
   return run("input %x: f32[2, 4] dense,dense = values(" + values +
-                 ")\nresult %y: f32[2, 4] dense,dense\nregion @y {\n  %y[i, j] = " + body + "\n}\n",
-             false)
+             ")\nresult %y: f32[2, 4] dense,dense\nregion @y {\n  %y[i, j] = " + body + "\n}\n")
       .back()
       .fixed;
 }
@@ -80,9 +66,8 @@ TEST(Exact, SumsOfWholeNumbersAreFixedAndOthersAreNot) {
 TEST(Exact, WhatIsStoredAndReadBackIsFixedIfItsTypeHoldsIt) {
   const auto of_type = [](const std::string& type) {
     return run("input %x: f32[2] dense = values(2049, 1)\ntemp %t: " + type +
-                   "[2] dense\nresult %y: f32[2] dense\nregion @t {\n  %t[i] = %x[i]\n}\n"
-                   "region @y {\n  %y[i] = %t[i] + 1\n}\n",
-               false)
+               "[2] dense\nresult %y: f32[2] dense\nregion @t {\n  %t[i] = %x[i]\n}\n"
+               "region @y {\n  %y[i] = %t[i] + 1\n}\n")
         .back();
   };
   EXPECT_EQ(*of_type("f32").dense, (std::vector<float>{2050, 2}));
@@ -92,7 +77,7 @@ TEST(Exact, WhatIsStoredAndReadBackIsFixedIfItsTypeHoldsIt) {
 
 /// A rank: an element is not larger than itself, however it moves.
 TEST(Exact, AnElementIsComparedWithItself) {
-  const Value rank = run(R"(
+  const Value rank = run_with_bounds(R"(
 input %a: f32[1, 3] dense,dense = values(0.1, 0.2, 0.3)
 input %b: f32[3, 3] dense,dense = values(1, 2, 3, 0.3, 0.9, 0.7, 0.4, 0.1, 0.8)
 temp %s: f32[1, 3] dense,dense
@@ -100,8 +85,7 @@ result %r: f32[1, 3] dense,dense
 region @r {
   %s[i, j] = sum(k) %a[i, k] * %b[k, j]
   %r[i, j] = sum(k) (%s[i, k] > %s[i, j])
-})",
-                         true)
+})")
                          .back();
   EXPECT_EQ(rank.bounds, nullptr);
   EXPECT_EQ(rank.undecided, 0);
@@ -121,7 +105,7 @@ region @g {
 
 /// The largest of sums is one of them to the last bit, unless two are within rounding.
 TEST(Exact, TheLargestIsTheElementThatItIs) {
-  const std::vector<Value> values = run(kLargest, true);
+  const std::vector<Value> values = run_with_bounds(kLargest);
   const Value& gate = values.back();
   ASSERT_NE(values[3].selection, nullptr);
   EXPECT_EQ(values[3].selection->certain, (std::vector<uint8_t>{1, 1, 1}));
@@ -130,7 +114,7 @@ TEST(Exact, TheLargestIsTheElementThatItIs) {
   tied.replace(tied.find("0.3,0.9,0.6"), 11, "0.9,0.9,0.5");
   tied.replace(tied.find("0.4,0.1,0.2"), 11, "0.1,0.1,0.2");
   tied.replace(tied.find("0.8,0.7,0.7"), 11, "0.7,0.7,0.7");
-  const std::vector<Value> alike = run(tied, true);
+  const std::vector<Value> alike = run_with_bounds(tied);
   ASSERT_NE(alike[3].selection, nullptr);
   EXPECT_EQ(alike[3].selection->certain[0], 0);
   EXPECT_GT(alike.back().undecided, 0);
@@ -142,8 +126,7 @@ input %x: f32[2, 0] dense,dense = values()
 result %y: f32[2] dense
 region @y {
   %y[i] = mean(j) %x[i, j]
-})",
-                      false)
+})")
                       .back();
   EXPECT_TRUE(std::isnan(y.dense->at(0)) && std::isnan(y.dense->at(1)));
 }
@@ -152,9 +135,8 @@ region @y {
 TEST(Exact, MinusZeroIsLostWhereEntriesMayBeAbsent) {
   const auto inverse = [](const std::string& format) {
     const Value y = run("input %a: f32[2] dense = values(0, 4)\ntemp %n: f32[2] " + format +
-                            "\nresult %y: f32[2] dense\nregion @n {\n  %n[i] = -%a[i]\n}\n"
-                            "region @y {\n  %y[i] = 1 / %n[i]\n}\n",
-                        false)
+                        "\nresult %y: f32[2] dense\nregion @n {\n  %n[i] = -%a[i]\n}\n"
+                        "region @y {\n  %y[i] = 1 / %n[i]\n}\n")
                         .back();
     return y.dense->at(0);
   };

@@ -13,21 +13,10 @@
 
 #include "ir/parse.h"
 #include "reference/walk.h"
+#include "reference_run.h"
 
 namespace fuseflow {
 namespace {
-
-std::vector<Value> run(const std::string& text, const ReferenceOptions& options = {}) {
-  const Program program = parse_program({"test", "fuseflow 1\n" + text});
-  std::vector<std::shared_ptr<const Storage>> inputs(program.tensors.size());
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const Tensor& tensor = program.tensors[t];
-    if (tensor.source.kind == Source::Kind::none) continue;
-    inputs[t] = std::make_shared<Storage>(load(tensor.source, known_shape(tensor), tensor.format,
-                                               tensor.fill, {.element = tensor.type}));
-  }
-  return evaluate(program, inputs, options);
-}
 
 std::vector<float> last(const std::vector<Value>& values) {
   return values.back().dense ? *values.back().dense : to_dense(*values.back().sparse);

@@ -26,7 +26,7 @@ input %d: f32[9] dense facts(finite, nonzero, range(1, 2))
 input %s: f32[9] dense facts(finite, range(-1, 1))
 )";
 
-Program parse(const std::string& body) {
+Program with_tensors(const std::string& body) {
   return parse_program({"test.ff", kTensors + body});
 }
 
@@ -39,7 +39,7 @@ using Texts = std::vector<std::string>;
 /// What becomes of `%y[i, f] = value`, a text each.
 std::vector<Texts> collected(const std::string& value) {
   const Program program =
-      parse("result %y: f32[9, 7] dense,dense\nregion @y { %y[i, f] = " + value + " }\n");
+      with_tensors("result %y: f32[9, 7] dense,dense\nregion @y { %y[i, f] = " + value + " }\n");
   std::vector<Texts> texts;
   for (const Rewrite& rewrite : collections(program)) {
     EXPECT_TRUE(rewrite.reorders);
@@ -123,7 +123,7 @@ TEST(Collect, IndicesHaveToStandForEachOther) {
 }
 
 TEST(Collect, BelowASumTheProductIsAStatement) {
-  const Program program = parse(
+  const Program program = with_tensors(
       "result %y: f32[9, 6] dense,dense\n"
       "region @y { %y[i, h] = sum(f) ((" +
       kAx + ") + (" + kAz + ")) * %w[f, h] }\n");
@@ -151,7 +151,7 @@ region @y {
 )";
 
 TEST(Collect, AcrossStatements) {
-  const Program program = parse(kStatements);
+  const Program program = with_tensors(kStatements);
   const std::vector<Rewrite> found = collections(program);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(statement_texts(program, found[0]),
@@ -167,11 +167,11 @@ TEST(Collect, AcrossStatements) {
 
 TEST(Collect, WhatIsReadTwiceIsNotTakenIn) {
   const std::string again = "result %r: f32[9, 7] dense,dense\nregion @r { %r[i, f] = %t[i, f] }\n";
-  EXPECT_TRUE(collections(parse(kStatements + again)).empty());
+  EXPECT_TRUE(collections(with_tensors(kStatements + again)).empty());
 }
 
 TEST(Collect, WhatIsNoProductOfTheFactorStaysAnIntermediate) {
-  const Program program = parse(R"(
+  const Program program = with_tensors(R"(
 temp %p: f32[8, 7] dense,dense
 temp %n: f32[9, 7] dense,dense
 temp %t: f32[9, 7] dense,dense
@@ -193,7 +193,7 @@ region @y { %y[i, f] = %n[i, f] + %s[i] }
 
 /// a x w + a z w: both are common, and what is left of the product has two orders.
 TEST(Collect, SeveralFactorsHaveEveryOrder) {
-  const Program program = parse(R"(
+  const Program program = with_tensors(R"(
 temp %t: f32[9, 7] dense,dense
 temp %q: f32[8, 6] dense,dense
 temp %u: f32[9, 6] dense,dense
@@ -257,7 +257,7 @@ TEST(Collect, FactorsThatMayBeInfiniteAreRefused) {
 
 /// Ranges prove that x + z is finite; without these it is assumed, and so are the old products.
 TEST(Collect, WhatIsNotProvedFiniteIsAssumed) {
-  EXPECT_TRUE(collections(parse(kStatements))[0].assumed.empty());
+  EXPECT_TRUE(collections(with_tensors(kStatements))[0].assumed.empty());
   std::string text = kTensors + kStatements;
   for (size_t at; (at = text.find(", range(-1, 1)")) != std::string::npos;) text.erase(at, 14);
   const std::vector<Rewrite> found = collections(parse_program({"test.ff", text}));

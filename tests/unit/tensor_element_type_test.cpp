@@ -16,7 +16,7 @@
 namespace fuseflow {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+using testing::kInf;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(ElementType, NamesAndBytes) {

@@ -12,6 +12,7 @@ namespace {
 
 using testing::error_of;
 using testing::expect_contains;
+using testing::packed;
 using testing::TemporaryFiles;
 
 /// A .npy file with a given dictionary and data.
@@ -28,11 +29,6 @@ std::string npy(const std::string& dictionary, const std::string& data, int vers
 std::string header(const std::string& descr, const std::string& shape, bool fortran = false) {
   return "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") +
          ", 'shape': (" + shape + "), }";
-}
-
-template <typename T>
-std::string packed(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
 class Npy : public ::testing::Test {

@@ -13,12 +13,8 @@ namespace {
 
 using testing::error_of;
 using testing::expect_contains;
+using testing::packed;
 using testing::TemporaryFiles;
-
-template <typename T>
-std::string packed(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
 
 std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
   const std::string header =

@@ -12,9 +12,8 @@ namespace {
 
 using testing::error_of;
 using testing::expect_contains;
+using testing::kInf;
 using testing::random_elements;
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
 
 /// Every combination of level kinds that is a legal format of `rank` levels.
 std::vector<std::vector<LevelKind>> all_levels(int rank) {

@@ -9,7 +9,7 @@
 namespace fuseflow {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+using testing::kInf;
 
 Facts found(std::vector<float> values) {
   return facts_of(survey_values(values));

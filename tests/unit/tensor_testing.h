@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@
 #include "tensor/storage.h"
 
 namespace fuseflow::testing {
+
+inline constexpr float kInf = std::numeric_limits<float>::infinity();
 
 /// A directory of its own that goes away with the test.
 class TemporaryFiles {
@@ -53,6 +56,12 @@ std::string error_of(Action&& action) {
     return defect.what();
   }
   return "no error";
+}
+
+/// The bytes of the values in memory.
+template <typename T>
+std::string packed(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
 inline void expect_contains(const std::string& text, const std::string& part) {
