@@ -15,6 +15,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "ir-spec" / "plan.schema.json").read_text())
+PARTIAL = {"exchange_partial", "reduce_scatter"}  # copies over the links whose numbers are added to others
 NOTES = {"$schema", "$defs", "title", "description"}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
@@ -141,6 +142,7 @@ def check_sums(planned):
     assert cluster["cores"] == cluster["m"] * cluster["n"] * cluster["k"]
     assert sum(c["all_bytes"] for c in plan["copies"]) == plan["bytes"]["links"]
     assert all(c["bytes"] * c["times"] * cores == c["all_bytes"] for c in plan["copies"])
+    assert all((c["type"] == "partial") == (c["kind"] in PARTIAL) for c in plan["copies"])
     loaded = sum(load["bytes"] * load["times"] for load in plan["loads"]) * cores
     assert plan["bytes"]["global_read"] >= loaded
     fused = [c for c in (planned["cycles"]["linked"], planned["cycles"]["one_core"]) if c]

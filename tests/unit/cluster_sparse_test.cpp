@@ -96,6 +96,12 @@ TEST(SparseForm, OnlyWhereItCannotMatter) {
     EXPECT_FALSE(sparse_of(program)) << text;
   };
   EXPECT_TRUE(sparse_of(parse(good)));
+  const size_t second = good.find("input %x"), after = good.find('\n', second) + 1;
+  const std::string x_first =
+      good.substr(second, after - second) + good.substr(0, second) + good.substr(after);
+  EXPECT_TRUE(sparse_of(parse(x_first)));
+  EXPECT_FALSE(
+      sparse_of(parse(with(x_first, "= uniform(density=1,seed=2)", "= constant(value=inf)"))));
   none("= uniform(density=1,seed=2)", "= constant(value=inf)");  // 0 * inf is not 0
   none("const %a: f32[40, 70] dense,dense", "input %a: f32[40, 70] dense,dense");  // other data
   none("%a[i, k]", "%a[i, k + 1]");                                      // not one loop by itself

@@ -145,6 +145,23 @@ TEST(ImportRareValues, TheLeastOfNothing) {
   EXPECT_EQ(at("int32", "ReduceMax"), -0x1p31F);
 }
 
+/// Two boxes of 8 that share 6 of 10, given by their centres: one hides the other or not.
+TEST(ImportRareValues, BoxesByTheirCentres) {
+  const auto kept = [](const std::string& boxes, float overlap) {
+    return values_at(13,
+                     "(float x) => (float[N,3] y) <float[1,2,4] b = {" + boxes +
+                         "}, float[1,1,2] s = {0.5, 0.9}, int64[1] n = {2}, float[1] o = {" +
+                         std::to_string(overlap) +
+                         "}> { i = NonMaxSuppression<center_point_box = 1>(b, s, n, o) "
+                         "y = Cast<to = 1>(i) }",
+                     {{"x", "values(1)"}});
+  };
+  for (const char* boxes : {"0, 0, 4, 2, 1, 0, 4, 2", "0, 0, 2, 4, 0, 1, 2, 4"}) {
+    EXPECT_EQ(kept(boxes, 0.55F), (Floats{0, 0, 1})) << boxes;
+    EXPECT_EQ(kept(boxes, 0.65F), (Floats{0, 0, 1, 0, 0, 0})) << boxes;
+  }
+}
+
 TEST(ImportRareValues, DataThatTheTypeDoesNotHold) {
   const auto fault = [](const std::string& type, const std::string& x) {
     return fault_at(18, "(" + type + "[2] x) => (" + type + "[2] y) { y = Add(x, x) }",
