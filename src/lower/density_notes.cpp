@@ -80,7 +80,8 @@ class Notes {
   using Losses = std::vector<const LostSparsity*>;
 
   /// Each by itself; and all together, where that spares more than any of them: a fact that is
-  /// missing of what follows may hide what another one would spare.
+  /// missing of what follows may hide what another one would spare. Nothing, where all together
+  /// spare nothing.
   void note_region(const Losses& losses) {
     const size_t r = losses.front()->region;
     const Region& region = p_.regions[r];
@@ -90,15 +91,15 @@ class Notes {
     }
     try {
       const Work now = work_of(counted_, region.graph ? *region.graph : lower_region(counted_, r));
-      Work least = now;
+      const Work best = work_of(counted_, granted(losses));
+      if (!difference(now, best)) return;
+      Work least = losses.size() > 1 ? now : best;
       for (const LostSparsity* lost : losses) {
-        const Work then = work_of(counted_, granted({lost}));
+        const Work then = losses.size() > 1 ? work_of(counted_, granted({lost})) : best;
         note({lost}, now, then);
         least = {std::min(least.flops, then.flops), std::min(least.elements, then.elements)};
       }
-      if (losses.size() < 2) return;
-      const Work then = work_of(counted_, granted(losses));
-      if (difference(least, then)) note(losses, now, then);
+      if (difference(least, best)) note(losses, now, best);
     } catch (const Error&) {  // lowering reports a schedule that cannot be met
     }
   }

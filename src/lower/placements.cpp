@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include "ir/copies.h"
@@ -32,6 +34,87 @@ Format all_dense(const Format& format) {
   dense.block = format.block;
   return dense;
 }
+
+/// How often statements are computed, and what storing a result would change: it is computed once
+/// then, and a statement that it reads still so many times more often than it.
+class RecomputedWork {
+ public:
+  RecomputedWork(const std::vector<Statement>& statements, const FlopsByResult& fused,
+                 const FlopsByResult& unfused)
+      : readers_(readers_of(statements)), open_(statements.size(), true) {
+    for (const Statement& s : statements) {
+      const double apart = flops_of(unfused, s.result), now = flops_of(fused, s.result);
+      const bool known = now < kMostTimes * apart;  // estimates of what is deep leave doubles
+      times_.push_back(known ? std::max(1.0, now / apart) : apart > 0 ? kMostTimes : 1.0);
+      once_.push_back(known ? now / times_.back() : apart);
+    }
+    jumps_.resize(times_.size());
+    for (size_t s = times_.size(); s-- > 0;) jumps_[s] = jump_of(s);
+  }
+
+  double flops() const {
+    return std::inner_product(times_.begin(), times_.end(), once_.begin(), 0.0);
+  }
+
+  /// How many times more often the statement is computed than any that reads it.
+  double jump(size_t statement) const { return jumps_[statement]; }
+
+  /// The first one with the largest jump; nothing if none is worth storing.
+  std::optional<size_t> worst() const {
+    std::optional<size_t> worst;
+    for (size_t s = 0; s < jumps_.size(); ++s) {
+      const double least = worst ? jumps_[*worst] : 1.01;
+      if (open_[s] && jumps_[s] > least) worst = s;
+    }
+    return worst;
+  }
+
+  /// The statement's result is stored, or may not be.
+  void settle(size_t statement, bool stored) {
+    open_[statement] = false;
+    if (!stored) return;
+    jumps_[statement] = 0;
+    for (size_t s = statement + 1; s-- > 0;)
+      times_[s] = std::clamp(jumps_[s] * times_of_readers(s), 1.0, kMostTimes);
+  }
+
+ private:
+  static constexpr double kMostTimes = 1e300;
+
+  /// Of each statement those that read what it computes, all behind it.
+  static std::vector<std::vector<size_t>> readers_of(const std::vector<Statement>& statements) {
+    std::vector<std::vector<size_t>> readers(statements.size());
+    std::map<TensorId, size_t> computed_by;
+    for (size_t s = 0; s < statements.size(); ++s) {
+      for (const Expr& node : statements[s].nodes) {
+        if (node.kind != Expr::Kind::access) continue;
+        const auto found = computed_by.find(node.tensor);
+        if (found != computed_by.end()) readers[found->second].push_back(s);
+      }
+      computed_by[statements[s].result] = s;
+    }
+    return readers;
+  }
+
+  /// Beyond what numbers can say, as that of a reader.
+  double jump_of(size_t statement) const {
+    if (times_[statement] < kMostTimes) return times_[statement] / times_of_readers(statement);
+    double largest = 2;
+    for (const size_t reader : readers_[statement]) largest = std::max(largest, jumps_[reader]);
+    return largest;
+  }
+
+  double times_of_readers(size_t statement) const {
+    double times = 1;
+    for (const size_t reader : readers_[statement]) times = std::max(times, times_[reader]);
+    return times;
+  }
+
+  std::vector<std::vector<size_t>> readers_;
+  std::vector<double> times_, once_;  ///< how often; FLOPs of one time
+  std::vector<double> jumps_;
+  std::vector<bool> open_;  ///< not settled
+};
 
 class PlacementSearch {
  public:
@@ -69,7 +152,7 @@ class PlacementSearch {
       choice_.flops = 0;
       for (const auto& [result, flops] : fused) choice_.flops += flops;
       if (choice_.flops <= bound * choice_.unfused_flops) return;
-      if (!store_worst(fused, unfused)) return;
+      if (!store_worst(fused, unfused, bound)) return;
       lowered = lower_until_possible();
     }
   }
@@ -333,41 +416,22 @@ class PlacementSearch {
     return true;
   }
 
-  /// The intermediates whose work multiplies most against their consumers'.
-  bool store_worst(const FlopsByResult& fused, const FlopsByResult& unfused) {
-    const auto factor = [&](const Statement& s) {
-      const double apart = flops_of(unfused, s.result);
-      return apart > 0 ? std::max(1.0, flops_of(fused, s.result) / apart) : 1.0;
-    };
-    std::vector<std::pair<double, TensorId>> jumps;
-    for (size_t s = 0; s < statements().size(); ++s) {
-      const TensorId result = statements()[s].result;
-      double consumers = 1;
-      for (size_t c = s + 1; c < statements().size(); ++c) {
-        if (uses(statements()[c], result)) {
-          consumers = std::max(consumers, factor(statements()[c]));
-        }
-      }
-      const double own = factor(statements()[s]);
-      if (own > 1.01 * consumers) jumps.emplace_back(own / consumers, result);
-    }
-    std::stable_sort(jumps.begin(), jumps.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
+  /// Stores the intermediates whose work multiplies most against their consumers': one, and more
+  /// while what is expected is far beyond the bound. Lowering the region after each would take the
+  /// square of the time; near the bound what is expected may be too much.
+  bool store_worst(const FlopsByResult& fused, const FlopsByResult& unfused, double bound) {
+    RecomputedWork work(statements(), fused, unfused);
     bool any = false;
-    for (const auto& [jump, result] : jumps) {
-      if (any && jump < 8) break;
-      any =
-          store(result, fmt::format("recomputing it at every use would take {:.1f} times its FLOPs",
-                                    jump)) ||
-          any;
+    while (!any || work.flops() > kFar * bound * choice_.unfused_flops) {
+      const auto worst = work.worst();
+      if (!worst) break;
+      const std::string why = fmt::format(
+          "recomputing it at every use would take {:.1f} times its FLOPs", work.jump(*worst));
+      const bool stored = store(statements()[*worst].result, why);
+      any = any || stored;
+      work.settle(*worst, stored);
     }
     return any;
-  }
-
-  static bool uses(const Statement& statement, TensorId id) {
-    return std::any_of(statement.nodes.begin(), statement.nodes.end(), [&](const Expr& node) {
-      return node.kind == Expr::Kind::access && node.tensor == id;
-    });
   }
 
   void note_recomputed(const FlopsByResult& fused, const FlopsByResult& unfused,
@@ -382,6 +446,7 @@ class PlacementSearch {
   }
 
   static constexpr int kMaxResolutions = 64;
+  static constexpr double kFar = 8;
 
   const size_t region_;
   const PlacementOptions& options_;

@@ -1,5 +1,7 @@
 // The parts of a search that need no program: partitions, the table of trials, goals, the journal.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
@@ -13,6 +15,11 @@
 
 namespace fuseflow {
 namespace {
+
+/// A file of this process alone: tests run beside each other.
+std::string own_path(const std::string& name) {
+  return fmt::format("{}/explore_{}_{}", testing::TempDir(), ::getpid(), name);
+}
 
 Machine machine_with_pause() {
   Machine machine;
@@ -198,7 +205,7 @@ TEST(ExploreGoals, OfAProductWhatIsDominatedIsLeftOut) {
 const SearchIdentity kSearch{"1", "2", "3", "4", "5"};
 
 TEST(ExploreJournal, ACutRunSaysNothingOfALongerOne) {
-  const std::string path = testing::TempDir() + "/explore_record.journal";
+  const std::string path = own_path("record.journal");
   std::remove(path.c_str());
   {
     Journal journal(path, kSearch);
@@ -222,7 +229,7 @@ std::string text_of_file(const std::string& path) {
 
 /// What a journal of these lines says when it is opened; empty if it is taken.
 std::string refusal_of(const std::string& text) {
-  const std::string path = testing::TempDir() + "/explore_journal.refused";
+  const std::string path = own_path("journal.refused");
   std::ofstream(path) << text;
   try {
     Journal journal(path, kSearch);
@@ -236,7 +243,7 @@ std::string refusal_of(const std::string& text) {
 const std::string kHeader = "fuseflow-explore journal 5 " + text_of(kSearch) + "\n";
 
 TEST(ExploreJournal, ATornLineCostsItsPointAlone) {
-  const std::string path = testing::TempDir() + "/explore_journal.torn";
+  const std::string path = own_path("journal.torn");
   const std::string whole = kHeader + "result,1,cut,50,0,0,0,,0\nresult,2,simulated,70,1,2,3,,4\n";
   for (size_t length = 0; length <= whole.size(); ++length) {
     std::ofstream(path) << whole.substr(0, length);
@@ -267,7 +274,7 @@ TEST(ExploreJournal, RefusesWhatNoSearchHasWrittenAndLeavesIt) {
 }
 
 TEST(ExploreJournal, KeepsWhatWasWorkedOut) {
-  const std::string path = testing::TempDir() + "/explore_journal.memo";
+  const std::string path = own_path("journal.memo");
   std::remove(path.c_str());
   const EstimatedPoint estimated{false, 0xfedcba9876543210, "a, \"b\"", "", {0.1, 2, 3}, {4, 5, 6}};
   const std::vector<StoredSet> sets = {
@@ -319,7 +326,7 @@ TEST(ExploreJournal, SaysWhatDiffers) {
 }
 
 TEST(ExploreJournal, HasOneWriter) {
-  const std::string path = testing::TempDir() + "/explore_journal.locked";
+  const std::string path = own_path("journal.locked");
   std::remove(path.c_str());
   const Journal journal(path, kSearch);
   EXPECT_THROW(Journal(path, kSearch), Error);

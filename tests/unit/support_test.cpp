@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -194,7 +195,8 @@ TEST(Threads, ThatCannotStartAreDoneWithout) {
 }
 
 TEST(MappedFile, MadeShorterWhileItIsReadEndsWithAMessage) {
-  const std::string path = std::filesystem::path(::testing::TempDir()) / "fuseflow_shorter";
+  const std::string path =
+      std::filesystem::path(::testing::TempDir()) / fmt::format("fuseflow_shorter_{}", ::getpid());
   write_output(path, std::string(100'000, 'x'));
   EXPECT_EXIT(
       {
@@ -204,7 +206,7 @@ TEST(MappedFile, MadeShorterWhileItIsReadEndsWithAMessage) {
         std::exit(other.bytes()[99'000] == 'x' ? 1 : 2);
       },
       testing::ExitedWithCode(static_cast<int>(ExitCode::io)),
-      "fuseflow_shorter: error: the file was made shorter while it was read");
+      "fuseflow_shorter_[0-9]+: error: the file was made shorter while it was read");
   std::filesystem::remove(path);
 }
 
@@ -225,7 +227,8 @@ TEST(SortNumbers, SortsAnyNumbers) {
 
 TEST(Output, ALinkStaysALink) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(::testing::TempDir()) / "fuseflow_output_link";
+  const fs::path folder =
+      fs::path(::testing::TempDir()) / fmt::format("fuseflow_output_link_{}", ::getpid());
   fs::create_directories(folder);
   const std::string file = folder / "file", link = folder / "link";
   fs::remove(link);
