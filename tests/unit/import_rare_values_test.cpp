@@ -145,6 +145,26 @@ TEST(ImportRareValues, TheLeastOfNothing) {
   EXPECT_EQ(at("int32", "ReduceMax"), -0x1p31F);
 }
 
+/// As ir-spec/import.md has them where ONNX says nothing.
+TEST(ImportRareValues, NotANumber) {
+  const auto at = [](const std::string& result, const std::string& nodes) {
+    return values_at(13, "(float[3] x) => (float" + result + " y) { " + nodes + " }",
+                     {{"x", "values(1, nan, 3)"}});
+  };
+  expect_values(at("", "y = ReduceMax<keepdims = 0>(x)"), {kNaN});
+  expect_values(at("", "y = ReduceMin<keepdims = 0>(x)"), {kNaN});
+  expect_values(at("[3]", "two = Constant<value_float = 2.0>() y = Max(x, two)"), {2, kNaN, 3});
+  expect_values(at("[3]", "two = Constant<value_float = 2.0>() y = Clip(x, , two)"), {1, kNaN, 2});
+  expect_values(at("", "i = ArgMax<keepdims = 0>(x) y = Cast<to = 1>(i)"), {1});
+  expect_values(at("", "i = ArgMin<keepdims = 0>(x) y = Cast<to = 1>(i)"), {1});
+  expect_values(at("[3]", "i = Cast<to = 6>(x) y = Cast<to = 1>(i)"), {1, 0, 3});
+  expect_values(at("[3]", "b = Cast<to = 9>(x) y = Cast<to = 1>(b)"), {1, 1, 1});
+  expect_values(at("[1,1,1]",
+                   "s = Constant<value_ints = [1, 1, 3]>() z = Reshape(x, s) "
+                   "y = MaxPool<kernel_shape = [3]>(z)"),
+                {kNaN});
+}
+
 /// Two boxes of 8 that share 6 of 10, given by their centres: one hides the other or not.
 TEST(ImportRareValues, BoxesByTheirCentres) {
   const auto kept = [](const std::string& boxes, float overlap) {
