@@ -81,7 +81,7 @@ class RecomputedWork {
  private:
   static constexpr double kMostTimes = 1e300;
 
-  /// Of each statement those that read what it computes, all behind it.
+  /// Of each statement those that read what it computes, all after it.
   static std::vector<std::vector<size_t>> readers_of(const std::vector<Statement>& statements) {
     std::vector<std::vector<size_t>> readers(statements.size());
     std::map<TensorId, size_t> computed_by;
