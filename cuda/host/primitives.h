@@ -272,8 +272,11 @@ void copy_box(const Core& core, int to, const Params& params, int view, int inne
     if ((takers >> i & 1U) != 0) arrives(*cluster, peers.at(i), to, bytes);
   }
   // What fills a product is read where the tensor has it.
+  const long of_tile = v.tile_inner - inner % v.tile_inner,
+             there = std::max(of_tile, v.inner - inner);
   for (int o = 0; o < box; ++o) {
-    if (o < v.tile_outer || outer + o < v.outer) cluster->counts.loaded += pitch;
+    if (o < v.tile_outer || outer + o < v.outer)
+      cluster->counts.loaded += std::min<long>(panel, there) * size;
   }
   const Clock clock = cluster->clock();
   const std::vector<float>* data = &(*params.tensors)[static_cast<size_t>(v.tensor)];

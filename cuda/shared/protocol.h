@@ -147,11 +147,14 @@ FF_FN void map(const Core& core, Sums& first, Sums& second, Columns columns, Fun
   });
 }
 /// Stores columns to a tensor in its type, at offset(row, column); where that is negative, not.
-template <Type kType, int kThere = 0, class Core, class Sums, class Offset>
+/// kOdd: the last pair has one column.
+template <Type kType, int kThere = 0, bool kOdd = false, class Core, class Sums, class Offset>
 FF_FN void store(const Core& core, Sums& sums, Columns columns, const Params& params, int tensor,
                  Offset offset) {
   sums.pairs(core, [&](int row, int column, float& x, float& y) {
     if (row >= kRowsOf<kThere, Sums> || column < columns.begin || column >= columns.end) return;
+    if (kOdd && column + 1 == columns.end)
+      return store_element<kType>(params, tensor, offset(row, column), x);
     store_pair<kType>(params, tensor, offset(row, column), offset(row, column + 1), x, y);
   });
 }

@@ -46,6 +46,7 @@ struct View {
   long pitch, batch_pitch;
   int box_outer, box_inner;
   int tile_outer;  ///< of the box: what a tile has, beside what fills its product
+  int tile_inner;  ///< .. of all boxes beside each other
 };
 
 /// By how much rounding to the coarsest type of a kernel's tensors changes a number at most,

@@ -85,6 +85,7 @@ class LaunchPrinter {
                                                      : outer % 128 == 0 ? 128
                                                                         : 8;
     const int64_t there = element.dims[load.matrix.by_rows ? 0 : 1].block;
+    const int64_t beside = element.dims[load.matrix.by_rows ? 1 : 0].block;
     const std::string elements =
         load.outer_rows || load.batch_rows ? times_rows("rows", kernel_.rows.inner) : "";
     // Of one matrix the pitch of a batch is its size.
@@ -92,10 +93,10 @@ class LaunchPrinter {
                                         ? fmt::format("{} * {}", elements, view.pitch)
                                         : std::to_string(view.batch_pitch);
     return fmt::format(
-        "    {{{}, {}, {}, {}, {}, {}, {}, {}, {}}},  // {}\n", numbers_.at(element.tensor),
+        "    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},  // {}\n", numbers_.at(element.tensor),
         load.outer_rows ? elements : std::to_string(view.outer), view.inner,
         load.batch_rows ? elements : std::to_string(view.batches), view.pitch, batch_pitch, box,
-        load.matrix.panel(), box == outer ? there : box, load.name);
+        load.matrix.panel(), box == outer ? there : box, beside, load.name);
   }
 
   std::vector<std::string> view_lines() {
@@ -108,7 +109,7 @@ class LaunchPrinter {
     }
     if (lines.size() > static_cast<size_t>(kMostViews))
       throw Refused{fmt::format("{} tensors to copy, more than {}", lines.size(), kMostViews)};
-    if (lines.empty()) lines.emplace_back("    {0, 1, 1, 1, 8, 8, 8, 8, 8},  // none\n");
+    if (lines.empty()) lines.emplace_back("    {0, 1, 1, 1, 8, 8, 8, 8, 8, 8},  // none\n");
     return lines;
   }
 

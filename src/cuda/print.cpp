@@ -352,20 +352,38 @@ class Printer {
     close();
   }
 
+  /// The rows and columns of the tile that an element is of, as planned.
+  static std::pair<int64_t, int64_t> tile_of(const ElementAt& element) {
+    std::pair<int64_t, int64_t> sizes{1, 1};
+    for (const DimensionAt& dim : element.dims) {
+      if (dim.within == DimensionAt::TileAxis::row) sizes.first = dim.block;
+      if (dim.within == DimensionAt::TileAxis::column) sizes.second = dim.block;
+    }
+    return sizes;
+  }
+
   void finish_step(const Step& s) {
     const Finish& f = kernel_.finish;
     const ElementAt& element = kernel_.results[static_cast<size_t>(s.b)];
     const std::string place = place_lambda(program_, kernel_, element, depth_ * 2);
     const int tensor = numbers_.at(element.tensor);
     const std::string type = type_text(program_.tensors[static_cast<size_t>(element.tensor)].type);
+    if (s.what == StepKind::store) {
+      const SumsForm& sums = kernel_.sums[static_cast<size_t>(s.a)];
+      const auto [tile_rows, tile_columns] = tile_of(element);
+      std::string how = type, stored = columns(s, s.a);
+      const bool narrow = s.scatter < 0 && tile_columns < sums.columns;
+      const bool odd = narrow && tile_columns % 2 != 0;
+      if (tile_rows < sums.rows || odd) how += fmt::format(", {}", std::min(tile_rows, sums.rows));
+      if (odd) how += ", true";
+      if (narrow) stored = fmt::format("ff::Columns{{0, {}}}", tile_columns);
+      line(fmt::format("ff::store<{}>(core, {}, {}, params, {}, {});", how, sums_name(s.a), stored,
+                       tensor, place));
+      return;
+    }
     const std::string there = rows(s.a);  // <4>, or nothing
     const std::string how =
         there.empty() ? fmt::format("<{}>", type) : fmt::format("<{}, {}", type, there.substr(1));
-    if (s.what == StepKind::store) {
-      line(fmt::format("ff::store{}(core, {}, {}, params, {}, {});", how, sums_name(s.a),
-                       columns(s, s.a), tensor, place));
-      return;
-    }
     line(fmt::format("ff::add_and_finish{}(core, {}, {}, {}, params, {}, {}, {}, {}, {});", how,
                      sums_name(s.a), kernel_.add_at, columns(s, s.a), text_of(f.tile),
                      text_of(f.counter), f.adders, tensor, place));

@@ -416,18 +416,20 @@ class PlacementSearch {
     return true;
   }
 
-  /// Stores the intermediates whose work multiplies most against their consumers': one, and more
-  /// while what is expected is far beyond the bound. Lowering the region after each would take the
-  /// square of the time; near the bound what is expected may be too much.
+  /// Stores the intermediates whose work multiplies most against their consumers': one, those that
+  /// multiply far more, and more while what is expected is far beyond the bound. Lowering the
+  /// region after each would take the square of the time; near the bound what is expected may be
+  /// too much.
   bool store_worst(const FlopsByResult& fused, const FlopsByResult& unfused, double bound) {
     RecomputedWork work(statements(), fused, unfused);
     bool any = false;
-    while (!any || work.flops() > kFar * bound * choice_.unfused_flops) {
-      const auto worst = work.worst();
-      if (!worst) break;
-      const std::string why = fmt::format(
-          "recomputing it at every use would take {:.1f} times its FLOPs", work.jump(*worst));
-      const bool stored = store(statements()[*worst].result, why);
+    while (const auto worst = work.worst()) {
+      const double jump = work.jump(*worst);
+      const bool far = work.flops() > kFar * bound * choice_.unfused_flops;
+      if (any && !far && jump < kFar) break;
+      const bool stored =
+          store(statements()[*worst].result,
+                fmt::format("recomputing it at every use would take {:.1f} times its FLOPs", jump));
       any = any || stored;
       work.settle(*worst, stored);
     }
