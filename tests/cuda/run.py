@@ -44,6 +44,8 @@ PLANS = [
     operators("operators", 6, 16, 4),
     normalised("rows", 11, 30, 4),
     rows("layers", "layers", (20, 40, 96, 48), (16, 32)),
+    rows("narrow", "layers", (2, 24, 24, 24), (2, 24)),  # in panels and products of 32
+    rows("odd", "layers", (3, 21, 21, 21), (3, 21)),
     rows("layers_wide", "layers", (40, 64, 128, 40), (16, 16), cluster=(2, 2)),
     rows("layers_batch", "layers", (20, 32, 48, 32), (16, 16), batches=3),
     rows("gate_rows", "gate", (16, 48, 64, 32), (16, 16), cluster=(1, 2), copies=3),
@@ -159,9 +161,8 @@ TURN_FAULTS = [
 ]
 
 
-# Kernels that move more than their plan: clusters that are not full, tiles of 24 columns, padded to 32.
-# In turns each loads the weights of its element of the batch again.
-PADDED = ("k_columns", "k_layers_batch", "k_kept_batch", "k_attention", "k_brain_attention", "k_masked_attention", "k_byte_padded")
+# A kernel that moves more than its plan: its cluster is not full.
+PADDED = ("k_columns",)
 # Kernels whose results are stored by rows, without the padding that plans count, or whose last cluster is not full.
 STORE_OTHERS = ("k_absent", "k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_apart", "k_norm",
            "k_norm_wide", "k_softmax_wide", "k_kept_norm")
