@@ -4,14 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
-#include <numeric>
-#include <optional>
 #include <set>
 
 #include "ir/copies.h"
 #include "ir/names.h"
 #include "lower/flops.h"
+#include "lower/recomputed_work.h"
 #include "support/stop.h"
 #include "support/text.h"
 
@@ -19,102 +17,12 @@ namespace fuseflow {
 
 namespace {
 
-/// By the tensor that a statement gives: copies in another order add statements on the way, so
-/// positions do not stay the same.
-using FlopsByResult = std::map<TensorId, double>;
-
-double flops_of(const FlopsByResult& flops, TensorId result) {
-  const auto found = flops.find(result);
-  return found == flops.end() ? 0 : found->second;
-}
-
 /// Every level dense, in the order of the dimensions; blocks stay.
 Format all_dense(const Format& format) {
   Format dense = dense_format(format.rank());
   dense.block = format.block;
   return dense;
 }
-
-/// How often statements are computed, and what storing a result would change: it is computed once
-/// then, and a statement that it reads still so many times more often than it.
-class RecomputedWork {
- public:
-  RecomputedWork(const std::vector<Statement>& statements, const FlopsByResult& fused,
-                 const FlopsByResult& unfused)
-      : readers_(readers_of(statements)), open_(statements.size(), true) {
-    for (const Statement& s : statements) {
-      const double apart = flops_of(unfused, s.result), now = flops_of(fused, s.result);
-      const bool known = now < kMostTimes * apart;  // estimates of what is deep leave doubles
-      times_.push_back(known ? std::max(1.0, now / apart) : apart > 0 ? kMostTimes : 1.0);
-      once_.push_back(known ? now / times_.back() : apart);
-    }
-    jumps_.resize(times_.size());
-    for (size_t s = times_.size(); s-- > 0;) jumps_[s] = jump_of(s);
-  }
-
-  double flops() const {
-    return std::inner_product(times_.begin(), times_.end(), once_.begin(), 0.0);
-  }
-
-  /// How many times more often the statement is computed than any that reads it.
-  double jump(size_t statement) const { return jumps_[statement]; }
-
-  /// The first one with the largest jump; nothing if none is worth storing.
-  std::optional<size_t> worst() const {
-    std::optional<size_t> worst;
-    for (size_t s = 0; s < jumps_.size(); ++s) {
-      const double least = worst ? jumps_[*worst] : 1.01;
-      if (open_[s] && jumps_[s] > least) worst = s;
-    }
-    return worst;
-  }
-
-  /// The statement's result is stored, or may not be.
-  void settle(size_t statement, bool stored) {
-    open_[statement] = false;
-    if (!stored) return;
-    jumps_[statement] = 0;
-    for (size_t s = statement + 1; s-- > 0;)
-      times_[s] = std::clamp(jumps_[s] * times_of_readers(s), 1.0, kMostTimes);
-  }
-
- private:
-  static constexpr double kMostTimes = 1e300;
-
-  /// Of each statement those that read what it computes, all after it.
-  static std::vector<std::vector<size_t>> readers_of(const std::vector<Statement>& statements) {
-    std::vector<std::vector<size_t>> readers(statements.size());
-    std::map<TensorId, size_t> computed_by;
-    for (size_t s = 0; s < statements.size(); ++s) {
-      for (const Expr& node : statements[s].nodes) {
-        if (node.kind != Expr::Kind::access) continue;
-        const auto found = computed_by.find(node.tensor);
-        if (found != computed_by.end()) readers[found->second].push_back(s);
-      }
-      computed_by[statements[s].result] = s;
-    }
-    return readers;
-  }
-
-  /// Beyond what numbers can say, as that of a reader.
-  double jump_of(size_t statement) const {
-    if (times_[statement] < kMostTimes) return times_[statement] / times_of_readers(statement);
-    double largest = 2;
-    for (const size_t reader : readers_[statement]) largest = std::max(largest, jumps_[reader]);
-    return largest;
-  }
-
-  double times_of_readers(size_t statement) const {
-    double times = 1;
-    for (const size_t reader : readers_[statement]) times = std::max(times, times_[reader]);
-    return times;
-  }
-
-  std::vector<std::vector<size_t>> readers_;
-  std::vector<double> times_, once_;  ///< how often; FLOPs of one time
-  std::vector<double> jumps_;
-  std::vector<bool> open_;  ///< not settled
-};
 
 class PlacementSearch {
  public:
