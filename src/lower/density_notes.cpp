@@ -93,9 +93,10 @@ class Notes {
       const Work now = work_of(counted_, region.graph ? *region.graph : lower_region(counted_, r));
       const Work best = work_of(counted_, granted(losses));
       if (!difference(now, best)) return;
-      Work least = losses.size() > 1 ? now : best;
+      if (losses.size() == 1) return note(losses, now, best);
+      Work least = now;
       for (const LostSparsity* lost : losses) {
-        const Work then = losses.size() > 1 ? work_of(counted_, granted({lost})) : best;
+        const Work then = work_of(counted_, granted({lost}));
         note({lost}, now, then);
         least = {std::min(least.flops, then.flops), std::min(least.elements, then.elements)};
       }

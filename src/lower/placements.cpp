@@ -356,6 +356,7 @@ class PlacementSearch {
   }
 
   static constexpr int kMaxResolutions = 64;
+  /// Times: beyond the bound, or more often than what reads it.
   static constexpr double kFar = 8;
 
   const size_t region_;

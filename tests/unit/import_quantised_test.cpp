@@ -19,17 +19,6 @@ const Tensor& tensor_of(const Program& program, const std::string& name) {
   return program.tensors.at(static_cast<size_t>(find_tensor(program, name)));
 }
 
-std::string fault(const std::string& text, const Binds& binds, int opset = 17) {
-  try {
-    onnx::ModelProto model = model_of(text);
-    model.mutable_opset_import(0)->set_version(opset);
-    imported_with(model, binds);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 TEST(ImportQuantised, TiesGoToEvenAndEndsSaturate) {
   const Program program = imported_with(
       model_of("(float[6] x, float s, int8 z) => (int8[6] y) { y = QuantizeLinear(x, s, z) }"),
@@ -98,19 +87,22 @@ TEST(ImportQuantised, FloatWeightsAreQuantisedOnce) {
 
 TEST(ImportQuantised, WhatIsNotSupportedIsRefusedByName) {
   const Binds binds = {{"x", "uniform(density=1,seed=1)"}, {"s", "uniform(density=1,seed=2)"}};
-  EXPECT_NE(fault("(float[2,4] x, float[2,3] s) => (uint8[2,4] y) {"
-                  "y = QuantizeLinear<block_size = 2>(x, s) }",
-                  binds, 21)
+  EXPECT_NE(fault_at(21,
+                     "(float[2,4] x, float[2,3] s) => (uint8[2,4] y) {"
+                     "y = QuantizeLinear<block_size = 2>(x, s) }",
+                     binds)
                 .find("shape [2,3] for blocks of 2 along axis 1 of [2,4], expected [2,2]"),
             std::string::npos);
   EXPECT_NE(
-      fault("(float[2,4] x, float[3] s) => (uint8[2,4] y) { y = QuantizeLinear(x, s) }", binds)
+      fault_at(17, "(float[2,4] x, float[3] s) => (uint8[2,4] y) { y = QuantizeLinear(x, s) }",
+               binds)
           .find("has shape [3], expected one number, or 4 for axis 1 of [2,4]"),
       std::string::npos);
-  EXPECT_NE(fault("(float[2] x, float s, int32 z) => (int32[2] y) { y = QuantizeLinear(x, s, z) }",
-                  {{"x", "values(1, 2)"}, {"s", "values(1)"}, {"z", "values(0)"}})
-                .find("has type i32, expected integers of up to 16 bits"),
-            std::string::npos);
+  EXPECT_NE(
+      fault_at(17, "(float[2] x, float s, int32 z) => (int32[2] y) { y = QuantizeLinear(x, s, z) }",
+               {{"x", "values(1, 2)"}, {"s", "values(1)"}, {"z", "values(0)"}})
+          .find("has type i32, expected integers of up to 16 bits"),
+      std::string::npos);
 }
 
 TEST(SetFloatTypes, FactsThatRoundingMayBreakAreFoundAgainOrAssumed) {

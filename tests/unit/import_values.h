@@ -41,13 +41,17 @@ inline void expect_values(const Floats& actual, const Floats& expected, float to
 }
 
 /// What a model is refused with; "nothing" if it is not.
-inline std::string fault_at(int opset, const std::string& graph, const Binds& binds) {
+inline std::string fault_of(const onnx::ModelProto& model, const Binds& binds) {
   try {
-    imported_with(model_at(opset, graph), binds);
+    imported_with(model, binds);
   } catch (const Error& error) {
     return error.what();
   }
   return "nothing";
+}
+
+inline std::string fault_at(int opset, const std::string& graph, const Binds& binds) {
+  return fault_of(model_at(opset, graph), binds);
 }
 
 inline void expect_refused(int opset, const std::string& graph, const Binds& binds,

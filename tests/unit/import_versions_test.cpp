@@ -10,16 +10,6 @@
 namespace fuseflow {
 namespace {
 
-/// What the model is refused with; "nothing" if it is not.
-std::string fault(const onnx::ModelProto& model, const Binds& binds) {
-  try {
-    imported_with(model, binds);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 TEST(ImportSmall, DeterminantsAreWrittenOut) {
   EXPECT_EQ(values_at(22, "(float[2,2,2] x) => (float[2] y) { y = Det(x) }",
                       {{"x", "values(1, 2, 3, 4, 2, 0, 1, 3)"}}),
@@ -161,7 +151,7 @@ TEST(ImportFunctions, DefaultsAndOverloadsAndResultsThatAreInputs) {
   EXPECT_EQ(run(head + graph + "{ y = my.f(x) }" + leaky), (Floats{-1, 0.5, 3}));
   EXPECT_EQ(run(head + graph + "{ y = my.f<alpha = 2.0>(x) }" + leaky), (Floats{-4, 0.5, 3}));
   const std::string told =
-      fault(onnx_of(head + graph + "{ y = my.f<alhpa = 2.0>(x) }" + leaky), kThree);
+      fault_of(onnx_of(head + graph + "{ y = my.f<alhpa = 2.0>(x) }" + leaky), kThree);
   EXPECT_NE(told.find("has no attribute 'alhpa'; did you mean 'alpha'?"), std::string::npos)
       << told;
   const std::string two =
@@ -169,7 +159,7 @@ TEST(ImportFunctions, DefaultsAndOverloadsAndResultsThatAreInputs) {
       "<domain: \"my\", overload: \"b\", opset_import: [\"\" : 18]> f (u) => (v) { v = Abs(u) }";
   EXPECT_EQ(run(head + graph + "{ y = my.f:a(x) }" + two), (Floats{2, -0.5, -3}));
   EXPECT_EQ(run(head + graph + "{ y = my.f:b(x) }" + two), (Floats{2, 0.5, 3}));
-  const std::string missing = fault(onnx_of(head + graph + "{ y = my.f:c(x) }" + two), kThree);
+  const std::string missing = fault_of(onnx_of(head + graph + "{ y = my.f:c(x) }" + two), kThree);
   EXPECT_NE(missing.find("overload 'c', which the model does not define"), std::string::npos);
   const std::string through =
       "<domain: \"my\", opset_import: [\"\" : 18]> f (u) => (u, v) { v = Neg(u) }";
@@ -185,7 +175,7 @@ TEST(ImportFunctions, TowersEnd) {
     text += "<domain: \"my\", opset_import: [\"\" : 18]> f" + std::to_string(level) +
             " (u) => (w) { v = " + below + "(u) w = " + below + "(v) }";
   }
-  const std::string told = fault(onnx_of(text), kThree);
+  const std::string told = fault_of(onnx_of(text), kThree);
   EXPECT_NE(told.find("the model has more than 262144 nodes"), std::string::npos) << told;
 }
 
@@ -452,7 +442,7 @@ TEST(ImportIndices, ExtremesBelowOpset18AreReadWithAWarning) {
 
 TEST(ImportOutputs, OneTwiceIsRefused) {
   const std::string told =
-      fault(model_at(18, "(float[3] x) => (float[3] y, float[3] y) { y = Relu(x) }"), kThree);
+      fault_of(model_at(18, "(float[3] x) => (float[3] y, float[3] y) { y = Relu(x) }"), kThree);
   EXPECT_NE(told.find("output 'y' is given twice"), std::string::npos) << told;
 }
 
@@ -466,7 +456,7 @@ TEST(ImportSparse, OneIndexTwiceIsRefused) {
   for (const int64_t at : {1, 1}) w->mutable_indices()->add_int64_data(at);
   for (const float v : {5.0F, 7.0F}) w->mutable_values()->add_float_data(v);
   for (const int64_t e : {2, 2}) w->add_dims(e);
-  const std::string told = fault(model, {{"x", "values(1, 2, 3, 4)"}});
+  const std::string told = fault_of(model, {{"x", "values(1, 2, 3, 4)"}});
   EXPECT_NE(told.find("several values for one entry"), std::string::npos) << told;
 }
 
