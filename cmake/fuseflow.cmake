@@ -50,12 +50,13 @@ function(fuseflow_searches target)
   endif()
 endfunction()
 
-# fuseflow_library(NAME [OTHER_FLAGS] [TOGETHER n] [FOLDERS folder...] [LIBS dependency...]): every .cpp of src/NAME
-# and of the folders in it, or of exactly these folders of src, as fuseflow_NAME. So a new operator or pass is one new
-# file. OTHER_FLAGS: compiled with other flags than most, which precompiled headers do not allow. TOGETHER: how many
-# sources are compiled together, if not FUSEFLOW_TOGETHER.
+# fuseflow_library(NAME [OTHER_FLAGS] [QUICKLY] [TOGETHER n] [FOLDERS folder...] [LIBS dependency...]): every .cpp of
+# src/NAME and of the folders in it, or of exactly these folders of src, as fuseflow_NAME. So a new operator or pass is
+# one new file. OTHER_FLAGS: compiled with other flags than most, which precompiled headers do not allow. QUICKLY: reads
+# or writes; what searches, simulates or computes takes the time. TOGETHER: how many sources are compiled together, if
+# not FUSEFLOW_TOGETHER.
 function(fuseflow_library name)
-  cmake_parse_arguments(ARG "OTHER_FLAGS" "TOGETHER" "FOLDERS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "OTHER_FLAGS;QUICKLY" "TOGETHER" "FOLDERS;LIBS" ${ARGN})
   if(NOT ARG_TOGETHER)
     set(ARG_TOGETHER ${FUSEFLOW_TOGETHER})
   endif()
@@ -70,12 +71,15 @@ function(fuseflow_library name)
   target_link_libraries(fuseflow_${name} PUBLIC fuseflow_options ${ARG_LIBS})
   if(ARG_OTHER_FLAGS)
     fuseflow_compile_together(fuseflow_${name} ${ARG_TOGETHER})
+  elseif(ARG_QUICKLY)
+    fuseflow_build_quickly(fuseflow_${name})
+    fuseflow_compile_together(fuseflow_${name} ${ARG_TOGETHER} fuseflow_quick_headers)
   else()
     fuseflow_compile_together(fuseflow_${name} ${ARG_TOGETHER} fuseflow_headers)
   endif()
 endfunction()
 
-# Mains and unit tests are argument parsing and assertions: optimising them fully only costs build time.
+# Readers, writers, mains and unit tests: optimising them fully only costs build time.
 function(fuseflow_build_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
@@ -104,7 +108,7 @@ function(fuseflow_tool name does)
   target_link_libraries(fuseflow-${name} PRIVATE ${ARG_LIBS} fuseflow_shell)
   set_target_properties(fuseflow-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   fuseflow_build_quickly(fuseflow-${name})
-  fuseflow_use_precompiled(fuseflow-${name} fuseflow_tool_headers)
+  fuseflow_use_precompiled(fuseflow-${name} fuseflow_quick_headers)
   if(ARG_SEARCHES)
     fuseflow_searches(fuseflow-${name})
   endif()
@@ -146,5 +150,5 @@ function(fuseflow_property name)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE fuseflow_random ${ARG_LIBS})
   fuseflow_build_quickly(${name})
-  fuseflow_use_precompiled(${name} fuseflow_tool_headers)
+  fuseflow_use_precompiled(${name} fuseflow_quick_headers)
 endfunction()
