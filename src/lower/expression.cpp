@@ -351,10 +351,7 @@ std::vector<OrderEdge> mask_preferences(const Program& program, const Expression
           for (const auto& [index, tensor] : reaches[mask].sparse) {
             if (!std::binary_search(expr.free.begin(), expr.free.end(), index)) continue;
             for (const int over : expr.over) {
-              edges.push_back({index, over, EdgeKind::preference,
-                               fmt::format("%{} filters before a reduction",
-                                           quote_if_needed(program.tensors[tensor].name)),
-                               tensor, -1, ++group});
+              edges.push_back({index, over, EdgeKind::preference, "", tensor, -1, ++group});
             }
           }
         }

@@ -432,20 +432,28 @@ class EdgeBuilder {
     if (edge.before != edge.after) result_.edges.push_back(std::move(edge));
   }
 
-  /// Constraints of the levels of `format` on the indices in `subscripts`; dense ones only prefer.
-  void level_edges(const Format& format, const std::vector<Affine>& subscripts, OrderEdge edge) {
+  void prefer(int before, int after, TensorId tensor, int instance) {
+    dense_.push_back({before, after, EdgeKind::preference, "", tensor, instance, -1});
+  }
+
+  /// Constraints of the levels of a tensor on the indices in `subscripts`; dense ones only prefer.
+  void level_edges(TensorId tensor, const std::vector<Affine>& subscripts, int instance) {
+    const Format& format = program_.tensors[tensor].format;
+    std::string reason;
     for (size_t level = 1; level < format.levels.size(); ++level) {
       const Affine& inner = subscripts[format.mode_order[level]];
       if (inner.terms.size() != 1 || bound_above(format, subscripts, level)) continue;
       const bool required = format.levels[level] != LevelKind::dense && inner.is_shift();
+      if (required && reason.empty()) {
+        reason = "storage order of " + access_text(program_, result_, tensor, subscripts);
+      }
+      const int after = inner.terms[0].first;
       for (size_t above = 0; above < level; ++above) {
         for (const auto& term : subscripts[format.mode_order[above]].terms) {
-          edge.before = term.first;
-          edge.after = inner.terms[0].first;
           if (required) {
-            add(edge);
+            add({term.first, after, EdgeKind::storage, reason, tensor, instance, -1});
           } else {
-            dense_.push_back(edge);
+            prefer(term.first, after, tensor, instance);
           }
         }
       }
@@ -473,9 +481,7 @@ class EdgeBuilder {
       for (const Subscript& subscript : node.subscripts) {
         subscripts.push_back(substitute(subscript, instance.map));
       }
-      const std::string text = access_text(program_, result_, node.tensor, subscripts);
-      level_edges(program_.tensors[node.tensor].format, subscripts,
-                  {0, 0, EdgeKind::storage, "storage order of " + text, node.tensor, position, -1});
+      level_edges(node.tensor, subscripts, position);
     }
   }
 
@@ -489,22 +495,19 @@ class EdgeBuilder {
     for (size_t level = 0; level < format.levels.size(); ++level) {
       if (format.levels[level] != LevelKind::dense) last = static_cast<int>(level);
     }
-    OrderEdge edge{0,
-                   0,
-                   EdgeKind::result,
-                   "storage order of the result " +
-                       access_text(program_, result_, statement.result, subscripts),
-                   statement.result,
-                   position,
-                   -1};
+    std::string reason;
+    if (last >= 0) {
+      reason = "storage order of the result " +
+               access_text(program_, result_, statement.result, subscripts);
+    }
     for (int level = 1; level < format.rank(); ++level) {
       for (int above = 0; above < level; ++above) {
-        edge.before = subscripts[format.mode_order[above]].plain();
-        edge.after = subscripts[format.mode_order[level]].plain();
+        const int before = subscripts[format.mode_order[above]].plain();
+        const int after = subscripts[format.mode_order[level]].plain();
         if (above <= last) {
-          add(edge);
+          add({before, after, EdgeKind::result, reason, statement.result, position, -1});
         } else {
-          dense_.push_back(edge);
+          prefer(before, after, statement.result, position);
         }
       }
     }
@@ -524,13 +527,17 @@ class EdgeBuilder {
       if (!required && (kind == UseKind::recompute || !value.has_reduce)) continue;
       const std::vector<int>& own = value.free;
       ++group_;
+      std::string reason;
+      if (required) {
+        reason =
+            fmt::format("streaming %{} into %{}", quote_if_needed(program_.tensors[tensor].name),
+                        quote_if_needed(program_.tensors[statement.result].name));
+      }
       for (const int foreign : scope(statement, instance, static_cast<int32_t>(n))) {
         if (std::binary_search(own.begin(), own.end(), foreign)) continue;
         for (const int index : own) {
-          add({index, foreign, required ? EdgeKind::stream : EdgeKind::preference,
-               fmt::format("streaming %{} into %{}", quote_if_needed(program_.tensors[tensor].name),
-                           quote_if_needed(program_.tensors[statement.result].name)),
-               tensor, position, group_});
+          add({index, foreign, required ? EdgeKind::stream : EdgeKind::preference, reason, tensor,
+               position, group_});
         }
       }
     }
@@ -557,9 +564,8 @@ class EdgeBuilder {
 
   void dense_edges() {
     for (OrderEdge& edge : dense_) {
-      edge.kind = EdgeKind::preference;
       edge.group = ++group_;
-      add(edge);
+      add(std::move(edge));
     }
   }
 

@@ -52,7 +52,7 @@ struct OrderEdge {
   int before = 0;
   int after = 0;
   EdgeKind kind = EdgeKind::storage;
-  std::string reason;    ///< e.g. "storage order of %adj[i,j]"
+  std::string reason;    ///< e.g. "storage order of %adj[i,j]"; none for a preference
   TensorId tensor = -1;  ///< the view, the result or the streamed intermediate
   int instance = -1;     ///< whose access or result it is; -1: the user's order
   int group = -1;        ///< preferences of one group are kept together or not at all
