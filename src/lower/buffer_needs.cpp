@@ -24,8 +24,8 @@ constexpr size_t kUnbuffered = std::numeric_limits<size_t>::max();
 /// The nodes of one phase.
 class PhaseBuffers {
  public:
-  PhaseBuffers(const Graph& graph, const PhaseNodes& phase, const std::vector<StreamWaits>& flows,
-               std::vector<LiveNodes>& live)
+  PhaseBuffers(const Graph& graph, const PhaseNodes& phase, const StreamWaits& flows,
+               NodesByLevel& live)
       : graph_(graph), phase_(phase), flows_(flows), live_(live) {}
 
   void run(BufferNeeds& needs) {
@@ -41,8 +41,7 @@ class PhaseBuffers {
       if (!node.inputs[i].is_immediate()) buffered[i] = buffered_at(n, i, needs);
     }
     for (const StreamId s : node.outputs) {
-      live_[s].resize(graph_.streams[s].indices.size());
-      for (size_t L = 0; L < live_[s].size(); ++L) live_[s][L] = live_through(n, s, L, buffered);
+      for (size_t L = 0; L < live_.depth(s); ++L) live_.at(s, L) = live_through(n, s, L, buffered);
     }
   }
 
@@ -60,32 +59,34 @@ class PhaseBuffers {
   size_t wait_level(NodeId n, size_t a, NodeSet& awaited) {
     const Node& node = graph_.nodes[n];
     const NodeWaits& waits = node_rule(node.kind).waits;
-    const LiveNodes& own = live_[node.inputs[a].stream];
-    for (size_t L = 0; L < own.size(); ++L) {
+    const StreamId own = node.inputs[a].stream;
+    for (size_t L = 0; L < live_.depth(own); ++L) {
       NodeSet full;
       for (size_t b = 0; b < node.inputs.size(); ++b) {
         if (b == a || node.inputs[b].is_immediate()) continue;
-        const StreamWaits& other = flows_[node.inputs[b].stream];
-        if (L < other.full.size()) full.add(other.full[L]);
-        if (L < other.silent.size() && waits.apart(node, a, b) && !silent_with(node, a, b, L)) {
-          full.add(other.silent[L]);
+        const StreamId other = node.inputs[b].stream;
+        if (L > flows_.full.depth(other)) continue;
+        full.add(flows_.full.at(other, L));
+        if (waits.apart(node, a, b) && !silent_with(own, other, L)) {
+          full.add(flows_.silent.at(other, L));
         }
       }
-      if (full.empty() || own[L].empty()) continue;
-      if (own[L].meets(full)) {
+      const NodeSet& live = live_.at(own, L);
+      if (full.empty() || live.empty()) continue;
+      if (live.meets(full)) {
         awaited = full;
         return L;
       }
-      waits_.push_back({n, a, static_cast<int>(L), own[L], full});
+      waits_.push_back({n, a, static_cast<int>(L), live, full});
     }
     return kUnbuffered;
   }
 
-  /// Whether input `a` comes through every selection that input `b` comes through: while these keep
+  /// Whether `own` comes through every selection that `other` comes through: while these keep
   /// nothing, both get nothing.
-  bool silent_with(const Node& node, size_t a, size_t b, size_t L) const {
-    const std::vector<NodeSet>& own = flows_[node.inputs[a].stream].selections;
-    return L < own.size() && flows_[node.inputs[b].stream].selections[L].within(own[L]);
+  bool silent_with(StreamId own, StreamId other, size_t L) const {
+    const NodesByLevel& through = flows_.selections;
+    return through.at(other, L).within(through.at(own, L));
   }
 
   /// Who is live at L in an output. Mostly the same as at the level around: the sets are shared
@@ -97,8 +98,8 @@ class PhaseBuffers {
     // token to end this one.)
     const auto taken = [&](size_t i, size_t level) -> const NodeSet* {
       if (node.inputs[i].is_immediate() || level > around || level >= buffered[i]) return nullptr;
-      const LiveNodes& in = live_[node.inputs[i].stream];
-      return level < in.size() ? &in[level] : nullptr;
+      const StreamId in = node.inputs[i].stream;
+      return level < live_.depth(in) ? &live_.at(in, level) : nullptr;
     };
     const auto as_around = [&](size_t i) {
       const NodeSet* here = taken(i, L);
@@ -107,7 +108,7 @@ class PhaseBuffers {
     };
     size_t i = 0;
     while (L > 0 && i < node.inputs.size() && as_around(i)) ++i;
-    if (L > 0 && i == node.inputs.size()) return live_[s][L - 1];
+    if (L > 0 && i == node.inputs.size()) return live_.at(s, L - 1);
     NodeSet live;
     for (i = 0; i < node.inputs.size(); ++i) {
       if (const NodeSet* in = taken(i, L)) live.add(*in);
@@ -118,8 +119,8 @@ class PhaseBuffers {
 
   const Graph& graph_;
   const PhaseNodes phase_;
-  const std::vector<StreamWaits>& flows_;
-  std::vector<LiveNodes>& live_;  ///< by stream
+  const StreamWaits& flows_;
+  NodesByLevel& live_;
   std::vector<InputWait> waits_;
 };
 
@@ -136,7 +137,7 @@ BufferSearch::BufferSearch(const Graph& graph)
 
 BufferNeeds BufferSearch::needs(const BufferNeeds& given) const {
   BufferNeeds needs = given;
-  std::vector<LiveNodes> live(graph_.streams.size());
+  NodesByLevel live(graph_);
   for (const PhaseNodes& phase : phases_) PhaseBuffers(graph_, phase, waits_, live).run(needs);
   return needs;
 }

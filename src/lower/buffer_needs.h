@@ -34,7 +34,7 @@ class BufferSearch {
  private:
   const Graph& graph_;
   const std::vector<PhaseNodes> phases_;
-  const std::vector<StreamWaits> waits_;  ///< by stream: what buffers do not change
+  const StreamWaits waits_;  ///< what buffers do not change
 };
 
 }  // namespace fuseflow

@@ -10,7 +10,7 @@ namespace {
 
 class PhaseWaits {
  public:
-  PhaseWaits(const Graph& graph, const PhaseNodes& phase, std::vector<StreamWaits>& waits)
+  PhaseWaits(const Graph& graph, const PhaseNodes& phase, StreamWaits& waits)
       : graph_(graph), phase_(phase), waits_(waits) {
     for (NodeId n = phase.first; n < phase.last; ++n) note_depths(n);
   }
@@ -44,15 +44,11 @@ class PhaseWaits {
     const NodeWaits& kind = node_rule(node.kind).waits;
     const size_t around = loops_around_reduction(graph_, node);
     const size_t inner = depth(s) - 1;  // of no use where the stream has no loops
-    StreamWaits& flow = waits_[s];
-    flow.full.resize(depth(s) + 1);
-    flow.silent.resize(depth(s) + 1);
-    flow.selections.resize(depth(s) + 1);
     NodeSet all;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i].is_immediate()) continue;
       all.add(needs[node.inputs[i].stream]);
-      take(node, i, around, flow);
+      take(node, i, around, s);
     }
     // (Before the node itself is added: it has only begun when its first token comes.)
     if (kind.looks_ahead) {
@@ -60,27 +56,29 @@ class PhaseWaits {
       // elements of inner loops gives it late.
       NodeSet ahead = below(all, inner);
       ahead.keep(several_depths_);
-      flow.silent[inner].add(ahead);
-      if (!ahead.empty()) flow.selections[inner].add(phase_.bit(n));
+      waits_.silent.at(s, inner).add(ahead);
+      if (!ahead.empty()) waits_.selections.at(s, inner).add(phase_.bit(n));
     }
-    if (around != kNoReduction) flow.full[around].add(below(all, around));
+    if (around != kNoReduction) waits_.full.at(s, around).add(below(all, around));
     if (kind.selects && depth(s) > 0) {
-      flow.silent[inner].add(below(all, inner));
-      flow.selections[inner].add(phase_.bit(n));
+      waits_.silent.at(s, inner).add(below(all, inner));
+      waits_.selections.at(s, inner).add(phase_.bit(n));
     }
     all.add(phase_.bit(n));
     return all;
   }
 
-  /// What the output of a node waits for as its input does.
-  void take(const Node& node, size_t input, size_t around, StreamWaits& flow) const {
-    const StreamWaits& in = waits_[node.inputs[input].stream];
-    for (size_t L = 0; L < std::min(flow.full.size(), in.full.size()) && L <= around; ++L) {
-      flow.full[L].add(in.full[L]);
-      flow.silent[L].add(in.silent[L]);
-      flow.selections[L].add(in.selections[L]);
+  /// What output `s` of a node waits for as its input does.
+  void take(const Node& node, size_t input, size_t around, StreamId s) {
+    const StreamId from = node.inputs[input].stream;
+    for (size_t L = 0; L <= std::min({depth(s), depth(from), around}); ++L) {
+      waits_.full.at(s, L).add(waits_.full.at(from, L));
+      waits_.silent.at(s, L).add(waits_.silent.at(from, L));
+      waits_.selections.at(s, L).add(waits_.selections.at(from, L));
       // What a left join finds meets streams of the first group's space that did not wait with it.
-      if (joins_in_first_space(node.kind) && input > 0) flow.full[L].add(in.silent[L]);
+      if (joins_in_first_space(node.kind) && input > 0) {
+        waits_.full.at(s, L).add(waits_.silent.at(from, L));
+      }
     }
   }
 
@@ -92,7 +90,7 @@ class PhaseWaits {
 
   const Graph& graph_;
   const PhaseNodes phase_;
-  std::vector<StreamWaits>& waits_;
+  StreamWaits& waits_;
   std::vector<NodeSet> deeper_;  ///< by L: nodes that run in more than L loops
   NodeSet several_depths_;       ///< nodes that give outer and inner streams in step
 };
@@ -110,8 +108,17 @@ std::vector<PhaseNodes> phases_of(const Graph& graph) {
   return phases;
 }
 
-std::vector<StreamWaits> stream_waits(const Graph& graph, const std::vector<PhaseNodes>& phases) {
-  std::vector<StreamWaits> waits(graph.streams.size());
+NodesByLevel::NodesByLevel(const Graph& graph) {
+  first_.reserve(graph.streams.size() + 1);
+  first_.push_back(0);
+  for (const Stream& stream : graph.streams) {
+    first_.push_back(first_.back() + stream.indices.size() + 1);
+  }
+  sets_.resize(first_.back());
+}
+
+StreamWaits stream_waits(const Graph& graph, const std::vector<PhaseNodes>& phases) {
+  StreamWaits waits{NodesByLevel(graph), NodesByLevel(graph), NodesByLevel(graph)};
   std::vector<NodeSet> needs(graph.streams.size());
   for (const PhaseNodes& phase : phases) PhaseWaits(graph, phase, waits).run(needs);
   return waits;

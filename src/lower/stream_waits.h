@@ -22,18 +22,30 @@ struct PhaseNodes {
 /// By phase.
 std::vector<PhaseNodes> phases_of(const Graph& graph);
 
-/// Each list is indexed by L: within one iteration of the outer L loops, up to the depth of the
-/// stream.
-struct StreamWaits {
-  std::vector<NodeSet> full;    ///< nodes that give their whole iteration before the stream goes on
-  std::vector<NodeSet> silent;  ///< the same where a selection keeps nothing of it
-  /// The selections that it comes through, all in step: streams of the same ones are silent
-  /// together.
-  std::vector<NodeSet> selections;
+/// Sets of nodes for each stream and L: within one iteration of the outer L loops, L up to the
+/// depth of the stream. All of a graph lie in one list.
+class NodesByLevel {
+ public:
+  explicit NodesByLevel(const Graph& graph);
+
+  size_t depth(StreamId s) const { return first_[s + 1] - first_[s] - 1; }
+  NodeSet& at(StreamId s, size_t L) { return sets_[first_[s] + L]; }
+  const NodeSet& at(StreamId s, size_t L) const { return sets_[first_[s] + L]; }
+
+ private:
+  std::vector<size_t> first_;  ///< by stream: the place of L = 0; and the end
+  std::vector<NodeSet> sets_;
 };
 
-/// By stream.
-std::vector<StreamWaits> stream_waits(const Graph& graph, const std::vector<PhaseNodes>& phases);
+struct StreamWaits {
+  NodesByLevel full;    ///< nodes that give their whole iteration before the stream goes on
+  NodesByLevel silent;  ///< the same where a selection keeps nothing of it
+  /// The selections that it comes through, all in step: streams of the same ones are silent
+  /// together.
+  NodesByLevel selections;
+};
+
+StreamWaits stream_waits(const Graph& graph, const std::vector<PhaseNodes>& phases);
 
 /// How many outer loops a node reduces within: the depth of what it gives, or no limit for a node
 /// that reduces nothing.

@@ -20,7 +20,7 @@ struct WaitingInput {
 
 class WaitRings {
  public:
-  WaitRings(const Graph& graph, const PhaseNodes& phase, const std::vector<LiveNodes>& live)
+  WaitRings(const Graph& graph, const PhaseNodes& phase, const NodesByLevel& live)
       : graph_(graph), phase_(phase), live_(live), consumers_(find_consumers()) {
     for (NodeId n = phase.first; n < phase.last; ++n) {
       for (const StreamId s : graph.nodes[n].outputs) {
@@ -103,7 +103,7 @@ class WaitRings {
         const size_t taken = stream_at(input.stream);
         add(starved_at(input.node), taken);
         for (const StreamId s : graph_.nodes[input.node].outputs) {
-          if (L < live_[s].size()) add(stream_at(s), taken);
+          if (L < live_.depth(s)) add(stream_at(s), taken);
         }
       }
       for (NodeId n = phase_.first; n < phase_.last; ++n) {
@@ -121,7 +121,7 @@ class WaitRings {
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i].is_immediate()) continue;
         const StreamId stream = node.inputs[i].stream;
-        size_t loops = live_[stream].size();
+        size_t loops = live_.depth(stream);
         while (need != needs.end() && need->first < std::pair{n, i}) ++need;
         if (need != needs.end() && need->first == std::pair{n, i}) {
           loops = std::min(loops, static_cast<size_t>(need->second.loops));
@@ -165,11 +165,11 @@ class WaitRings {
           const Node& node = graph_.nodes[u];
           for (size_t q = 0; q < node.inputs.size(); ++q) {
             if (node.inputs[q].is_immediate()) continue;
-            const LiveNodes& live = live_[node.inputs[q].stream];
-            if (L >= live.size() || live[L].within(all)) continue;
+            const StreamId taken = node.inputs[q].stream;
+            if (L >= live_.depth(taken) || live_.at(taken, L).within(all)) continue;
             const auto need = needs.find({u, q});
             const bool buffered = need != needs.end() && need->second.loops <= wait.loops;
-            if (!buffered && stall(live[L])) return true;
+            if (!buffered && stall(live_.at(taken, L))) return true;
           }
         }
       }
@@ -179,7 +179,7 @@ class WaitRings {
 
   const Graph& graph_;
   const PhaseNodes phase_;
-  const std::vector<LiveNodes>& live_;
+  const NodesByLevel& live_;
   const Edges consumers_;  ///< by node, counted from the first
   StreamId first_stream_ = std::numeric_limits<StreamId>::max();  ///< of the phase's nodes
   StreamId last_stream_ = 0;                                      ///< after them
@@ -187,7 +187,7 @@ class WaitRings {
 
 }  // namespace
 
-void break_rings(const Graph& graph, const PhaseNodes& phase, const std::vector<LiveNodes>& live,
+void break_rings(const Graph& graph, const PhaseNodes& phase, const NodesByLevel& live,
                  const std::vector<InputWait>& waits, BufferNeeds& needs) {
   if (!waits.empty()) WaitRings(graph, phase, live).run(waits, needs);
 }

@@ -9,10 +9,6 @@
 
 namespace fuseflow {
 
-/// The nodes that a stream blocks where it is not taken, within an iteration of the outer L loops,
-/// by L below its depth.
-using LiveNodes = std::vector<NodeSet>;
-
 /// An input that waits for others of its node, though it blocks none of those that it waits for.
 struct InputWait {
   NodeId node = -1;
@@ -22,9 +18,10 @@ struct InputWait {
   NodeSet full;  ///< nodes that must give their whole iteration first
 };
 
-/// Adds the buffers that the waits of a phase need so that no ring of them holds itself up. `live`
-/// is by stream; inputs with needs are buffered.
-void break_rings(const Graph& graph, const PhaseNodes& phase, const std::vector<LiveNodes>& live,
+/// Adds the buffers that the waits of a phase need so that no ring of them holds itself up. `live`:
+/// the nodes that a stream blocks where it is not taken, for L below its depth. Inputs with needs
+/// are buffered.
+void break_rings(const Graph& graph, const PhaseNodes& phase, const NodesByLevel& live,
                  const std::vector<InputWait>& waits, BufferNeeds& needs);
 
 }  // namespace fuseflow
