@@ -47,12 +47,13 @@ bool is_very_sparse(const Program& program) {
   });
 }
 
-/// Whether all regions of tiles are runs of whole kernels, which a search can put together.
+/// Whether a search can take each region of tiles as a run of whole kernels, by itself.
 bool all_are_runs(const Program& kernels, const Program& planned) {
-  const std::vector<WholeKernels> wholes = wholes_of(kernels, planned);
-  return std::all_of(wholes.begin(), wholes.end(), [&](const WholeKernels& whole) {
-    return whole.are_a_run() || !has_tiles(planned.regions[whole.regions.front()]);
-  });
+  size_t of_cores = 0;
+  for (const WholeKernels& whole : wholes_of(kernels, planned)) {
+    if (has_tiles(planned.regions[whole.regions.front()])) ++of_cores;
+  }
+  return planned_parts(kernels, planned).size() == of_cores;
 }
 
 PlannedProgram plan_of(const Program& kernels, std::string name, Program planned,

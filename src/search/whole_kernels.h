@@ -45,8 +45,9 @@ std::vector<PlannedPart> planned_parts(const Program& kernels, Program program);
 struct PlannedProgram {
   std::string name;
   Program program;  ///< declares inputs as its kernels read them
-  /// The same with inputs as they arrive, where some of it is no run of kernels: the plan has
-  /// tensors of its own, or a chain takes kernels that do not follow each other.
+  /// The same with inputs as they arrive, where some of it is no run of kernels by itself: the plan
+  /// has tensors of its own, a chain takes kernels that do not follow each other, or two regions
+  /// need an intermediate dense between them that the kernels store otherwise.
   std::optional<Program> whole = std::nullopt;
 };
 
