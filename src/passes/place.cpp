@@ -286,8 +286,14 @@ class Placer {
   /// The region must be lowered with the placement; else the first other one that works is named.
   void check(size_t region, const PlaceRequest& request) {
     p_.regions[region].graph.reset();
-    const std::string why = failure(region);
-    if (why.empty() || works_without_lines(region, why)) {
+    const std::string at_first = failure(region);
+    std::vector<std::string> left_out;
+    const std::string why = failure_without_lines(region, left_out);
+    if (why.empty()) {
+      if (!left_out.empty()) {
+        log_.note(fmt::format("{}`{}` is left out: {}", prefix(region), fmt::join(left_out, "`, `"),
+                              at_first));
+      }
       log_.note(fmt::format("{}{}{} is placed: {}", prefix(region), tensor_text(p_, request.tensor),
                             request.consumer < 0 ? "" : " in " + tensor_text(p_, request.consumer),
                             placement_name(request.placement)));
@@ -298,31 +304,34 @@ class Placer {
          {Placement::stream, Placement::recompute, Placement::scratchpad, Placement::memory}) {
       if (other == request.placement) continue;
       use.placement = other;
-      if (failure(region).empty()) {
+      if (failure_without_lines(region, left_out).empty()) {
         refuse(request, why, fmt::format("{} (which is legal)", placement_name(other)));
       }
     }
     refuse(request, why, "other placements or another order");
   }
 
-  /// Leaves out the order, then the copies too, if the region can be lowered so.
-  bool works_without_lines(size_t region, const std::string& why) {
-    const Schedule given = p_.regions[region].schedule;
+  /// Why the region cannot be lowered, not even without its order and then its copies; empty if it
+  /// can, with the names of the lines that are left out.
+  std::string failure_without_lines(size_t region, std::vector<std::string>& left_out) {
     Schedule& schedule = p_.regions[region].schedule;
-    std::vector<std::string> left_out;
+    const std::vector<std::string> order = schedule.order;
+    const std::vector<Parallel> parallel = schedule.parallel;
+    left_out.clear();
+    std::string why = failure(region);
     const auto leave_out = [&](auto& lines, const char* name) {
-      if (lines.empty()) return false;
+      if (why.empty() || lines.empty()) return;
       lines.clear();
       left_out.emplace_back(name);
-      return failure(region).empty();
+      why = failure(region);
     };
-    if (leave_out(schedule.order, "order") || leave_out(schedule.parallel, "parallel")) {
-      log_.note(
-          fmt::format("{}`{}` is left out: {}", prefix(region), fmt::join(left_out, "`, `"), why));
-      return true;
+    leave_out(schedule.order, "order");
+    leave_out(schedule.parallel, "parallel");
+    if (!why.empty()) {
+      schedule.order = order;
+      schedule.parallel = parallel;
     }
-    schedule = given;
-    return false;
+    return why;
   }
 
   std::string failure(size_t region) const {
