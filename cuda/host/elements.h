@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -124,9 +125,31 @@ inline bool& rounds_other_way() {
   static bool other = false;
   return other;
 }
+/// Whether some of what threads put into the scratchpad was a number beyond its type: as f16 it is
+/// an infinity then, as f8 the largest number.
+inline std::atomic<bool>& put_beyond() {
+  static std::atomic<bool> beyond = false;
+  return beyond;
+}
+/// Whether such numbers are put as NaN: what depends on them is NaN then.
+inline bool& beyond_is_nan() {
+  static bool nan = false;
+  return nan;
+}
+/// Is a number larger than the largest of a type, by more than is rounded away?
+inline bool is_beyond(Type type, float x, uint16_t bits, float nearest) {
+  if (!std::isfinite(x) || !std::isfinite(nearest)) return std::isfinite(x);
+  if (std::isfinite(from_bits(type, static_cast<uint16_t>(bits + 1)))) return false;
+  const float before = from_bits(type, static_cast<uint16_t>(bits - 1));
+  return std::fabs(x) - std::fabs(nearest) > (std::fabs(nearest) - std::fabs(before)) / 2;
+}
 inline uint16_t bits_to_put(Type type, float x) {
   const uint16_t bits = to_bits(type, x);
   const float nearest = from_bits(type, bits);
+  if (is_beyond(type, x, bits, nearest)) {
+    put_beyond() = true;
+    if (beyond_is_nan()) return to_bits(type, std::nanf(""));
+  }
   if (!rounds_other_way() || std::isnan(x) || nearest == x) return bits;
   // Bits count magnitudes.
   const bool down = std::fabs(nearest) > std::fabs(x);

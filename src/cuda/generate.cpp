@@ -71,7 +71,7 @@ class ProductTypes {
     }
     std::optional<ElementType> held;
     for (const Statement& s : region_.statements) {
-      if (element_bytes(type_of(s.result)) != bytes) continue;
+      if (element_bytes(type_of(s.result)) != bytes && !is_factor(s.result)) continue;
       require(s.result, first_);
       if (is_result(s.result)) continue;
       if (held && *held != type_of(s.result)) refuse(s.result, *held);
@@ -90,6 +90,24 @@ class ProductTypes {
     return std::any_of(kernel_.results.begin(), kernel_.results.end(),
                        [&](const ElementAt& result) { return result.tensor == id; });
   }
+  /// Whether a product of the region takes the tensor as it is: it would be rounded for that.
+  bool is_factor(TensorId id) const {
+    return std::any_of(
+        region_.statements.begin(), region_.statements.end(), [&](const Statement& s) {
+          return std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Expr& node) {
+            return node.kind == Expr::Kind::reduce && node.reduction == Reduction::sum &&
+                   multiplies(s, node.children.front(), id);
+          });
+        });
+  }
+  static bool multiplies(const Statement& s, int32_t body, TensorId id) {
+    const Expr& product = s.nodes[static_cast<size_t>(body)];
+    if (product.kind != Expr::Kind::apply || product.op != Op::mul) return false;
+    return std::any_of(product.children.begin(), product.children.end(), [&](int32_t child) {
+      const Expr& factor = s.nodes[static_cast<size_t>(child)];
+      return (factor.kind == Expr::Kind::access && factor.tensor == id) || multiplies(s, child, id);
+    });
+  }
   void require(TensorId id, ElementType beside) const {
     const ElementType type = type_of(id);
     const bool both_quarter =
@@ -98,8 +116,10 @@ class ProductTypes {
   }
   [[noreturn]] void refuse(TensorId id, ElementType beside) const {
     throw Refused{fmt::format(
-        "elements of {} (%{}) beside those of {} in one kernel", element_name(type_of(id)),
-        program_.tensors[static_cast<size_t>(id)].name, element_name(beside))};
+        "elements of {} (%{}) beside those of {} in one kernel, expected one type; a kernel of "
+        "its own may have another",
+        element_name(type_of(id)), program_.tensors[static_cast<size_t>(id)].name,
+        element_name(beside))};
   }
 
   const Program& program_;
