@@ -267,8 +267,15 @@ std::vector<CopiedRegion> copies_of_region(CopiedRegion given, size_t region,
     return copied.cost ? std::pair(copied.cost->cycles, copied.cost->dram_bytes)
                        : std::pair(std::numeric_limits<double>::infinity(), 0.0);
   };
-  std::stable_sort(tried.begin(), tried.end(),
+  std::stable_sort(tried.begin() + 1, tried.end(),
                    [&](const CopiedRegion& a, const CopiedRegion& b) { return key(a) < key(b); });
+  // What gains less than the margin over the placements as given may be slower.
+  const auto stays_after = [&](const CopiedRegion& other) {
+    auto [cycles, bytes] = key(other);
+    return std::pair(cycles / (1 - costs.margin()), bytes) >= key(tried[0]);
+  };
+  const auto after = std::find_if(tried.begin() + 1, tried.end(), stays_after);
+  std::rotate(tried.begin(), tried.begin() + 1, after);
   return tried;
 }
 
