@@ -73,18 +73,20 @@ class ReferenceChecker {
   /// Looks again at what failed: rounding may explain it.
   void compare_within_rounding(std::vector<CheckedTensor>& checked) const {
     std::vector<TensorId> failed;
-    for (const CheckedTensor& one : checked) {
-      if (!one.passes) failed.push_back(one.tensor);
+    std::vector<CheckedTensor*> by_tensor(program_.tensors.size(), nullptr);
+    for (CheckedTensor& one : checked) {
+      if (one.passes) continue;
+      failed.push_back(one.tensor);
+      by_tensor[static_cast<size_t>(one.tensor)] = &one;
     }
     if (failed.empty()) return;
     int64_t undecided = 0;
     evaluate_with(true, failed, [&](TensorId tensor, const Value& expected) {
       undecided += expected.undecided;
-      for (CheckedTensor& one : checked) {
-        if (one.tensor != tensor || one.passes) continue;
-        one = compared(tensor, expected);
-        one.undecided = undecided;
-      }
+      CheckedTensor* const one = by_tensor[static_cast<size_t>(tensor)];
+      if (one == nullptr) return;
+      *one = compared(tensor, expected);
+      one->undecided = undecided;
     });
   }
 
@@ -307,10 +309,11 @@ std::vector<std::string> describe_uncompared(const Program& program,
                                              const std::vector<TensorId>& written,
                                              const std::vector<CheckedTensor>& checked) {
   const std::vector<Stored> stored = stored_tensors(program);
+  std::vector<bool> compared(program.tensors.size(), false);
+  for (const CheckedTensor& one : checked) compared[static_cast<size_t>(one.tensor)] = true;
   std::vector<std::string> lines;
   for (const TensorId tensor : written) {
-    const auto same = [&](const CheckedTensor& one) { return one.tensor == tensor; };
-    if (std::any_of(checked.begin(), checked.end(), same)) continue;
+    if (compared[static_cast<size_t>(tensor)]) continue;
     const bool defined = stored[static_cast<size_t>(tensor)].region >= 0;
     lines.push_back(fmt::format(
         "%{} is not compared: {}",
