@@ -203,26 +203,44 @@ Source file_source(const std::string& path, const Tensor& tensor) {
   return source;
 }
 
+bool has_as_f32(int64_t number) {
+  const auto rounded = static_cast<float>(number);
+  // 2^63, what the largest ones are rounded to, is no int64_t.
+  return rounded < 0x1p63F && static_cast<int64_t>(rounded) == number;
+}
+
+int64_t count_beyond_f32(const std::vector<int64_t>& integers) {
+  return std::count_if(integers.begin(), integers.end(), [](int64_t n) { return !has_as_f32(n); });
+}
+
 }  // namespace
 
-std::shared_ptr<const Storage> load_expected(const Program& program, TensorId tensor,
-                                             const std::string& path) {
+ExpectedArray load_expected(const Program& program, TensorId tensor, const std::string& path) {
   const Tensor& declared = program.tensors[tensor];
   const std::vector<int64_t> shape = known_shape(declared);
   const Source source = file_source(path, declared);
-  return std::make_shared<const Storage>(
+  ExpectedArray expected;
+  expected.values = std::make_shared<const Storage>(
       load(source, shape, dense_format(static_cast<int>(shape.size()))));
+  if (is_integer(declared.type)) {
+    expected.beyond_f32 = count_beyond_f32(read_raw(source, shape).integers);
+  }
+  return expected;
 }
 
 CheckedTensor check_expected(const Program& program, const TensorData& data, TensorId tensor,
-                             const std::string& path,
-                             const std::shared_ptr<const Storage>& expected, double tolerance) {
+                             const std::string& path, const ExpectedArray& expected,
+                             double tolerance) {
   if (data.find(tensor) == nullptr) {
     throw Error(ExitCode::usage, fmt::format("%{} is not written by the program",
                                              quote_if_needed(program.tensors[tensor].name)));
   }
-  return compared(tensor, value_of(data.storage[tensor]), value_of(expected), RoundingScope::all,
-                  tolerance, path);
+  const bool whole = is_integer(program.tensors[tensor].type);
+  CheckedTensor one = compared(tensor, value_of(data.storage[tensor]), value_of(expected.values),
+                               RoundingScope::all, whole ? 0 : tolerance, path);
+  if (whole) one.why = "integers must be equal";
+  one.beyond_f32 = expected.beyond_f32;
+  return one;
 }
 
 namespace {
@@ -265,6 +283,15 @@ std::string describe_overflow(const Tensor& tensor, const Comparison& c, int64_t
       placed ? "; first at " + place_of(tensor, c.first_overflowed) : "");
 }
 
+std::string describe_beyond_f32(const CheckedTensor& checked, int64_t elements) {
+  const bool one = checked.beyond_f32 == 1;
+  return fmt::format(
+      "{} of {} elements {} not compared: f32, in which all is computed, does not have the "
+      "number{} that {} has for {}, and {} as f32 rounds {}",
+      checked.beyond_f32, elements, one ? "is" : "are", one ? "" : "s", checked.against,
+      one ? "it" : "them", one ? "it is equal" : "they are equal", one ? "it" : "them");
+}
+
 }  // namespace
 
 std::string describe_failure(const Program& program, const CheckedTensor& checked) {
@@ -289,6 +316,8 @@ std::string describe_excused(const Program& program, const CheckedTensor& checke
   std::vector<std::string> parts;
   if (c.excused > c.overflowed) parts.push_back(describe_rounding(checked, elements));
   if (c.overflowed > 0) parts.push_back(describe_overflow(tensor, c, elements));
+  const bool beyond = checked.passes && checked.beyond_f32 > 0;
+  if (beyond) parts.push_back(describe_beyond_f32(checked, elements));
   return parts.empty()
              ? ""
              : fmt::format("%{}: {}", quote_if_needed(tensor.name), fmt::join(parts, "; "));
