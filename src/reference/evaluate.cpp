@@ -30,16 +30,8 @@ std::vector<std::vector<TensorId>> last_uses(const std::vector<const Statement*>
 }
 
 /// Statements that the wanted tensors need, in order; no wanted tensor: all of them.
-std::vector<const Statement*> needed(const Program& program, const std::vector<TensorId>& wanted,
-                                     int region) {
-  std::vector<const Statement*> statements;
-  if (region < 0) {
-    statements = reference_order(program);
-  } else {
-    for (const Statement& s : program.regions[static_cast<size_t>(region)].statements) {
-      statements.push_back(&s);
-    }
-  }
+std::vector<const Statement*> needed(const Program& program, const std::vector<TensorId>& wanted) {
+  std::vector<const Statement*> statements = reference_order(program);
   if (wanted.empty()) return statements;
   std::vector<bool> read(program.tensors.size(), false);
   for (const TensorId tensor : wanted) read[tensor] = true;
@@ -53,6 +45,13 @@ std::vector<const Statement*> needed(const Program& program, const std::vector<T
   }
   std::reverse(result.begin(), result.end());
   return result;
+}
+
+/// Of each statement by itself: clearing those of the whole program takes long where it has many.
+void forget_spelled(const Statement& statement, EvaluationState& shared) {
+  for (const Expr& node : statement.nodes) {
+    if (node.kind == Expr::Kind::access) shared.spelled[node.tensor].reset();
+  }
 }
 
 }  // namespace
@@ -81,7 +80,7 @@ Value value_of(std::shared_ptr<const Storage> storage) {
 std::vector<Value> evaluate(const Program& program,
                             const std::vector<std::shared_ptr<const Storage>>& inputs,
                             const ReferenceOptions& options) {
-  const std::vector<const Statement*> statements = needed(program, options.wanted, options.region);
+  const std::vector<const Statement*> statements = needed(program, options.wanted);
   const size_t tensors = program.tensors.size();
   const auto last = last_uses(statements, tensors);
   Watch watch(options, statements.size());
@@ -92,7 +91,7 @@ std::vector<Value> evaluate(const Program& program,
                          std::vector<Value>(tensors),
                          std::vector<std::optional<Facts>>(tensors),
                          std::vector<std::optional<Grid>>(tensors),
-                         {}};
+                         decltype(EvaluationState::spelled)(tensors)};
   const auto give = [&](TensorId tensor) {
     const auto t = static_cast<size_t>(tensor);
     if (t >= inputs.size() || inputs[t] == nullptr) return;
@@ -103,7 +102,6 @@ std::vector<Value> evaluate(const Program& program,
   for (size_t s = 0; s < statements.size(); ++s) {
     watch.next_statement();
     const TensorId result = statements[s]->result;
-    shared.spelled.assign(tensors, nullptr);
     for (const TensorId t : versions.select(*statements[s], shared.values)) {
       shared.facts[t].reset();
       shared.grids[t].reset();
@@ -111,6 +109,7 @@ std::vector<Value> evaluate(const Program& program,
     StatementEvaluator evaluator(shared, *statements[s]);
     Value computed = evaluator.run();
     if (options.bounds) computed.selection = selection_of(*statements[s], shared.values, computed);
+    forget_spelled(*statements[s], shared);
     shared.values[result] = versions.define(result, std::move(computed));
     shared.values[result].undecided = evaluator.undecided();
     if (options.on_result) options.on_result(result, shared.values[result]);

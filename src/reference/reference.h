@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "ir/stored.h"
 #include "tensor/storage.h"
 
 namespace fuseflow {
@@ -68,9 +69,9 @@ struct ReferenceOptions {
   bool bounds = false;                ///< find Value::bounds too (a multiple of the time)
   bool keep_all = true;               ///< false: values are dropped after their last use
   std::vector<TensorId> wanted = {};  ///< only what these need is evaluated; none: everything
-  /// Only the statements of this region are evaluated; what they read of others is in `inputs`. -1:
-  /// all, or those of the reference section in the place of those that they were rewritten to.
-  int region = -1;
+  /// How tensors are stored, by TensorId, where `program` is a part of the one that stores them
+  /// (stored_for_reference()). Empty: as the program itself says.
+  std::vector<Stored> stored = {};
   /// Tensors that may be stored or not, whatever the program's regions say: as far as bounds go,
   /// both. So are operands of statements that are in no region.
   std::vector<TensorId> maybe_stored = {};
@@ -79,6 +80,9 @@ struct ReferenceOptions {
   /// end, or nothing.
   std::function<std::string(const ReferenceProgress&)> stop = {};
 };
+
+/// How the reference takes a program's tensors to be stored.
+std::vector<Stored> stored_for_reference(const Program& program);
 
 /// Values of all tensors by TensorId. `inputs` holds a storage for every tensor that a statement
 /// reads and none that is evaluated defines. Throws Error(rejected) for a statement too large to

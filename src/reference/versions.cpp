@@ -5,28 +5,38 @@
 
 #include "reference/rounding.h"
 
-namespace fuseflow::reference {
+namespace fuseflow {
+namespace {
+
+/// What a statement of the reference section reads of another region was stored, though no
+/// statement may read it there now.
+void find_read(const Statement& s, std::vector<Stored>& stored) {
+  const int region = stored[static_cast<size_t>(s.result)].region;
+  for (const Expr& e : s.nodes) {
+    if (e.kind != Expr::Kind::access) continue;
+    Stored& read = stored[static_cast<size_t>(e.tensor)];
+    read.written = read.written || (read.region >= 0 && read.region != region);
+  }
+}
+
+}  // namespace
+
+std::vector<Stored> stored_for_reference(const Program& program) {
+  std::vector<Stored> stored = stored_tensors(program);
+  for (const Statement& s : program.reference.statements) find_read(s, stored);
+  return stored;
+}
+
+namespace reference {
 
 Versions::Versions(const Program& program, const ReferenceOptions& options, Watch& watch)
     : program_(program),
       bounds_(options.bounds),
       watch_(watch),
-      stored_(stored_tensors(program)),
+      stored_(options.stored.empty() ? stored_for_reference(program) : options.stored),
       maybe_stored_(program.tensors.size(), false),
       kept_(program.tensors.size()) {
   for (const TensorId t : options.maybe_stored) maybe_stored_[static_cast<size_t>(t)] = true;
-  for (const Statement& s : program.reference.statements) find_read(s);
-}
-
-/// What a statement of the reference section reads of another region was stored, though no
-/// statement may read it there now.
-void Versions::find_read(const Statement& s) {
-  const int region = stored_[static_cast<size_t>(s.result)].region;
-  for (const Expr& e : s.nodes) {
-    if (e.kind != Expr::Kind::access) continue;
-    Stored& read = stored_[static_cast<size_t>(e.tensor)];
-    read.written = read.written || (read.region >= 0 && read.region != region);
-  }
 }
 
 namespace {
@@ -142,4 +152,5 @@ Value Versions::as_stored(const Value& value, const Tensor& tensor, bool either)
   return result;
 }
 
-}  // namespace fuseflow::reference
+}  // namespace reference
+}  // namespace fuseflow

@@ -37,7 +37,6 @@ class Versions {
     Version seen = Version::stored;  ///< that the caller's values hold
     Value own, stored;
   };
-  void find_read(const Statement& s);
   Version seen_by(const Statement& s, TensorId tensor) const;
   Value version(TensorId tensor, Version version) const;
   /// `either`: as far as bounds go, it may also be what was computed.

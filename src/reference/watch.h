@@ -20,7 +20,11 @@ class Watch {
     progress_.statements = statements;
   }
 
-  void next_statement() { ++progress_.statement; }
+  /// Throws ReferenceStopped when `stop` says so: many small statements make few points.
+  void next_statement() {
+    ++progress_.statement;
+    look(points_.load(std::memory_order_relaxed));
+  }
 
   /// Counts points that were visited. Any thread; throws ReferenceStopped when `stop` says so.
   void tick(int64_t points) {

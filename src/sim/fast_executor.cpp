@@ -26,6 +26,10 @@ namespace {
 constexpr int64_t kMostBacklogChunks = 4;
 constexpr int64_t kValuesOfWeight = 16;  // a block of so many is worth a plain token
 constexpr int64_t kBytesOfValue = 4;     // or of a coordinate, in results
+constexpr int kCountedShare = 16;        // counting memory takes a share of so much of the time
+constexpr std::chrono::milliseconds kLongestUncounted(100);
+
+using Clock = std::chrono::steady_clock;
 
 bool has_blocks(const Graph& graph) {
   return std::any_of(graph.streams.begin(), graph.streams.end(),
@@ -55,7 +59,7 @@ class Run {
         data_(data),
         pool_(has_blocks(graph) ? new BlockPool : nullptr),
         tuning_(tuning),
-        started_(std::chrono::steady_clock::now()) {
+        started_(Clock::now()) {
     data_.storage.resize(program.tensors.size());
     result_.nodes.resize(graph.nodes.size());
     result_.streams.resize(graph.streams.size());
@@ -131,6 +135,7 @@ class Run {
   int64_t most_waiting() const { return kMostBacklogChunks * tuning_.chunk; }
   void check_ended();
   bool check_limits();
+  void count_memory();
   void end_phase();
   void summarize();
 
@@ -165,7 +170,8 @@ class Run {
   bool data_only_ = false;  // a run that finds rows: times are not asked for
   int64_t start_ = 0;       // of the current phase
   int64_t now_ = 0;         // largest step time so far + 1
-  std::chrono::steady_clock::time_point started_;
+  Clock::time_point started_;
+  Clock::time_point next_count_;  // of memory
 };
 
 /// Streams of blocks: their names are looked up in the pool, and those that a node makes weigh
@@ -365,34 +371,41 @@ void Run::check_ended() {
 }
 
 bool Run::check_limits() {
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
+  const std::chrono::duration<double> elapsed = Clock::now() - started_;
   if (options_.max_seconds > 0 && elapsed.count() > options_.max_seconds) {
     result_.finish = Finish::max_seconds;
   }
   if (options_.cancel != nullptr && *options_.cancel) result_.finish = Finish::cancelled;
   if (options_.max_cycles > 0 && now_ > options_.max_cycles) result_.finish = Finish::max_cycles;
-  if (options_.max_memory_bytes > 0 || options_.progress) {
-    int64_t tokens = 0;
-    int64_t waiting = 0;
-    int64_t stored = 0;
-    for (const Output& output : outputs_) {
-      if (output.ports.empty()) continue;
-      const int64_t given = output.tokens.load(std::memory_order_relaxed);
-      tokens += given;
-      stored += given * stored_bytes_[output.stream];
-      for (const Port* port : output.ports) waiting += port->waiting();
-    }
-    // 12 bytes hold a token's payload and time.
-    int64_t bytes = waiting * 12 + stored;
-    if (pool_ != nullptr) bytes += pool_->bytes();
-    bytes += solver_->bytes();
-    for (const auto& node : nodes_) bytes += node->gap_bytes.load(std::memory_order_relaxed);
-    if (options_.max_memory_bytes > 0 && bytes > options_.max_memory_bytes) {
-      result_.finish = Finish::max_memory;
-    }
-    if (options_.progress && std::this_thread::get_id() == caller_) options_.progress(now_, tokens);
-  }
+  if (options_.max_memory_bytes > 0 || options_.progress) count_memory();
   return result_.finish == Finish::done;
+}
+
+/// Looks at all streams: seldom where they are many.
+void Run::count_memory() {
+  const Clock::time_point begin = Clock::now();
+  if (begin < next_count_) return;
+  int64_t tokens = 0;
+  int64_t waiting = 0;
+  int64_t stored = 0;
+  for (const Output& output : outputs_) {
+    if (output.ports.empty()) continue;
+    const int64_t given = output.tokens.load(std::memory_order_relaxed);
+    tokens += given;
+    stored += given * stored_bytes_[output.stream];
+    for (const Port* port : output.ports) waiting += port->waiting();
+  }
+  // 12 bytes hold a token's payload and time.
+  int64_t bytes = waiting * 12 + stored;
+  if (pool_ != nullptr) bytes += pool_->bytes();
+  bytes += solver_->bytes();
+  for (const auto& node : nodes_) bytes += node->gap_bytes.load(std::memory_order_relaxed);
+  if (options_.max_memory_bytes > 0 && bytes > options_.max_memory_bytes) {
+    result_.finish = Finish::max_memory;
+  }
+  if (options_.progress && std::this_thread::get_id() == caller_) options_.progress(now_, tokens);
+  const Clock::time_point end = Clock::now();
+  next_count_ = end + std::min<Clock::duration>(kCountedShare * (end - begin), kLongestUncounted);
 }
 
 /// Assigns what the phase's nodes counted and stored.

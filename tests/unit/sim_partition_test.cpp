@@ -80,5 +80,16 @@ TEST(Partition, TimeGrowsWithTheGraph) {
   EXPECT_NEAR(load[0], load[1], 0.01 * load[0]);
 }
 
+// Of so many nodes that each move is the best of some of them.
+TEST(Partition, MovesNodesOfALargeGraph) {
+  Workload workload = chain(100'000, 0);
+  for (size_t n = 0; n < workload.node.size(); n += 1000) workload.node[n] = 50'000;
+  // Wherever the row is cut, one of the stretches has a fifth more than the other.
+  workload.node[50'000] = 600'000;
+  const std::vector<int> part = divide(workload, 2);
+  const std::vector<double> load = loads(workload, part, 2);
+  EXPECT_NEAR(load[0], load[1], 0.05 * load[0]);
+}
+
 }  // namespace
 }  // namespace fuseflow::engine

@@ -73,18 +73,20 @@ class ReferenceChecker {
   /// Looks again at what failed: rounding may explain it.
   void compare_within_rounding(std::vector<CheckedTensor>& checked) const {
     std::vector<TensorId> failed;
-    for (const CheckedTensor& one : checked) {
-      if (!one.passes) failed.push_back(one.tensor);
+    std::vector<CheckedTensor*> by_tensor(program_.tensors.size(), nullptr);
+    for (CheckedTensor& one : checked) {
+      if (one.passes) continue;
+      failed.push_back(one.tensor);
+      by_tensor[static_cast<size_t>(one.tensor)] = &one;
     }
     if (failed.empty()) return;
     int64_t undecided = 0;
     evaluate_with(true, failed, [&](TensorId tensor, const Value& expected) {
       undecided += expected.undecided;
-      for (CheckedTensor& one : checked) {
-        if (one.tensor != tensor || one.passes) continue;
-        one = compared(tensor, expected);
-        one.undecided = undecided;
-      }
+      CheckedTensor* const one = by_tensor[static_cast<size_t>(tensor)];
+      if (one == nullptr) return;
+      *one = compared(tensor, expected);
+      one->undecided = undecided;
     });
   }
 
@@ -201,26 +203,44 @@ Source file_source(const std::string& path, const Tensor& tensor) {
   return source;
 }
 
+bool has_as_f32(int64_t number) {
+  const auto rounded = static_cast<float>(number);
+  // 2^63, what the largest ones are rounded to, is no int64_t.
+  return rounded < 0x1p63F && static_cast<int64_t>(rounded) == number;
+}
+
+int64_t count_beyond_f32(const std::vector<int64_t>& integers) {
+  return std::count_if(integers.begin(), integers.end(), [](int64_t n) { return !has_as_f32(n); });
+}
+
 }  // namespace
 
-std::shared_ptr<const Storage> load_expected(const Program& program, TensorId tensor,
-                                             const std::string& path) {
+ExpectedArray load_expected(const Program& program, TensorId tensor, const std::string& path) {
   const Tensor& declared = program.tensors[tensor];
   const std::vector<int64_t> shape = known_shape(declared);
   const Source source = file_source(path, declared);
-  return std::make_shared<const Storage>(
+  ExpectedArray expected;
+  expected.values = std::make_shared<const Storage>(
       load(source, shape, dense_format(static_cast<int>(shape.size()))));
+  if (is_integer(declared.type)) {
+    expected.beyond_f32 = count_beyond_f32(read_raw(source, shape).integers);
+  }
+  return expected;
 }
 
 CheckedTensor check_expected(const Program& program, const TensorData& data, TensorId tensor,
-                             const std::string& path,
-                             const std::shared_ptr<const Storage>& expected, double tolerance) {
+                             const std::string& path, const ExpectedArray& expected,
+                             double tolerance) {
   if (data.find(tensor) == nullptr) {
     throw Error(ExitCode::usage, fmt::format("%{} is not written by the program",
                                              quote_if_needed(program.tensors[tensor].name)));
   }
-  return compared(tensor, value_of(data.storage[tensor]), value_of(expected), RoundingScope::all,
-                  tolerance, path);
+  const bool whole = is_integer(program.tensors[tensor].type);
+  CheckedTensor one = compared(tensor, value_of(data.storage[tensor]), value_of(expected.values),
+                               RoundingScope::all, whole ? 0 : tolerance, path);
+  if (whole) one.why = "integers must be equal";
+  one.beyond_f32 = expected.beyond_f32;
+  return one;
 }
 
 namespace {
@@ -263,6 +283,15 @@ std::string describe_overflow(const Tensor& tensor, const Comparison& c, int64_t
       placed ? "; first at " + place_of(tensor, c.first_overflowed) : "");
 }
 
+std::string describe_beyond_f32(const CheckedTensor& checked, int64_t elements) {
+  const bool one = checked.beyond_f32 == 1;
+  return fmt::format(
+      "{} of {} elements {} not compared: f32, in which all is computed, does not have the "
+      "number{} that {} has for {}, and {} as f32 rounds {}",
+      checked.beyond_f32, elements, one ? "is" : "are", one ? "" : "s", checked.against,
+      one ? "it" : "them", one ? "it is equal" : "they are equal", one ? "it" : "them");
+}
+
 }  // namespace
 
 std::string describe_failure(const Program& program, const CheckedTensor& checked) {
@@ -287,6 +316,8 @@ std::string describe_excused(const Program& program, const CheckedTensor& checke
   std::vector<std::string> parts;
   if (c.excused > c.overflowed) parts.push_back(describe_rounding(checked, elements));
   if (c.overflowed > 0) parts.push_back(describe_overflow(tensor, c, elements));
+  const bool beyond = checked.passes && checked.beyond_f32 > 0;
+  if (beyond) parts.push_back(describe_beyond_f32(checked, elements));
   return parts.empty()
              ? ""
              : fmt::format("%{}: {}", quote_if_needed(tensor.name), fmt::join(parts, "; "));
@@ -307,10 +338,11 @@ std::vector<std::string> describe_uncompared(const Program& program,
                                              const std::vector<TensorId>& written,
                                              const std::vector<CheckedTensor>& checked) {
   const std::vector<Stored> stored = stored_tensors(program);
+  std::vector<bool> compared(program.tensors.size(), false);
+  for (const CheckedTensor& one : checked) compared[static_cast<size_t>(one.tensor)] = true;
   std::vector<std::string> lines;
   for (const TensorId tensor : written) {
-    const auto same = [&](const CheckedTensor& one) { return one.tensor == tensor; };
-    if (std::any_of(checked.begin(), checked.end(), same)) continue;
+    if (compared[static_cast<size_t>(tensor)]) continue;
     const bool defined = stored[static_cast<size_t>(tensor)].region >= 0;
     lines.push_back(fmt::format(
         "%{} is not compared: {}",

@@ -19,8 +19,9 @@ struct CheckedTensor {
   std::string against;        ///< "the reference", or the file's name
   int64_t undecided = 0;      ///< comparisons on the way that are within rounding of their operands
   std::string_view why = {};  ///< it does not pass although it may be within the tolerance
+  int64_t beyond_f32 = 0;     ///< ExpectedArray::beyond_f32
   /// Whether every element was compared; else those that were may pass, and the others be anything.
-  bool decided() const { return comparison.excused == 0; }
+  bool decided() const { return comparison.excused == 0 && beyond_f32 == 0; }
 };
 
 struct CheckSettings {
@@ -66,15 +67,22 @@ struct ReferenceCheck {
 ReferenceCheck check_reference(const Program& program, const TensorData& data,
                                const std::vector<TensorId>& written, const CheckSettings& settings);
 
+/// What a result is expected to be.
+struct ExpectedArray {
+  std::shared_ptr<const Storage> values;
+  /// Of an integer tensor, the elements that f32 does not hold: a result can be equal to what f32
+  /// makes of them, and no more is known of it.
+  int64_t beyond_f32 = 0;
+};
+
 /// The array in a file (any tensor file that can be read, or a generator) in the shape of a tensor
 /// that it will be compared with. Throws Error(rejected) when its shape is another.
-std::shared_ptr<const Storage> load_expected(const Program& program, TensorId tensor,
-                                             const std::string& path);
+ExpectedArray load_expected(const Program& program, TensorId tensor, const std::string& path);
 
-/// Compares one result with what load_expected() gave.
+/// Compares one result with what load_expected() gave. Elements of an integer type must be equal.
 CheckedTensor check_expected(const Program& program, const TensorData& data, TensorId tensor,
-                             const std::string& path,
-                             const std::shared_ptr<const Storage>& expected, double tolerance);
+                             const std::string& path, const ExpectedArray& expected,
+                             double tolerance);
 
 /// "%y differs from the reference: ... at [3, 4]: expected 1.5, got 2": one line.
 std::string describe_failure(const Program& program, const CheckedTensor& checked);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "ir/attribution.h"
 #include "nodes/rule.h"
@@ -64,18 +65,22 @@ std::string row_text(const Program& program, const Machine& machine, const Row& 
       energy_fields(machine, row), c.l2_read_bytes, c.l2_write_bytes, c.dram_bursts);
 }
 
-void apply_check(Row& row, const std::vector<CheckedTensor>& checked) {
-  for (const CheckedTensor& one : checked) {
-    const auto& results = row.counts.results;
-    const bool here = std::any_of(results.begin(), results.end(),
-                                  [&](const auto& r) { return r.first == one.tensor; });
-    if (!here) continue;
-    row.checked = true;
-    row.wrong = row.wrong || !one.passes;
-    row.undecided = row.undecided || !one.decided();
-    const bool differs = !one.comparison.same_nans || !one.comparison.same_infinities;
-    row.abs_error = std::max(row.abs_error, differs ? INFINITY : one.comparison.max_abs_error);
-    row.rel_error = std::max(row.rel_error, differs ? INFINITY : one.comparison.max_rel_error);
+void apply_check(Row& row, const CheckedTensor& one) {
+  row.checked = true;
+  row.wrong = row.wrong || !one.passes;
+  row.undecided = row.undecided || !one.decided();
+  const bool differs = !one.comparison.same_nans || !one.comparison.same_infinities;
+  row.abs_error = std::max(row.abs_error, differs ? INFINITY : one.comparison.max_abs_error);
+  row.rel_error = std::max(row.rel_error, differs ? INFINITY : one.comparison.max_rel_error);
+}
+
+/// By tensor: --check and --expect may both have compared it.
+using ChecksByTensor = std::multimap<TensorId, const CheckedTensor*>;
+
+void apply_checks(Row& row, const ChecksByTensor& checks) {
+  for (const auto& [tensor, storage] : row.counts.results) {
+    const auto [first, last] = checks.equal_range(tensor);
+    for (auto at = first; at != last; ++at) apply_check(row, *at->second);
   }
 }
 
@@ -126,13 +131,15 @@ std::string region_csv(const Program& program, const Machine& machine, const Pro
       "loading_pj,leakage_pj,area_mm2,l2_read_bytes,l2_write_bytes,dram_bursts\n";
   const ProgramEnergy energy = energy_of_run(program, machine, run);
   Row total = total_row(machine, run, energy);
+  ChecksByTensor checks;
+  for (const CheckedTensor& one : checked) checks.emplace(one.tensor, &one);
   for (size_t r = 0; r < run.regions.size(); ++r) {
     Row row{.region = program.regions[r].name,
             .counts = run.regions[r],
             .lacks = lacking_part(*program.regions[r].graph, machine),
             .energy = energy.regions[r],
             .area_mm2 = energy.areas_mm2[r]};
-    apply_check(row, checked);
+    apply_checks(row, checks);
     total.checked = total.checked || row.checked;
     total.wrong = total.wrong || row.wrong;
     total.undecided = total.undecided || row.undecided;

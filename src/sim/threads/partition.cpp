@@ -10,10 +10,11 @@ namespace {
 
 constexpr int kMostPasses = 4;
 constexpr int kMostWithoutGain = 24;  // moves of a pass in a row that find no better division
-// Ends of nets that a pass examines, at most, if it makes more than kLeastMoves moves. So the time
-// of a division grows with the graph, not with its square, and no pass over a small graph is cut.
+// Ends of nets that a pass examines, about, at most: some ten milliseconds. No pass over a small
+// graph is cut; one over a large graph makes fewer moves, of which each is the best of a part of
+// the nodes where even kLeastMoves would take longer.
 constexpr size_t kMostLooks = 400'000;
-constexpr size_t kLeastMoves = 8;  // of a pass, however large the graph
+constexpr size_t kLeastMoves = 8;
 
 /// A division that is improved by moving one node at a time (Fiduccia and Mattheyses): a pass moves
 /// nodes once each, every time the one that gains most or loses least, and keeps the best division
@@ -39,7 +40,10 @@ class Division {
         ++takers_[n * parts_ + static_cast<size_t>(part_[to])];
       }
     }
-    for (const auto& own : ends_) looks_ += own.size() * parts_;
+    size_t looks = 1;  // to find one move among all
+    for (const auto& own : ends_) looks += own.size() * parts_;
+    stride_ = 1 + looks * kLeastMoves / kMostLooks;
+    most_moves_ = std::max(kLeastMoves, kMostLooks / looks);
     measure();
   }
 
@@ -114,7 +118,7 @@ class Division {
     double best = start;
     std::vector<int> best_part = part_;
     std::vector<bool> moved(part_.size(), false);
-    size_t left = std::max(kLeastMoves, kMostLooks / std::max<size_t>(1, looks_));
+    size_t left = most_moves_;
     for (int without_gain = 0; without_gain < kMostWithoutGain && left > 0;
          ++without_gain, --left) {
       const auto [node, to, reached] = best_move(moved);
@@ -139,9 +143,10 @@ class Division {
     int to;
     double badness;
   };
+  /// Of every stride_-th node, each time of others.
   Move best_move(const std::vector<bool>& moved) {
     Move best{part_.size(), 0, 0};
-    for (size_t node = 0; node < part_.size(); ++node) {
+    for (size_t node = moves_++ % stride_; node < part_.size(); node += stride_) {
       if (moved[node]) continue;
       const int home = part_[node];
       for (int to = 0; to < static_cast<int>(parts_); ++to) {
@@ -168,9 +173,11 @@ class Division {
   std::vector<int> part_;
   std::vector<std::vector<Pin>> ends_;  // by node
   std::vector<int> takers_;             // by net and part
-  size_t looks_ = 0;                    // at ends of nets, to find one move
-  std::vector<double> load_;            // by part
-  std::vector<double> kept_;            // those before a trial
+  size_t stride_ = 1;
+  size_t most_moves_ = 0;     // of a pass
+  size_t moves_ = 0;          // so far
+  std::vector<double> load_;  // by part
+  std::vector<double> kept_;  // those before a trial
 };
 
 }  // namespace

@@ -31,10 +31,34 @@ Schedule::Schedule(std::vector<std::unique_ptr<EngineNode>>& nodes,
       if (port != nullptr) port->few = few;
     }
   }
+  file_all(1);
 }
 
 void Schedule::look_again() {
-  for (size_t i = 0; i < nodes_.size(); ++i) states_[i].stuck = false;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    states_[i].stuck = false;
+    file(i);
+  }
+}
+
+void Schedule::file(size_t place) {
+  const State& state = states_[place];
+  Choice& own = *choices_[static_cast<size_t>(state.owner)];
+  own.worth.put(place, !state.stuck && state.worth);
+  own.few.put(place, !state.stuck && !state.worth);
+}
+
+/// For so many threads, when nodes have new owners.
+void Schedule::file_all(int threads) {
+  choices_.clear();
+  for (int t = 0; t < threads; ++t) choices_.push_back(std::make_unique<Choice>(nodes_.size()));
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    file(i);
+    if (!states_[i].told) continue;
+    Choice& own = *choices_[static_cast<size_t>(states_[i].owner)];
+    own.told.push_back(i);
+    own.any_told = true;
+  }
 }
 
 /// Looks at a node again that has been given tokens, or has worked. A node that has a batch of less
@@ -46,42 +70,83 @@ void Schedule::look_at(size_t place) {
   const double expected = nodes_[place]->expected();
   state.waits = state.waits || expected < few_;
   state.worth = expected >= (state.waits ? kManyOfFew : 1) * static_cast<double>(few_);
+  file(place);
+}
+
+/// A node of another thread, once it has been given tokens.
+void Schedule::tell_other(size_t place) {
+  State& state = states_[place];
+  if (state.told.exchange(true)) return;
+  Choice& other = *choices_[static_cast<size_t>(state.owner)];
+  const std::lock_guard lock(other.mutex);
+  other.told.push_back(place);
+  other.any_told = true;
+}
+
+void Schedule::look_at_told(Choice& own) {
+  if (!own.any_told.load(std::memory_order_relaxed)) return;
+  std::vector<size_t> told;
+  {
+    const std::lock_guard lock(own.mutex);
+    told.swap(own.told);
+    own.any_told = false;
+  }
+  for (const size_t place : told) {
+    states_[place].told.exchange(false);  // what it is given from now on, it is told again
+    look_at(place);
+  }
+}
+
+/// Whether a node that is not stuck may work; one that has ended is not asked again.
+bool Schedule::may_work(Choice& own, size_t place) {
+  const EngineNode& node = *nodes_[place];
+  if (!node.ended()) return node.backlog() < most_waiting_;
+  own.worth.put(place, false);
+  own.few.put(place, false);
+  return false;
 }
 
 /// The last in graph order that has a worthwhile batch and is not far ahead; else the first that
 /// has any, which makes more for others.
 EngineNode* Schedule::next(int thread) {
-  EngineNode* any = nullptr;
-  for (size_t i = nodes_.size(); i-- > 0;) {
-    State& state = states_[i];
-    EngineNode& node = *nodes_[i];
-    if (state.owner != thread || node.ended()) continue;
-    if (state.told.load(std::memory_order_relaxed) && state.told.exchange(false)) look_at(i);
-    if (state.stuck || node.backlog() >= most_waiting_) continue;
-    if (state.worth) return &node;
-    any = &node;
+  constexpr size_t kNone = PlaceSet::kNone;
+  Choice& own = *choices_[static_cast<size_t>(thread)];
+  look_at_told(own);
+  size_t at = nodes_.size();
+  while ((at = own.worth.last_before(at)) != kNone) {
+    if (may_work(own, at)) return nodes_[at].get();
   }
-  return any;
+  for (at = own.few.first_from(0); at != kNone; at = own.few.first_from(at + 1)) {
+    if (may_work(own, at)) return nodes_[at].get();
+  }
+  return nullptr;
 }
 
+/// Of several the last.
 EngineNode* Schedule::least_ahead() const {
-  EngineNode* least = nullptr;
+  constexpr size_t kNone = PlaceSet::kNone;
+  size_t least = kNone;
   int64_t least_waiting = INT64_MAX;
-  for (size_t i = nodes_.size(); i-- > 0;) {
-    EngineNode& node = *nodes_[i];
-    if (states_[i].stuck || node.ended()) continue;
-    const int64_t waiting = node.backlog();
-    if (waiting >= least_waiting) continue;
+  const auto look = [&](size_t place) {
+    if (nodes_[place]->ended()) return;
+    const int64_t waiting = nodes_[place]->backlog();
+    if (waiting > least_waiting || (waiting == least_waiting && place < least)) return;
     least_waiting = waiting;
-    least = &node;
+    least = place;
+  };
+  for (const auto& choice : choices_) {
+    for (const PlaceSet* set : {&choice->worth, &choice->few}) {
+      for (size_t at = set->first_from(0); at != kNone; at = set->first_from(at + 1)) look(at);
+    }
   }
-  return least;
+  return least == kNone ? nullptr : nodes_[least].get();
 }
 
 bool Schedule::work(EngineNode& node, int thread, const std::function<void(int)>& tell) {
   State& own = states_[place(node)];
   if (!node.work()) {
     own.stuck = true;
+    file(place(node));
     return false;
   }
   const auto tell_neighbour = [&](int neighbour, bool tokens) {
@@ -91,7 +156,7 @@ bool Schedule::work(EngineNode& node, int thread, const std::function<void(int)>
       if (tokens) look_at(at);
       return;
     }
-    if (tokens) state.told.store(true);
+    if (tokens) tell_other(at);
     tell(state.owner);
   };
   const auto has_given = [&](const EngineNode& giver) {
@@ -182,6 +247,7 @@ void Schedule::divide(int threads, bool scatter) {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     states_[i].owner = owner[group_[i]];
   }
+  file_all(std::max(threads, 1));
   for (size_t i = 0; i < nodes_.size(); ++i) {
     for (Port* port : nodes_[i]->ports) {
       if (port == nullptr) continue;

@@ -5,11 +5,13 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "sim/functional/node.h"
 #include "sim/functional/tuning.h"
 #include "sim/threads/partition.h"
+#include "sim/threads/place_set.h"
 
 namespace fuseflow::engine {
 
@@ -56,9 +58,24 @@ class Schedule {
     double work = 0;                                     ///< nanoseconds
     alignas(kCacheLine) std::atomic<bool> told = false;  ///< another thread has given it tokens
   };
+  /// What a thread may work: its nodes that are not stuck (nor, but for some, ended).
+  struct alignas(kCacheLine) Choice {
+    explicit Choice(size_t nodes) : worth(nodes), few(nodes) {}
+    PlaceSet worth, few;  ///< by State::worth
+    // Other threads':
+    alignas(kCacheLine) std::atomic<bool> any_told = false;
+    std::mutex mutex;
+    std::vector<size_t> told;  ///< guarded by `mutex`; places whose State::told is set
+  };
 
   bool run_alone(int64_t batches, const std::function<bool(int64_t)>& go_on);
   void look_at(size_t place);
+  void look_at_told(Choice& own);
+  void tell_other(size_t place);
+  /// Puts a node into the set of its thread where it belongs.
+  void file(size_t place);
+  void file_all(int threads);
+  bool may_work(Choice& own, size_t place);
   Workload workload();
   std::vector<int> in_turn(int threads);
   /// Streams stay in their phase, so that a neighbour of a node is one of the nodes.
@@ -69,8 +86,9 @@ class Schedule {
   const std::vector<int>& position_;
   const int64_t most_waiting_;
   const uint32_t few_;
-  std::unique_ptr<State[]> states_;  // by place
-  std::vector<int> group_;           // by place: nodes with one clock are worked by one thread
+  std::unique_ptr<State[]> states_;               // by place
+  std::vector<std::unique_ptr<Choice>> choices_;  // by thread
+  std::vector<int> group_;  // by place: nodes with one clock are worked by one thread
   int groups_ = 0;
   std::vector<std::vector<double>> given_;  // by place and output: tokens as of the last division
   int64_t batches_ = 0;

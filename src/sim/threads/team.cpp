@@ -23,6 +23,7 @@ constexpr auto kPatience = milliseconds(2);   // of a leader without work
 constexpr auto kJoining = microseconds(200);  // so long newcomers wait for further ones
 constexpr auto kFirstRound = milliseconds(1);
 constexpr auto kLongestRound = milliseconds(500);
+constexpr int kDividingShare = 16;  // of a round, that of dealing out its nodes
 
 void pause() {
 #ifdef __x86_64__
@@ -219,9 +220,12 @@ void Team::deal() {
     worker.news = true;
     dealt_.push_back(w);
   }
+  const Clock::time_point before = Clock::now();
   schedule_.divide(static_cast<int>(dealt_.size()), scatter_);
   for (const size_t w : dealt_) call(workers_[w]);
   begin_ = Clock::now();
+  // Of thousands of nodes it may take longer than a round would.
+  if (!scatter_) round_ = std::max<Clock::duration>(round_, kDividingShare * (begin_ - before));
 }
 
 bool Team::others_work() const {
