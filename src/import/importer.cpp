@@ -318,6 +318,11 @@ void Importer::mark_thinned(const View& view) {
   if (access != nullptr) draft_.tensors[static_cast<size_t>(access->tensor)].thinned = true;
 }
 
+void Importer::mark_unsigned(const View& view) {
+  const Expr* access = view.plain_access();
+  if (access != nullptr) draft_.tensors[static_cast<size_t>(access->tensor)].unsigned_word = true;
+}
+
 void Importer::mark_selects(const View& view) {
   const Expr* access = view.plain_access();
   if (access != nullptr) draft_.tensors[static_cast<size_t>(access->tensor)].selects = true;
@@ -393,15 +398,31 @@ RawTensor Importer::read_input(const OnnxPort& port, const Source& source) const
   }
   LoadOptions load;
   load.base_dir = options_.base_dir;
-  return read_raw(source, expected, load);
+  try {
+    return read_raw(source, expected, load);
+  } catch (const Error& error) {  // of a file it says which
+    if (!error.diagnostics()[0].where.file.empty()) throw;
+    throw Error(error.code(), Location{model_.path},
+                fmt::format("--bind {}: {}", shown(port.name), error.diagnostics()[0].message));
+  }
 }
+
+namespace {
+
+/// The type that the model says: i64 holds its unsigned words.
+std::string_view type_name(const OnnxPort& port) {
+  if (!is_unsigned_word(port.code)) return element_name(port.type);
+  return port.code == kOnnxUint64 ? "u64" : "u32";
+}
+
+}  // namespace
 
 void Importer::check_integers(const OnnxPort& port, const RawTensor& raw) const {
   const auto refuse = [&](const std::string& value, const std::string& expected) {
     throw Error(ExitCode::rejected, Location{model_.path},
                 fmt::format("--bind {}: the model expects integers ({}), but the data has the "
                             "value {}; expected {}",
-                            shown(port.name), element_name(port.type), value, expected));
+                            shown(port.name), type_name(port), value, expected));
   };
   const auto check = [&](int64_t v) {
     const bool held = is_unsigned_word(port.code)
@@ -754,6 +775,13 @@ void warn_of_shape(const OnnxPort& port, const std::vector<int64_t>& given) {
                      shown(port.name), fmt::join(declared, ","), fmt::join(given, ",")));
 }
 
+void warn_of_type(const OnnxPort& port, ElementType given) {
+  if (!port.typed || port.type == given) return;
+  report(Severity::warning,
+         fmt::format("output '{}': the model declares the type {}, but its nodes give {}",
+                     shown(port.name), element_name(port.type), element_name(given)));
+}
+
 }  // namespace
 
 void Importer::bind_output(const OnnxPort& port) {
@@ -769,6 +797,7 @@ void Importer::bind_output(const OnnxPort& port) {
                             shown(port.name)));
   }
   warn_of_shape(port, value.shape());
+  warn_of_type(port, value.type);
   std::vector<View*> others;  // that are named later
   for (const OnnxPort& other : model_.outputs) {
     if (has_value(other.name)) others.push_back(&values_.at(other.name));

@@ -92,6 +92,8 @@ class Importer {
   /// Most elements of the tensor that `view` accesses are 0 by their values: it is declared
   /// compressed.
   void mark_thinned(const View& view);
+  /// The tensor that `view` accesses is of ONNX's uint32 or uint64.
+  void mark_unsigned(const View& view);
   /// The tensor that `view` accesses has weights of what is read, and 0 for what is not: there an
   /// infinity adds nothing.
   void mark_selects(const View& view);

@@ -15,6 +15,7 @@
 #include "import/finish/finite_masks.h"
 #include "import/finish/fully_masked_rows.h"
 #include "import/finish/infer.h"
+#include "import/finish/large_integers.h"
 #include "import/finish/masked_products.h"
 #include "import/finish/nan_guards.h"
 #include "import/finish/round_results.h"
@@ -371,6 +372,7 @@ Program finalize(DraftProgram draft, const OnnxModel& model, const ImportOptions
     infer_statement(program, draft, statement, options, stored);
   }
   guards.remove_unneeded(draft);
+  warn_of_large_integers(program, draft);
   drop_ranges(program);
   sort_tensors(program, draft);
   join_masked_products(program, draft);

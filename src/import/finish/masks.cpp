@@ -384,7 +384,7 @@ void keep_known_values(DraftProgram& draft, const Statement& statement) {
   if (view.size() > kMaxKept - draft.kept_values) return;
   draft.kept_values += view.size();
   draft.tensors[static_cast<size_t>(statement.result)].values =
-      evaluate_value(view, [&](TensorId t) { return values_of(draft, t); });
+      evaluate_if_defined(view, [&](TensorId t) { return values_of(draft, t); });
 }
 
 }  // namespace fuseflow

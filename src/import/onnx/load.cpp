@@ -46,7 +46,8 @@ class Loader {
     versions();
     const onnx::GraphProto& graph = proto_->graph();
     model_.name = graph.name();
-    initializers(graph);
+    check_inputs(graph);
+    initializers(graph, {});
     for (const auto& input : graph.input()) {
       if (!model_.initializers.contains(input.name())) model_.inputs.push_back(port(input));
     }
@@ -77,6 +78,7 @@ class Loader {
     Renames names;
     Attributes attributes;
     std::string prefix;
+    const onnx::FunctionProto* function = nullptr;
   };
   /// Where a node stands: the opset of its graph or function, how many calls and graphs are around
   /// it, and the list that it goes into.
@@ -111,13 +113,22 @@ class Loader {
                      shown(node.name()), shown(node.op_type()), shown(node.overload())));
   }
 
-  void versions() {
-    for (const auto& set : proto_->opset_import()) {
+  /// The version of ONNX's own operators that an opset_import says; 0 if it says none. The domain
+  /// may stand there more than once ("" and "ai.onnx" are one): nodes bind to the highest version.
+  template <typename Sets>
+  int onnx_version(const Sets& sets, const std::string& whose) const {
+    int highest = 0;
+    for (const auto& set : sets) {
       if (!domain_of(set.domain()).empty()) continue;
       if (set.version() < 1 || set.version() > 1000)
-        fail("the opset version of the model is out of range");
-      model_.opset = static_cast<int>(set.version());
+        fail(fmt::format("the opset version of {} is out of range", whose));
+      highest = std::max(highest, static_cast<int>(set.version()));
     }
+    return highest;
+  }
+
+  void versions() {
+    model_.opset = onnx_version(proto_->opset_import(), "the model");
     const auto of_onnx = [&](const onnx::NodeProto& node) {
       return domain_of(node.domain()).empty() && function_of(node) == nullptr;
     };
@@ -140,7 +151,7 @@ class Loader {
     }
   }
 
-  void initializers(const onnx::GraphProto& graph, const Scope& scope = {}) {
+  void initializers(const onnx::GraphProto& graph, const Scope& scope) {
     const auto add = [&](const std::string& name, ConstantPtr data) {
       const bool fresh = model_.initializers.emplace(renamed(name, scope), std::move(data)).second;
       if (!fresh) fail(fmt::format("initializer '{}' is given twice", shown(name)));
@@ -183,6 +194,7 @@ class Loader {
   /// `type`: of a tensor or a sparse tensor.
   template <typename Type>
   void read_type(const Type& type, OnnxPort& result) {
+    result.typed = true;
     result.type = element_type_of(type.elem_type(), "'" + shown(result.name) + "'");
     result.code = is_stored_wider(type.elem_type()) ? type.elem_type() : 0;
     if (!type.has_shape()) return;
@@ -264,6 +276,59 @@ class Loader {
     return attributes_.emplace(&proto, attribute(proto)).first->second;
   }
 
+  void check_inputs(const onnx::GraphProto& graph) const {
+    std::set<std::string> seen;
+    for (const auto& input : graph.input()) {
+      if (!seen.insert(input.name()).second)
+        fail(fmt::format("input '{}' of graph '{}' is given twice, expected once",
+                         shown(input.name()), shown(graph.name())));
+    }
+  }
+
+  static std::string name_of(const onnx::NodeProto& node) {
+    const std::string first = node.output_size() > 0 ? node.output(0) : "";
+    return shown(node.name().empty() ? node.op_type() + "(" + first + ")" : node.name());
+  }
+
+  /// Refuses an attribute that a node has twice: which of them holds is not said.
+  void check_attributes(const onnx::NodeProto& node) const {
+    std::set<std::string> seen;
+    for (const auto& a : node.attribute()) {
+      if (!seen.insert(a.name()).second)
+        fail(fmt::format("node '{}' ({}) has the attribute '{}' twice, expected it once",
+                         name_of(node), shown(node.op_type()), shown(a.name())));
+    }
+  }
+
+  static bool has_attribute(const onnx::FunctionProto& function, const std::string& name) {
+    const auto is_name = [&](const onnx::AttributeProto& a) { return a.name() == name; };
+    const auto& plain = function.attribute();
+    const auto& defaults = function.attribute_proto();
+    return std::find(plain.begin(), plain.end(), name) != plain.end() ||
+           std::any_of(defaults.begin(), defaults.end(), is_name);
+  }
+
+  /// The attribute itself, or what the call gave for the attribute of the function that it refers
+  /// to: null if the call gave none, and so the node has none.
+  const onnx::AttributeProto* given_attribute(const onnx::NodeProto& node,
+                                              const onnx::AttributeProto& a,
+                                              const Scope& scope) const {
+    const std::string& name = a.ref_attr_name();
+    if (name.empty()) return &a;
+    if (scope.function == nullptr || !has_attribute(*scope.function, name)) {
+      const std::string where =
+          scope.function == nullptr
+              ? "the node is in no function"
+              : fmt::format("function '{}' has none of this name", shown(scope.function->name()));
+      fail(
+          fmt::format("node '{}' ({}): attribute '{}' refers to the attribute '{}' of a function, "
+                      "but {}; expected a value",
+                      name_of(node), shown(node.op_type()), shown(a.name()), shown(name), where));
+    }
+    const auto given = scope.attributes.find(name);
+    return given == scope.attributes.end() ? nullptr : given->second;
+  }
+
   /// Bounds what functions that call functions may expand to.
   void count(const onnx::NodeProto& proto, const Scope& scope) {
     stop_if_asked();
@@ -274,6 +339,7 @@ class Loader {
 
   void add_node(const onnx::NodeProto& proto, const Scope& scope, const Place& place) {
     count(proto, scope);
+    check_attributes(proto);
     if (const onnx::FunctionProto* function = function_of(proto))
       return inline_call(*function, proto, scope, {place.opset, place.depth + 1, place.nodes});
     OnnxNode node;
@@ -286,12 +352,8 @@ class Loader {
     node.name =
         proto.name().empty() ? fmt::format("{}({})", node.op, first) : scope.prefix + proto.name();
     for (const auto& a : proto.attribute()) {
-      const onnx::AttributeProto* source = &a;
-      if (!a.ref_attr_name().empty()) {
-        const auto given = scope.attributes.find(a.ref_attr_name());
-        if (given == scope.attributes.end()) continue;
-        source = given->second;
-      }
+      const onnx::AttributeProto* source = given_attribute(proto, a, scope);
+      if (source == nullptr) continue;
       node.attributes[a.name()] =
           type_of(*source) == onnx::AttributeProto::GRAPH
               ? graph_attribute(source->g(), scope, node.name + "/" + a.name(),
@@ -331,6 +393,7 @@ class Loader {
                                 const std::string& stem, const Place& place,
                                 std::vector<std::string>& captured) {
     check_depth(place.depth, stem);
+    check_inputs(proto);
     auto graph = std::make_shared<OnnxGraph>();
     std::set<std::string> own;
     for (const auto& input : proto.input()) own.insert(input.name());
@@ -406,10 +469,9 @@ class Loader {
       if (!fresh) same.emplace_back(at->second, std::move(result));
     }
     bind_attributes(function, call, outer, scope);
-    for (const auto& set : function.opset_import()) {
-      const bool sane = set.version() >= 1 && set.version() <= 1000;
-      if (domain_of(set.domain()).empty() && sane) place.opset = static_cast<int>(set.version());
-    }
+    const int version =
+        onnx_version(function.opset_import(), fmt::format("function '{}'", shown(function.name())));
+    if (version > 0) place.opset = version;
     for (const auto& node : function.node()) add_node(node, scope, place);
     for (const auto& [value, result] : same) {
       OnnxNode node;
@@ -443,16 +505,12 @@ class Loader {
   }
 
   /// The attributes of a call, and the defaults of those that it leaves out.
-  static void bind_attributes(const onnx::FunctionProto& function, const onnx::NodeProto& call,
-                              const Scope& outer, Scope& scope) {
+  void bind_attributes(const onnx::FunctionProto& function, const onnx::NodeProto& call,
+                       const Scope& outer, Scope& scope) const {
+    scope.function = &function;
     for (const auto& a : call.attribute()) {
-      const onnx::AttributeProto* given = &a;
-      if (!a.ref_attr_name().empty()) {
-        const auto found = outer.attributes.find(a.ref_attr_name());
-        if (found == outer.attributes.end()) continue;
-        given = found->second;
-      }
-      scope.attributes[a.name()] = given;
+      const onnx::AttributeProto* given = given_attribute(call, a, outer);
+      if (given != nullptr) scope.attributes[a.name()] = given;
     }
     for (const auto& a : function.attribute_proto()) scope.attributes.emplace(a.name(), &a);
   }

@@ -53,7 +53,8 @@ struct OnnxPort {
   std::string name;
   ElementType type = ElementType::f32;
   std::optional<std::vector<OnnxDim>> shape;  ///< absent: unknown rank
-  int code = 0;  ///< ONNX's number of the type where `type` only stores it, else 0
+  int code = 0;        ///< ONNX's number of the type where `type` only stores it, else 0
+  bool typed = false;  ///< the model says the type
 };
 
 /// A graph inside of a node (a branch, the body of a loop). Its values have names of their own in

@@ -340,6 +340,59 @@ int64_t typed_count(const TensorProto& proto) {
   }
 }
 
+/// What one number of int32_data or uint64_data may be where it holds less than the field has bits.
+struct FieldRange {
+  int64_t least = 0, largest = 0;
+};
+
+std::optional<FieldRange> field_range(int code) {
+  if (stored_bits(code) < 8) return FieldRange{-128, 255};  // a byte, signed or not
+  switch (code) {
+    case TensorProto::BOOL:
+      return FieldRange{0, 1};
+    case TensorProto::INT8:
+      return FieldRange{-128, 127};
+    case TensorProto::INT16:
+      return FieldRange{-32768, 32767};
+    case TensorProto::UINT16:
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+      return FieldRange{0, 65535};
+    case TensorProto::UINT32:
+      return FieldRange{0, int64_t{std::numeric_limits<uint32_t>::max()}};
+    default:
+      break;
+  }
+  return stored_bits(code) == 8 ? std::optional<FieldRange>({0, 255}) : std::nullopt;
+}
+
+/// Refuses typed numbers that the tensor's type does not have: which bits count is not said.
+void check_fields(const TensorProto& proto, const TensorContext& context) {
+  const auto range = field_range(proto.data_type());
+  if (!range) return;
+  const auto check = [&](const auto& fields, const char* name) {
+    for (int i = 0; i < fields.size(); ++i) {
+      const auto value = static_cast<int64_t>(fields[i]);
+      if (value >= range->least && value <= range->largest) continue;
+      reject(context, fmt::format("tensor '{}' is of type {}, but element {} of its {} is {}, "
+                                  "expected {} to {}",
+                                  shown(proto.name()),
+                                  TensorProto::DataType_Name(
+                                      static_cast<TensorProto::DataType>(proto.data_type())),
+                                  i, name, value, range->least, range->largest));
+    }
+  };
+  if (proto.data_type() == TensorProto::UINT32)
+    check(proto.uint64_data(), "uint64_data");
+  else
+    check(proto.int32_data(), "int32_data");
+}
+
+bool has_typed_data(const TensorProto& proto) {
+  return proto.float_data_size() > 0 || proto.double_data_size() > 0 ||
+         proto.int32_data_size() > 0 || proto.int64_data_size() > 0 || proto.uint64_data_size() > 0;
+}
+
 int64_t checked_count(const TensorProto& proto, const TensorContext& context) {
   uint64_t count = 1;
   for (const int64_t d : proto.dims()) {
@@ -485,6 +538,12 @@ ConstantPtr convert_tensor(const TensorProto& proto, const TensorContext& contex
   else if (proto.has_raw_data())
     bytes = {proto.raw_data(), context.keep_alive};
   const bool raw = external || proto.has_raw_data();
+  if (raw && has_typed_data(proto)) {
+    reject(context, fmt::format("tensor '{}' has its elements twice: as {} and as typed numbers, "
+                                "expected one of them",
+                                shown(proto.name()), external ? "external data" : "raw_data"));
+  }
+  if (!raw) check_fields(proto, context);
   // Elements of less than a byte share bytes, of which the last one may be part empty; each typed
   // number is such a byte.
   const int64_t unit = raw ? 8 : std::max<int64_t>(bits, 8);
@@ -503,9 +562,6 @@ ConstantPtr convert_tensor(const TensorProto& proto, const TensorContext& contex
   for (int64_t i = 0; i < count; ++i) {
     values[static_cast<size_t>(i)] = raw ? raw_integer(proto.data_type(), bytes.view, i)
                                          : typed_integer(proto, static_cast<int>(i));
-  }
-  if (!raw && element_bytes(type) < 4) {  // fields of 32 bits, whose upper bits are not theirs
-    for (int64_t& v : values) v = narrowed(v, type);
   }
   const bool wrapped = std::any_of(values.begin(), values.end(), [](int64_t v) { return v < 0; });
   if (proto.data_type() == TensorProto::UINT64 && wrapped) {

@@ -34,7 +34,8 @@ ConstantPtr open_mask(const NodeImport& node, const AttentionForm& form) {
   std::vector<int64_t> shape = {form.queries, form.keys};
   if (by_batch) shape = {batches, 1, form.queries, form.keys};
   if (element_count(shape) > kMaxFoldedElements) node.reject("the mask has too many elements");
-  std::vector<int64_t> bits;
+  auto bits = room_for<int64_t>(element_count(shape));
+  size_t bit = 0;
   bool closed = false;
   for (int64_t b = 0; b < batches; ++b) {
     const int64_t first = p.first.empty()       ? 0
@@ -46,7 +47,7 @@ ConstantPtr open_mask(const NodeImport& node, const AttentionForm& form) {
         const int64_t before = first + q - k;  // how far the key lies before the query
         const bool open = k < count && (!p.causal || before >= 0) &&
                           (p.left < 0 || before <= p.left) && (p.right < 0 || -before <= p.right);
-        bits.push_back(open ? 1 : 0);
+        bits[bit++] = open ? 1 : 0;
         closed = closed || !open;
       }
     }

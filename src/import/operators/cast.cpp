@@ -10,6 +10,8 @@
 #include "import/operators/registry.h"
 #include "import/operators/small_types.h"
 #include "import/operators/wrapping.h"
+#include "support/diagnostics.h"
+#include "support/text.h"
 #include "tensor/rounding.h"
 
 namespace fuseflow {
@@ -56,6 +58,12 @@ void cast_to(NodeImport& node, ElementType type, int code) {
   const Importer& importer = node.importer();
   const bool known = importer.folds(view);
   const bool rounds = known && !to && exceeds_f32(node, view);
+  if (rounds && type == ElementType::f64) {
+    report(Severity::note,
+           fmt::format("node '{}' ({}): whole numbers beyond 2^24 become f64 and lose precision in "
+                       "the compute type f32",
+                       shown(node.onnx().name), node.onnx().op));
+  }
   if (change == Change::none && !rounds) {
     view.type = type;
     view.code = code;

@@ -34,22 +34,24 @@ ConstantPtr concatenated(const std::vector<ConstantPtr>& parts, int axis) {
   shape[static_cast<size_t>(axis)] = extent;
   int64_t outer = 1;
   for (int d = 0; d < axis; ++d) outer *= shape[static_cast<size_t>(d)];
+  const bool whole = ConstantTensor::is_integral(type);
+  stop_if_larger(saturating_product(static_cast<uint64_t>(element_count(shape)),
+                                    whole ? sizeof(int64_t) : sizeof(float)));
   std::vector<int64_t> ints;
   std::vector<float> floats;
   for (int64_t o = 0; o < outer; ++o) {
     for (const ConstantPtr& p : parts) {
       const int64_t block = p->size() / outer;
       for (int64_t i = o * block; i < (o + 1) * block; ++i) {
-        if (ConstantTensor::is_integral(type))
+        if (whole)
           ints.push_back(p->as_int(i));
         else
           floats.push_back(p->as_float(i));
       }
     }
   }
-  return ConstantTensor::is_integral(type)
-             ? constant_ints(std::move(ints), std::move(shape), type)
-             : constant_floats(std::move(floats), std::move(shape), type);
+  return whole ? constant_ints(std::move(ints), std::move(shape), type)
+               : constant_floats(std::move(floats), std::move(shape), type);
 }
 
 void check_parts(const NodeImport& node, const std::vector<View>& parts, int axis) {

@@ -88,21 +88,21 @@ void range(NodeImport& node) {
     const double exact =
         std::ceil((static_cast<double>(b) - static_cast<double>(a)) / static_cast<double>(step));
     if (exact > static_cast<double>(kMaxFoldedElements)) node.reject("the range is too long");
-    std::vector<int64_t> values;
-    for (double k = 0; k < exact; ++k) {  // a product may wrap where the sum does not
-      const auto offset = static_cast<uint64_t>(k) * static_cast<uint64_t>(step);
-      values.push_back(static_cast<int64_t>(static_cast<uint64_t>(a) + offset));
+    const auto count = static_cast<int64_t>(std::max(exact, 0.0));
+    auto values = room_for<int64_t>(count);
+    for (size_t k = 0; k < values.size(); ++k) {  // a product may wrap where the sum does not
+      const auto offset = uint64_t{k} * static_cast<uint64_t>(step);
+      values[k] = static_cast<int64_t>(static_cast<uint64_t>(a) + offset);
     }
-    const auto count = static_cast<int64_t>(values.size());
     return node.output_constant(0, constant_ints(std::move(values), {count}, start->type));
   }
   const float a = start->as_float(0), b = limit->as_float(0), step = delta->as_float(0);
   const double exact = std::ceil((static_cast<double>(b) - a) / step);
   if (!(exact <= static_cast<double>(kMaxFoldedElements))) node.reject("the range is too long");
-  std::vector<float> values;
-  for (double k = 0; k < exact; ++k) values.push_back(a + static_cast<float>(k) * step);
-  const auto count = static_cast<int64_t>(values.size());
-  node.output_constant(0, constant_floats(std::move(values), {count}, start->type));
+  const auto count = static_cast<int64_t>(std::max(exact, 0.0));
+  auto values = room_for<float>(count);
+  for (size_t k = 0; k < values.size(); ++k) values[k] = a + static_cast<float>(k) * step;
+  node.output_constant(0, constant_values(std::move(values), {count}, start->type));
 }
 
 /// Coordinates of the non-zero elements, one column each; only of a constant.
@@ -116,9 +116,11 @@ void non_zero(NodeImport& node) {
     node.reject(fmt::format("a result of shape [{},{}], expected at most {} elements", rank, count,
                             kMaxFoldedElements));
   }
-  std::vector<int64_t> values(static_cast<size_t>(element_count(shape)));
+  auto values = room_for<int64_t>(element_count(shape));
   int64_t column = 0;
+  PeriodicStopCheck stop;
   for (int64_t i = 0; i < data->size() && rank > 0; ++i) {
+    stop.step();
     if (data->as_float(i) == 0) continue;
     int64_t rest = i;
     for (size_t d = rank; d-- > 0; rest /= data->shape[d])
@@ -142,12 +144,13 @@ void eye_like(NodeImport& node) {
   const ElementType type =
       node.has_attribute("dtype") ? node.onnx_type(node.integer("dtype", 1)) : like.type;
   std::vector<std::pair<int64_t, float>> entries;
+  stop_if_larger(saturating_product(static_cast<uint64_t>(rows), sizeof(entries[0])));
   for (int64_t i = 0; i < rows; ++i) {
     if (i >= -shift && i < columns - shift) entries.emplace_back(i * columns + i + shift, 1.0F);
   }
   if (rows * columns > kMaxFoldedElements)
     return node.output_constant(0, constant_sparse(std::move(entries), {rows, columns}, type));
-  std::vector<float> values(static_cast<size_t>(rows * columns));
+  auto values = room_for<float>(rows * columns);
   for (const auto& [place, value] : entries) values[static_cast<size_t>(place)] = value;
   node.output_constant(0, constant_values(std::move(values), {rows, columns}, type));
 }

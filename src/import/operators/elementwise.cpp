@@ -121,7 +121,21 @@ void variadic(NodeImport& node) {
   define_computed(node, b.kernel, b.labels, root, node.input(0).type);
 }
 
+/// Refuses whole numbers divided by a constant with a 0, which has no result.
+void check_divisor(const NodeImport& node) {
+  if (!ConstantTensor::is_integral(node.input(1).type)) return;
+  const ConstantPtr divisor = node.try_constant(1);
+  for (int64_t i = 0; divisor && i < divisor->size(); ++i) {
+    if (divisor->as_int(i) != 0) continue;
+    node.reject(
+        fmt::format("integer division by zero: element {} of the divisor (input 1) is 0, "
+                    "expected other numbers",
+                    i));
+  }
+}
+
 void divide(NodeImport& node) {
+  check_divisor(node);
   Broadcast b = broadcast_inputs(node, 2);
   Kernel& k = b.kernel;
   const int32_t quotient = k.apply(Op::div, {b.operands[0], b.operands[1]});
@@ -273,6 +287,7 @@ void is_inf(NodeImport& node) {
 
 /// The remainder with the sign of the divisor, or with that of the dividend (fmod = 1).
 void modulo(NodeImport& node) {
+  check_divisor(node);
   Broadcast b = broadcast_inputs(node, 2);
   Kernel& k = b.kernel;
   int32_t root = -1;
@@ -302,8 +317,9 @@ void trilu(NodeImport& node) {
   const int64_t columns = x.extent(x.rank() - 1);
   if (element_count(std::vector<int64_t>{rows, columns}) > kMaxFoldedElements)
     node.reject("the matrix is too large");
-  std::vector<int64_t> mask(static_cast<size_t>(rows * columns));
+  auto mask = room_for<int64_t>(rows * columns);
   for (int64_t i = 0; i < rows; ++i) {
+    stop_if_asked();
     for (int64_t j = 0; j < columns; ++j) {
       mask[static_cast<size_t>(i * columns + j)] = upper ? j - i >= diagonal : j - i <= diagonal;
     }

@@ -12,6 +12,7 @@
 #include "import/operators/registry.h"
 #include "support/ceil_div.h"
 #include "support/error.h"
+#include "support/text.h"
 #include "tensor/limits.h"
 
 namespace fuseflow {
@@ -108,6 +109,12 @@ void reshape_node(NodeImport& node) {
     else
       given_extents.push_back(shape[d]);
   }
+  if (inferred >= 0 && keep_zeros && std::find(shape.begin(), shape.end(), 0) != shape.end()) {
+    node.reject(
+        fmt::format("shape [{}] with allowzero = 1 has a 0, beside which a -1 may be any "
+                    "extent; expected one of them",
+                    fmt::join(shape, ",")));
+  }
   const int64_t known = element_count(given_extents);
   if (inferred >= 0) shape[static_cast<size_t>(inferred)] = known == 0 ? 0 : input.size() / known;
   if (checked_product(node, shape) != input.size()) {
@@ -136,7 +143,10 @@ void depth_to_space(NodeImport& node) {
   const View& x = node.input(0);
   const auto fits = [](const View& v, int64_t b) { return v.extent(1) % (b * b) == 0; };
   const int64_t b = block_size(node, fits, "the channels divisible by its square");
-  const bool crd = node.text("mode", "DCR") == "CRD";
+  const std::string mode = node.text("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD")
+    node.reject(fmt::format("attribute 'mode' is '{}', expected DCR or CRD", shown(mode)));
+  const bool crd = mode == "CRD";
   const int64_t n = x.extent(0), c = x.extent(1) / (b * b), h = x.extent(2), w = x.extent(3);
   View v = node.reshaped(
       x, crd ? std::vector<int64_t>{n, c, b, b, h, w} : std::vector<int64_t>{n, b, b, c, h, w});
@@ -306,8 +316,10 @@ void split(NodeImport& node) {
     for (int64_t p = 0; p < parts; ++p)
       sizes.push_back(std::min(each, std::max<int64_t>(0, extent - p * each)));
   }
-  if (static_cast<int>(sizes.size()) < node.output_count())
-    node.reject(fmt::format("{} sizes for {} outputs", sizes.size(), node.output_count()));
+  if (static_cast<int>(sizes.size()) != node.output_count()) {
+    node.reject(fmt::format("{} sizes for {} outputs, expected one size for each output",
+                            sizes.size(), node.output_count()));
+  }
   check_parts(node, sizes, extent);
   int64_t at = 0;
   for (size_t p = 0; p < sizes.size(); ++p) {

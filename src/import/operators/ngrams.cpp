@@ -95,7 +95,7 @@ void tf_idf(NodeImport& node) {
                        static_cast<double>(std::min(e.skips, length) + 1);
   if (reads > static_cast<double>(int64_t{1} << 26))
     node.reject("there are too many n-grams to look up, expected at most 2^26");
-  std::vector<float> counts(static_cast<size_t>(rows * pool.width));
+  auto counts = room_for<float>(rows * pool.width);
   for (int64_t r = 0; r < rows; ++r) {
     Gram row;
     for (int64_t i = 0; i < length; ++i) row.push_back(data->as_int(r * length + i));

@@ -117,8 +117,9 @@ void running(NodeImport& node) {
   const bool reverse = node.integer("reverse", 0) != 0;
   const int64_t n = x.extent(axis);
   if (n > 8192) node.reject("the axis is too long for a triangular matrix, expected at most 8192");
-  std::vector<int64_t> matrix(static_cast<size_t>(n * n));
+  auto matrix = room_for<int64_t>(n * n);
   for (int64_t i = 0; i < n; ++i) {
+    stop_if_asked();
     for (int64_t j = 0; j < n; ++j) {
       const bool counted = reverse ? (exclusive ? j > i : j >= i) : (exclusive ? j < i : j <= i);
       matrix[static_cast<size_t>(i * n + j)] = counted;

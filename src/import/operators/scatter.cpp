@@ -141,7 +141,7 @@ ConstantPtr scattered(const ConstantTensor& data, const ConstantTensor& updates,
     const float update = updates.as_float(static_cast<int64_t>(u));
     element = how == Update::replace ? update : evaluate(op, std::vector<float>{element, update});
   }
-  return constant_floats(std::move(floats), data.shape, data.type);
+  return constant_values(std::move(floats), data.shape, data.type);
 }
 
 bool all_zero(const NodeImport& node, int input) {
@@ -273,7 +273,7 @@ void scatter_rows(NodeImport& node, const View& data, int axis, const Scatter& s
   const std::vector<bool> kept =
       replaces ? last_updates(scatter.targets) : std::vector<bool>(scatter.targets.size(), true);
   std::vector<std::pair<int64_t, float>> matrix;
-  std::vector<int64_t> hit(static_cast<size_t>(scatter.extent), 0);
+  auto hit = room_for<int64_t>(scatter.extent);
   for (int64_t e = 0; e < rows; ++e) {
     const int64_t target = scatter.targets[static_cast<size_t>(e)];
     if (kept[static_cast<size_t>(e)]) matrix.emplace_back(target * rows + e, 1.0F);
@@ -312,7 +312,7 @@ void scatter_flat(NodeImport& node, const std::vector<int64_t>& positions, Updat
       replaces ? last_updates(positions) : std::vector<bool>(positions.size(), true);
   if (data.size() > kMaxFoldedElements) node.reject("the scatter is too large");
   std::vector<std::pair<int64_t, float>> matrix;
-  std::vector<int64_t> hit(static_cast<size_t>(data.size()), 0);
+  auto hit = room_for<int64_t>(data.size());
   for (int64_t e = 0; e < count; ++e) {
     const int64_t target = positions[static_cast<size_t>(e)];
     if (kept[static_cast<size_t>(e)]) matrix.emplace_back(target * count + e, 1.0F);

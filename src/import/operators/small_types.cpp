@@ -147,6 +147,7 @@ void hold_unsigned(NodeImport& node) {
     if (held != found)
       view = importer.add_constant(name, constant_ints(std::move(held), data->shape));
     view.code = code;
+    importer.mark_unsigned(view);
     importer.set_value(name, std::move(view));
   }
 }

@@ -34,9 +34,11 @@ ConstantPtr transform_matrix(const NodeImport& node, const Transform& t) {
   const std::vector<int64_t> shape = {t.parts, t.samples, t.bins, t.result_parts};
   if (element_count(shape) > kMaxMatrix)
     node.reject(fmt::format("a transform of {} samples is too long for a matrix", t.length));
+  stop_if_larger(saturating_product(static_cast<uint64_t>(element_count(shape)), sizeof(float)));
   std::vector<float> values;
   for (int64_t part = 0; part < t.parts; ++part) {
     for (int64_t n = 0; n < t.samples; ++n) {
+      stop_if_asked();
       const bool mirrored = t.half_given && n > 0 && 2 * n != t.length;
       const double scale = (mirrored ? 2.0 : 1.0) / (t.inverse ? static_cast<double>(t.length) : 1);
       for (int64_t k = 0; k < t.bins; ++k) {
@@ -163,10 +165,10 @@ void window_function(NodeImport& node) {
     node.reject(fmt::format("a window of {} values, expected 0 to {}", size, kMaxFoldedElements));
   const bool periodic = node.integer("periodic", 1) != 0;
   const auto period = static_cast<double>(std::max<int64_t>(1, periodic ? size : size - 1));
-  std::vector<float> values;
-  for (int64_t n = 0; n < size; ++n) {
+  auto values = room_for<float>(size);
+  for (size_t n = 0; n < values.size(); ++n) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(n) / period;
-    values.push_back(static_cast<float>(f.a - f.b * std::cos(angle) + f.c * std::cos(2 * angle)));
+    values[n] = static_cast<float>(f.a - f.b * std::cos(angle) + f.c * std::cos(2 * angle));
   }
   const ElementType type = node.onnx_type(node.integer("output_datatype", 1));
   node.output_constant(0, constant_values(std::move(values), {size}, type));
@@ -207,7 +209,7 @@ void mel_weight_matrix(NodeImport& node) {
   if (!sane || element_count(std::vector<int64_t>{bins, bands}) > kMaxFoldedElements)
     node.reject("the numbers of bands and bins and the frequencies are out of range");
   const auto edges = band_edges(bands, length, static_cast<double>(rate), low, high);
-  std::vector<float> values(static_cast<size_t>(bins * bands));
+  auto values = room_for<float>(bins * bands);
   for (int64_t i = 0; i < bands; ++i) {
     const int64_t begin = edges[static_cast<size_t>(i)];
     const int64_t peak = edges[static_cast<size_t>(i + 1)];

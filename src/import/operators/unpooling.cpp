@@ -52,8 +52,7 @@ void max_unpool(NodeImport& node) {
   if (size > kMaxFoldedElements || node.input(1).shape() != x.shape())
     node.reject("the places do not fit the values, or the result is too large");
   Expansion body(node);
-  const auto zeros =
-      body.constant(constant_values(std::vector<float>(static_cast<size_t>(size)), {size}, x.type));
+  const auto zeros = body.constant(constant_values(room_for<float>(size), {size}, x.type));
   const auto places = body.reshape(body.input(1), {x.size()});
   const auto values = body.reshape(body.input(0), {x.size()});
   const auto flat = body.add("ScatterElements", {zeros, places, values});

@@ -112,7 +112,7 @@ ConstantPtr chosen_slices(const ConstantTensor& data, const Slices& slices, int 
   const int64_t inner = axis < 0 ? 1
                                  : std::accumulate(shape.begin() + axis + 1, shape.end(),
                                                    int64_t{1}, std::multiplies<>());
-  std::vector<int64_t> places(static_cast<size_t>(element_count(shape)));
+  auto places = room_for<int64_t>(element_count(shape));
   for (int64_t c = 0; c < count; ++c) {
     for (int64_t e = 0; e < slices.elements(); ++e) {
       const int64_t to = (e / inner * count + c) * inner + e % inner;

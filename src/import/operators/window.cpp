@@ -34,6 +34,12 @@ std::string automatic_padding(const NodeImport& node) {
     node.reject(fmt::format(
         "attribute 'auto_pad' is '{}', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID",
         shown(automatic)));
+  const std::vector<int64_t> pads = node.integers("pads");
+  const bool padded = std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p != 0; });
+  if (automatic != "NOTSET" && padded) {
+    node.reject(fmt::format("attribute 'pads' is [{}] beside 'auto_pad' {}, expected one of them",
+                            fmt::join(pads, ","), automatic));
+  }
   return automatic;
 }
 

@@ -27,7 +27,7 @@ struct Window {
 std::vector<int64_t> window_list(const NodeImport& node, const std::string& name, size_t count,
                                  int64_t otherwise, int64_t least);
 
-/// The attribute auto_pad, checked.
+/// The attribute auto_pad, checked: it says the pads, or the attribute pads does.
 std::string automatic_padding(const NodeImport& node);
 
 /// The geometry of a sliding window over the spatial dimensions (2 ..) of `x`.

@@ -9,6 +9,7 @@
 
 #include "support/defect.h"
 #include "support/error.h"
+#include "tensor/element_type.h"
 
 namespace fuseflow {
 
@@ -120,8 +121,10 @@ ConstantPtr constant_floats(Buffer<float> values, std::vector<int64_t> shape, El
 
 ConstantPtr constant_values(std::vector<float> values, std::vector<int64_t> shape,
                             ElementType type) {
-  if (!ConstantTensor::is_integral(type))
+  if (!ConstantTensor::is_integral(type)) {
+    round_all(values, type);
     return constant_floats(std::move(values), std::move(shape), type);
+  }
   std::vector<int64_t> ints;
   ints.reserve(values.size());
   for (const float v : values) {

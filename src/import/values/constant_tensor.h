@@ -15,10 +15,19 @@
 #include "ops/op.h"
 #include "tensor/buffer.h"
 #include "tensor/format.h"
+#include "tensor/limits.h"
 #include "tensor/storage.h"
 #include "tensor/survey.h"
 
 namespace fuseflow {
+
+/// Zeros for the numbers of a constant that is made at import; gives the import up where they are
+/// more than it may take (support/stop.h).
+template <typename T>
+std::vector<T> room_for(int64_t count) {
+  stop_if_larger(saturating_product(static_cast<uint64_t>(count), sizeof(T)));
+  return filled(static_cast<size_t>(count), T{0});
+}
 
 /// The largest constant that folding may create, the elements of all of them, and the most steps
 /// that one and all of them may take (see evaluation_steps). What exceeds them stays a statement.
@@ -90,7 +99,8 @@ ConstantPtr constant_ints(std::vector<int64_t> values, std::vector<int64_t> shap
                           ElementType type = ElementType::i64);
 ConstantPtr constant_floats(Buffer<float> values, std::vector<int64_t> shape,
                             ElementType type = ElementType::f32);
-/// Integer or floating values by `type`, converted from floats by integer_of() and narrowed().
+/// Integer or floating values by `type`, converted from floats by integer_of() and narrowed(), or
+/// rounded to the type.
 ConstantPtr constant_values(std::vector<float> values, std::vector<int64_t> shape,
                             ElementType type);
 /// A mostly zero tensor from (position, value) pairs in any order; values at equal positions add

@@ -50,6 +50,7 @@ struct Draft {
   MaskOverflow overflow = MaskOverflow::none;  ///< of a softmax's scores
   bool rows_finite = false;       ///< a softmax over it takes a finite maximum of every row
   bool selects = false;           ///< weights of what is read, 0 for what is not
+  bool unsigned_word = false;     ///< of ONNX's uint32 or uint64
   bool thinned = false;           ///< mostly 0 by its values, which no structure says
   int edges = -1;                 ///< values of edges: the number of the matrix they stand in
   bool edge_matrix = false;       ///< that matrix itself: what it masks is absent off its entries

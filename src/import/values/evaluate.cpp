@@ -335,13 +335,21 @@ int64_t evaluation_steps(const View& value) {
 
 ConstantPtr evaluate_value(const View& value, const ConstantLookup& constants) {
   if (!integer_domain(value, constants)) {
-    std::vector<float> floats = Evaluator<float>(value, constants).run();
-    if (!is_integer(value.type)) round_all(floats, value.type);  // as a region that stores it does
-    return constant_values(std::move(floats), value.shape(), value.type);
+    // Rounded to the type once, at the end, as a region that stores it does.
+    return constant_values(Evaluator<float>(value, constants).run(), value.shape(), value.type);
   }
   std::vector<int64_t> ints = Evaluator<int64_t>(value, constants).run();
   for (int64_t& v : ints) v = narrowed(v, value.type);
   return constant_ints(std::move(ints), value.shape(), value.type);
+}
+
+ConstantPtr evaluate_if_defined(const View& value, const ConstantLookup& constants) {
+  try {
+    return evaluate_value(value, constants);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::rejected) throw;
+    return nullptr;
+  }
 }
 
 }  // namespace fuseflow

@@ -20,4 +20,8 @@ int64_t evaluation_steps(const View& value);
 /// in f32 rounding each operation. Subscripts out of range read 0.
 ConstantPtr evaluate_value(const View& value, const ConstantLookup& constants);
 
+/// The same of what the program computes: null where the values are not defined, as of an integer
+/// divided by 0. Who only looks at them has no reason to refuse the model.
+ConstantPtr evaluate_if_defined(const View& value, const ConstantLookup& constants);
+
 }  // namespace fuseflow
