@@ -114,6 +114,39 @@ TEST(ImportContradictions, AnInputTwiceIsRefused) {
                  "input 'x' of graph 'g' is given twice");
 }
 
+TEST(ImportContradictions, GraphsNameWhatTheyTakeAndGive) {
+  const onnx::ModelProto model = model_at(
+      17,
+      "(float[3,2] x, float[2] s) => (float[2] y, float[3,2] z) { y, z = Scan<num_scan_inputs = 1, "
+      "body = b (float[2] a, float[2] e) => (float[2] c, float[2] d) { c = Add(a, e)\n d = Abs(c) "
+      "}>(s, x) }");
+  const Binds binds = {{"x", "values(1, 2, 3, 4, 5, 6)"}, {"s", "values(0, 0)"}};
+  EXPECT_EQ(result_of(imported_with(model, binds)), (Floats{9, 12}));
+  const auto fault_without = [&](const auto& port_of) {
+    onnx::ModelProto nameless = model;
+    port_of(*nameless.mutable_graph()).clear_name();
+    return fault_of(nameless, binds);
+  };
+  const auto body = [](onnx::GraphProto& graph) -> onnx::GraphProto& {
+    for (auto& attribute : *graph.mutable_node(0)->mutable_attribute()) {
+      if (attribute.has_g()) return *attribute.mutable_g();
+    }
+    return graph;
+  };
+  EXPECT_NE(fault_without([](onnx::GraphProto & g) -> auto& {
+              return *g.mutable_output(1);
+            }).find("output 1 of graph"),
+            std::string::npos);
+  EXPECT_NE(fault_without([&](onnx::GraphProto & g) -> auto& {
+              return *body(g).mutable_output(1);
+            }).find("output 1 of graph 'b' has no name"),
+            std::string::npos);
+  EXPECT_NE(fault_without([&](onnx::GraphProto & g) -> auto& {
+              return *body(g).mutable_input(0);
+            }).find("input 0 of graph 'b' has no name"),
+            std::string::npos);
+}
+
 TEST(ImportContradictions, ModesOfDepthToSpace) {
   const std::string head = "(float[1,4,1,1] x) => (float[1,1,2,2] y) { y = DepthToSpace<";
   EXPECT_EQ(values_at(13, head + "blocksize = 2, mode = \"CRD\">(x) }", kFour),

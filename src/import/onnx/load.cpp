@@ -46,7 +46,7 @@ class Loader {
     versions();
     const onnx::GraphProto& graph = proto_->graph();
     model_.name = graph.name();
-    check_inputs(graph);
+    check_ports(graph);
     initializers(graph, {});
     for (const auto& input : graph.input()) {
       if (!model_.initializers.contains(input.name())) model_.inputs.push_back(port(input));
@@ -276,7 +276,16 @@ class Loader {
     return attributes_.emplace(&proto, attribute(proto)).first->second;
   }
 
-  void check_inputs(const onnx::GraphProto& graph) const {
+  /// Inputs and outputs have names, inputs each its own.
+  void check_ports(const onnx::GraphProto& graph) const {
+    const auto require_names = [&](const auto& ports, const char* what) {
+      for (int i = 0; i < ports.size(); ++i) {
+        if (ports[i].name().empty())
+          fail(fmt::format("{} {} of graph '{}' has no name", what, i, shown(graph.name())));
+      }
+    };
+    require_names(graph.input(), "input");
+    require_names(graph.output(), "output");
     std::set<std::string> seen;
     for (const auto& input : graph.input()) {
       if (!seen.insert(input.name()).second)
@@ -393,7 +402,7 @@ class Loader {
                                 const std::string& stem, const Place& place,
                                 std::vector<std::string>& captured) {
     check_depth(place.depth, stem);
-    check_inputs(proto);
+    check_ports(proto);
     auto graph = std::make_shared<OnnxGraph>();
     std::set<std::string> own;
     for (const auto& input : proto.input()) own.insert(input.name());
