@@ -89,7 +89,7 @@ TEST(ImportHostile, UndefinedAndTwiceDefinedValues) {
   expect_part(rejection([&] { import_model(missing, kX); }), "which nothing defines");
   auto nameless = model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }");
   nameless.mutable_graph()->mutable_output(0)->clear_name();
-  expect_part(rejection([&] { import_model(nameless, kX); }), "which nothing defines");
+  expect_part(rejection([&] { import_model(nameless, kX); }), "output 0 of graph 'g' has no name");
   const auto twice = model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x)\n y = Abs(x) }");
   expect_part(rejection([&] { import_model(twice, kX); }), "defined twice");
 }

@@ -109,14 +109,13 @@ void reshape_node(NodeImport& node) {
     else
       given_extents.push_back(shape[d]);
   }
-  if (inferred >= 0 && keep_zeros && std::find(shape.begin(), shape.end(), 0) != shape.end()) {
-    node.reject(
-        fmt::format("shape [{}] with allowzero = 1 has a 0, beside which a -1 may be any "
-                    "extent; expected one of them",
-                    fmt::join(shape, ",")));
-  }
   const int64_t known = element_count(given_extents);
-  if (inferred >= 0) shape[static_cast<size_t>(inferred)] = known == 0 ? 0 : input.size() / known;
+  if (inferred >= 0 && known == 0) {
+    node.reject(fmt::format(
+        "shape [{}] has an extent of 0, beside which a -1 may be any extent; expected one of them",
+        fmt::join(shape, ",")));
+  }
+  if (inferred >= 0) shape[static_cast<size_t>(inferred)] = input.size() / known;
   if (checked_product(node, shape) != input.size()) {
     node.reject(fmt::format("a tensor of shape [{}] cannot be reshaped to [{}]",
                             fmt::join(input.shape(), ","), fmt::join(shape, ",")));
