@@ -72,22 +72,21 @@ class Runs {
       for (size_t r = 0; r < tensor_count; ++r) {
         if (!tensors[r].result) continue;
         std::vector<float> wanted = expected[r], got = values[r];
-        elements += static_cast<long>(got.size());
+        std::vector<size_t> open;  // undecided elements
         for (size_t i = 0; i < got.size() && !depends.empty(); ++i) {
-          if (!std::isnan(depends[r][i]) || is_unwritten(got[i]) || std::isnan(wanted[i])) continue;
-          got[i] = wanted[i] = 0;
-          ++undecided;
+          const bool is_open = std::isnan(depends[r][i]) && !std::isnan(wanted[i]);
+          if (is_open && !is_unwritten(got[i])) open.push_back(i);
         }
+        for (const size_t i : open) got[i] = wanted[i] = 0;
+        undecided += static_cast<long>(open.size());
+        elements += static_cast<long>(got.size());
         const Difference here = difference(got, wanted, wanted);
         most.join(here);
         double bound = tolerance_ < 0 ? 4 * roundoff(tensors, tensor_count) : tolerance_;
         if (tolerance_ < 0 && here.relative > bound) {
-          const auto other = launched<Core>(rounds_other_way(), launch, params, seed, kernel);
-          std::vector<float> moved = other[r];
-          for (size_t i = 0; i < got.size() && !depends.empty(); ++i) {
-            if (std::isnan(depends[r][i])) moved[i] = got[i];
-          }
-          bound += difference(moved, got, wanted).relative;
+          auto other = launched<Core>(rounds_other_way(), launch, params, seed, kernel);
+          for (const size_t i : open) other[r][i] = 0;
+          bound += difference(other[r], got, wanted).relative;
         }
         right = right && here.relative <= bound && std::isfinite(bound);
       }

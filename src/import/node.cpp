@@ -294,7 +294,7 @@ ConstantPtr regrouping(const std::vector<int64_t>& to, const std::vector<int64_t
   if (size > kMaxFoldedElements) return nullptr;
   element_count(shape);
   std::vector<std::pair<int64_t, float>> entries;
-  stop_if_larger(saturating_product(static_cast<uint64_t>(size), sizeof(entries[0])));
+  stop_unless_room<std::pair<int64_t, float>>(size);
   for (int64_t i = 0; i < size; ++i) entries.emplace_back(i * size + i, 1.0F);
   return constant_sparse(std::move(entries), std::move(shape), ElementType::boolean);
 }

@@ -288,7 +288,7 @@ class Placer {
     p_.regions[region].graph.reset();
     const std::string at_first = failure(region);
     std::vector<std::string> left_out;
-    const std::string why = failure_without_lines(region, left_out);
+    const std::string why = failure_without_lines(region, at_first, left_out);
     if (why.empty()) {
       if (!left_out.empty()) {
         log_.note(fmt::format("{}`{}` is left out: {}", prefix(region), fmt::join(left_out, "`, `"),
@@ -304,7 +304,7 @@ class Placer {
          {Placement::stream, Placement::recompute, Placement::scratchpad, Placement::memory}) {
       if (other == request.placement) continue;
       use.placement = other;
-      if (failure_without_lines(region, left_out).empty()) {
+      if (failure_without_lines(region, failure(region), left_out).empty()) {
         refuse(request, why, fmt::format("{} (which is legal)", placement_name(other)));
       }
     }
@@ -312,13 +312,13 @@ class Placer {
   }
 
   /// Why the region cannot be lowered, not even without its order and then its copies; empty if it
-  /// can, with the names of the lines that are left out.
-  std::string failure_without_lines(size_t region, std::vector<std::string>& left_out) {
+  /// can, with the names of the lines that are left out. `why`: with all of them.
+  std::string failure_without_lines(size_t region, std::string why,
+                                    std::vector<std::string>& left_out) {
     Schedule& schedule = p_.regions[region].schedule;
     const std::vector<std::string> order = schedule.order;
     const std::vector<Parallel> parallel = schedule.parallel;
     left_out.clear();
-    std::string why = failure(region);
     const auto leave_out = [&](auto& lines, const char* name) {
       if (why.empty() || lines.empty()) return;
       lines.clear();

@@ -35,8 +35,8 @@ ConstantPtr concatenated(const std::vector<ConstantPtr>& parts, int axis) {
   int64_t outer = 1;
   for (int d = 0; d < axis; ++d) outer *= shape[static_cast<size_t>(d)];
   const bool whole = ConstantTensor::is_integral(type);
-  stop_if_larger(saturating_product(static_cast<uint64_t>(element_count(shape)),
-                                    whole ? sizeof(int64_t) : sizeof(float)));
+  whole ? stop_unless_room<int64_t>(element_count(shape))
+        : stop_unless_room<float>(element_count(shape));
   std::vector<int64_t> ints;
   std::vector<float> floats;
   for (int64_t o = 0; o < outer; ++o) {

@@ -144,7 +144,7 @@ void eye_like(NodeImport& node) {
   const ElementType type =
       node.has_attribute("dtype") ? node.onnx_type(node.integer("dtype", 1)) : like.type;
   std::vector<std::pair<int64_t, float>> entries;
-  stop_if_larger(saturating_product(static_cast<uint64_t>(rows), sizeof(entries[0])));
+  stop_unless_room<std::pair<int64_t, float>>(rows);
   for (int64_t i = 0; i < rows; ++i) {
     if (i >= -shift && i < columns - shift) entries.emplace_back(i * columns + i + shift, 1.0F);
   }

@@ -95,7 +95,7 @@ ConstantPtr meeting_pairs(const NodeImport& node, const Spread& s) {
                             s.input, s.kernel, kMostPairs));
   }
   std::vector<std::pair<int64_t, float>> entries;
-  stop_if_larger(saturating_product(static_cast<uint64_t>(s.input * s.kernel), sizeof(entries[0])));
+  stop_unless_room<std::pair<int64_t, float>>(s.input * s.kernel);
   for (int64_t i = 0; i < s.input; ++i) {
     for (int64_t k = 0; k < s.kernel; ++k) {
       const int64_t o = s.stride * i + s.dilation * k - s.pad;

@@ -58,8 +58,7 @@ ConstantPtr gathered(const ConstantTensor& data, const std::vector<int64_t>& ind
   std::vector<int64_t> shape = data.shape;
   shape[static_cast<size_t>(axis)] = static_cast<int64_t>(indices.size());
   const auto copy = [&](const auto& from, auto& to) {
-    stop_if_larger(
-        saturating_product(static_cast<uint64_t>(element_count(shape)), sizeof(from[0])));
+    stop_unless_room<std::decay_t<decltype(from[0])>>(element_count(shape));
     for (int64_t o = 0; o < outer; ++o) {
       stop_if_asked();
       for (const int64_t i : indices) {

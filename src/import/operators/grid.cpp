@@ -167,7 +167,7 @@ void affine_grid(NodeImport& node) {
   shape.push_back(spatial + 1);
   if (element_count(shape) > kMaxFoldedElements) node.reject("the size is too large");
   std::vector<float> places;
-  stop_if_larger(saturating_product(static_cast<uint64_t>(element_count(shape)), sizeof(float)));
+  stop_unless_room<float>(element_count(shape));
   std::vector<int64_t> at(static_cast<size_t>(spatial), 0);
   const int64_t count = element_count(shape) / (spatial + 1);
   for (int64_t p = 0; p < count; ++p) {

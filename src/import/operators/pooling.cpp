@@ -30,7 +30,7 @@ int64_t steps_inside(const Window& w, size_t d, int64_t o, int64_t low, int64_t 
 View window_counts(NodeImport& node, const View& x, const Window& w, bool include_pads) {
   if (element_count(w.output) > kMaxFoldedElements)
     node.reject("the result has too many positions to count what each averages");
-  stop_if_larger(saturating_product(static_cast<uint64_t>(element_count(w.output)), sizeof(float)));
+  stop_unless_room<float>(element_count(w.output));
   std::vector<float> counts = {1};
   for (size_t d = 0; d < w.rank(); ++d) {
     const int64_t extent = x.extent(static_cast<int>(d) + 2);

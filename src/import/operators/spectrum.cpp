@@ -34,7 +34,7 @@ ConstantPtr transform_matrix(const NodeImport& node, const Transform& t) {
   const std::vector<int64_t> shape = {t.parts, t.samples, t.bins, t.result_parts};
   if (element_count(shape) > kMaxMatrix)
     node.reject(fmt::format("a transform of {} samples is too long for a matrix", t.length));
-  stop_if_larger(saturating_product(static_cast<uint64_t>(element_count(shape)), sizeof(float)));
+  stop_unless_room<float>(element_count(shape));
   std::vector<float> values;
   for (int64_t part = 0; part < t.parts; ++part) {
     for (int64_t n = 0; n < t.samples; ++n) {

@@ -21,11 +21,17 @@
 
 namespace fuseflow {
 
-/// Zeros for the numbers of a constant that is made at import; gives the import up where they are
-/// more than it may take (support/stop.h).
+/// Gives the import up where so many of a constant's elements are more than it may take
+/// (support/stop.h).
+template <typename T>
+void stop_unless_room(int64_t count) {
+  stop_if_larger(saturating_product(static_cast<uint64_t>(count), sizeof(T)));
+}
+
+/// Zeros for the numbers of a constant that is made at import, if there is room.
 template <typename T>
 std::vector<T> room_for(int64_t count) {
-  stop_if_larger(saturating_product(static_cast<uint64_t>(count), sizeof(T)));
+  stop_unless_room<T>(count);
   return filled(static_cast<size_t>(count), T{0});
 }
 

@@ -146,8 +146,7 @@ class Evaluator {
   }
 
   std::vector<T> run() {
-    stop_if_larger(saturating_product(static_cast<uint64_t>(value_.size()), sizeof(T)));
-    std::vector<T> out(static_cast<size_t>(value_.size()));
+    std::vector<T> out = room_for<T>(value_.size());
     if (out.empty()) return out;
     int64_t at = 0;
     for (;;) {
