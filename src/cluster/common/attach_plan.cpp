@@ -43,6 +43,7 @@ bool attach_plan(Program& program, const std::vector<TensorId>& results, const P
   }
   home.statements = std::move(statements);
   home.plan = notes;
+  name_streams(graph);
   home.graph = std::move(graph);
   for (auto r = regions.rbegin() + 1; r != regions.rend(); ++r) {
     program.regions.erase(program.regions.begin() + static_cast<int64_t>(*r));

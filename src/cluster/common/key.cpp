@@ -14,12 +14,16 @@ namespace fuseflow::cluster {
 /// Seven bits a byte, so that no number is the beginning of another one.
 void Key::number(int64_t value) {
   auto rest = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
-  for (; rest >= 0x80; rest >>= 7) bytes_.push_back(static_cast<char>(rest | 0x80));
-  bytes_.push_back(static_cast<char>(rest));
+  std::array<char, 10> bytes;
+  size_t count = 0;
+  for (; rest >= 0x80; rest >>= 7) bytes[count++] = static_cast<char>(rest | 0x80);
+  bytes[count++] = static_cast<char>(rest);
+  bytes_.append(bytes.data(), count);
 }
 
 void Key::real(double value) {
-  number(std::bit_cast<int64_t>(value));
+  const auto bytes = std::bit_cast<std::array<char, sizeof value>>(value);
+  bytes_.append(bytes.data(), bytes.size());
 }
 
 void Key::text(std::string_view value) {

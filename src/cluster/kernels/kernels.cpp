@@ -102,6 +102,7 @@ std::optional<Region> kernel_of(KernelContext& making, const KernelForm& form,
     }
     kernel.plan = notes_of(made, making.program, *fastest, making.machine);
   }
+  name_streams(fastest->graph);
   kernel.graph = std::move(fastest->graph);
   return kernel;
 }

@@ -38,6 +38,7 @@ void RowsLoops::join_reads(const Statement& s) {
   for (size_t i = 0; i < s.indices.size(); ++i) {
     const Key own{s.result, static_cast<IndexId>(i)};
     parents_.emplace(own, own);
+    readers_[own].insert(s.result);
   }
   for (const Expr& node : s.nodes) {
     if (node.kind != Expr::Kind::access) continue;
@@ -83,15 +84,9 @@ void RowsLoops::join_constants(const Statement& s) {
 bool RowsLoops::may_join(const Key& a, const Key& b) {
   const Key first = root(a), second = root(b);
   if (first == second) return true;
-  return std::none_of(results_.begin(), results_.end(), [&](const auto& result) {
-    bool has_first = false, has_second = false;
-    for (size_t i = 0; i < result.second->indices.size(); ++i) {
-      const Key own = root({result.first, static_cast<IndexId>(i)});
-      has_first = has_first || own == first;
-      has_second = has_second || own == second;
-    }
-    return has_first && has_second;
-  });
+  const std::set<TensorId>&some = readers_[first], &others = readers_[second];
+  return std::none_of(some.begin(), some.end(),
+                      [&](TensorId result) { return others.count(result) != 0; });
 }
 
 /// Does `weights` have loops of the result that `rows` has not?
@@ -207,8 +202,10 @@ RowsLoops::Key RowsLoops::root(Key key) {
 }
 
 void RowsLoops::join(const Key& a, const Key& b) {
-  const Key first = root(a), second = root(b);
-  if (first != second) parents_[std::max(first, second)] = std::min(first, second);
+  const auto [first, second] = std::minmax({root(a), root(b)});
+  if (first == second) return;
+  parents_[second] = first;
+  readers_[first].merge(readers_[second]);
 }
 
 }  // namespace fuseflow::cluster

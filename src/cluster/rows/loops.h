@@ -58,7 +58,8 @@ class RowsLoops {
   const Program& program_;
   std::map<TensorId, const Statement*> results_;
   std::map<Key, Key> parents_;
-  std::map<Key, int> number_;  ///< of roots
+  std::map<Key, std::set<TensorId>> readers_;  ///< by root: results whose statements have the loop
+  std::map<Key, int> number_;                  ///< of roots
   std::map<std::pair<TensorId, int32_t>, RowsProduct> products_;
   std::set<Key> widths_, batches_;  ///< roots
   std::vector<SharedLoop> loops_;

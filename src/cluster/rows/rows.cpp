@@ -26,9 +26,41 @@ struct Run {
   size_t first = 0, end = 0;
   RowsForm form;
   SeparateKernels given;
+  int64_t may_save = 0;  ///< cycles, by the costs of its tiles alone
+  bool measured = false;
   std::optional<RowsPlan> plan;
-  int64_t saves() const { return plan ? given.total.cycles - plan->measured.cycles : 0; }
+  int64_t saves() const {
+    if (!measured) return may_save;
+    return plan ? given.total.cycles - plan->measured.cycles : 0;
+  }
 };
+
+/// Runs that do not overlap and save the most cycles together, as far as is known, in order.
+std::vector<size_t> most_saving(const std::vector<Run>& runs, size_t units) {
+  std::vector<int64_t> saved(units + 1, 0);
+  std::vector<int> taken(units + 1, -1);
+  for (size_t end = 1; end <= units; ++end) {
+    saved[end] = saved[end - 1];
+    for (size_t r = 0; r < runs.size(); ++r) {
+      if (runs[r].end != end) continue;
+      const int64_t with = saved[runs[r].first] + runs[r].saves();
+      if (with <= saved[end]) continue;
+      saved[end] = with;
+      taken[end] = static_cast<int>(r);
+    }
+  }
+  std::vector<size_t> best;
+  for (size_t end = units; end > 0;) {
+    if (taken[end] < 0) {
+      --end;
+      continue;
+    }
+    best.push_back(static_cast<size_t>(taken[end]));
+    end = runs[best.back()].first;
+  }
+  std::reverse(best.begin(), best.end());
+  return best;
+}
 
 /// Finds and measures the runs of a program of graphs of tiles.
 class Runs {
@@ -55,7 +87,7 @@ class Runs {
         if (!form) break;
         const bool last = end == units || cuts[end];
         if (!last) continue;
-        Run run{first, end, std::move(*form), {}, std::nullopt};
+        Run run{first, end, std::move(*form), {}, 0, false, {}};
         const bool before_next = end < units && any_reduces(program_.regions[end]);
         if (before_next && worth(run)) runs.push_back(run);
         longest = before_next ? std::nullopt : std::optional<Run>(std::move(run));
@@ -66,11 +98,33 @@ class Runs {
     return runs;
   }
 
-  void measure(Run& run) {
+  /// What it takes apart, and what it may save at most.
+  void judge(Run& run) const {
     KernelSequence sequence(machine_);
     for (size_t u = run.first; u < run.end; ++u) sequence.run(*program_.regions[u].graph);
     run.given = sequence.apart();
+    const std::optional<double> least = least_rows_cycles(run.form, machine_);
+    const auto given = static_cast<double>(run.given.total.cycles);
+    if (least && *least < given) run.may_save = static_cast<int64_t>(given - *least);
+  }
+
+  void measure(Run& run) const {
+    if (run.measured) return;
     run.plan = fastest_rows(run.form, machine_, run.given.total.cycles);
+    run.measured = true;
+  }
+
+  /// Runs that do not overlap and save the most cycles together, in order. Those alone are measured
+  /// that may be among them.
+  std::vector<size_t> best_of(std::vector<Run>& runs) const {
+    for (Run& run : runs) judge(run);
+    for (;;) {
+      std::vector<size_t> best = most_saving(runs, program_.regions.size());
+      const bool known =
+          std::all_of(best.begin(), best.end(), [&](size_t r) { return runs[r].measured; });
+      if (known) return best;
+      for (const size_t r : best) measure(runs[r]);
+    }
   }
 
  private:
@@ -102,33 +156,6 @@ class Runs {
   const Machine& machine_;
   const RowsOptions& options_;
 };
-
-/// Runs that do not overlap and save the most cycles together, in order.
-std::vector<size_t> best_of(const std::vector<Run>& runs, size_t units) {
-  std::vector<int64_t> saved(units + 1, 0);
-  std::vector<int> taken(units + 1, -1);
-  for (size_t end = 1; end <= units; ++end) {
-    saved[end] = saved[end - 1];
-    for (size_t r = 0; r < runs.size(); ++r) {
-      if (runs[r].end != end) continue;
-      const int64_t with = saved[runs[r].first] + runs[r].saves();
-      if (with <= saved[end]) continue;
-      saved[end] = with;
-      taken[end] = static_cast<int>(r);
-    }
-  }
-  std::vector<size_t> best;
-  for (size_t end = units; end > 0;) {
-    if (taken[end] < 0) {
-      --end;
-      continue;
-    }
-    best.push_back(static_cast<size_t>(taken[end]));
-    end = runs[best.back()].first;
-  }
-  std::reverse(best.begin(), best.end());
-  return best;
-}
 
 PlanNotes notes_of(const RowsOutcome& o, const Machine& machine) {
   return {{"kind", "rows"},
@@ -208,12 +235,12 @@ std::vector<RowsOutcome> plan_rows(Program& program, const Machine& machine,
     for (const size_t r : longest_of(runs, covered)) outcomes.push_back(outcome_of(runs[r], tiles));
     return outcomes;
   }
-  for (Run& run : runs) finder.measure(run);
-  const std::vector<size_t> best = best_of(runs, tiles.regions.size());
+  const std::vector<size_t> best = finder.best_of(runs);
   for (const size_t r : best) {
     for (size_t u = runs[r].first; u < runs[r].end; ++u) covered[u] = true;
   }
   for (const size_t r : longest_of(runs, covered)) {
+    finder.measure(runs[r]);
     outcomes.push_back(outcome_of(runs[r], tiles));
     outcomes.back().kind = RowsOutcome::Kind::slower;
   }

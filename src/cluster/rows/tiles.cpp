@@ -21,6 +21,8 @@ constexpr int64_t kMostRows = 128;     ///< of a tile
 constexpr int64_t kMostColumns = 256;  ///< ... along a width
 constexpr int kMostTall = 2;           ///< cores that load weights together
 constexpr size_t kMostSimulated = 16;
+/// Of the cost of a candidate, what it takes at least, but for few.
+constexpr double kLeastOfCost = 0.95;
 constexpr double kMostOperations = 1 << 20;  ///< products of tiles, of all cores
 constexpr size_t kMostKeptBytes = size_t{1} << 24;
 constexpr std::array<int64_t, 4> kCopies{8, 4, 2, 1};  ///< of loads, as many as fit
@@ -329,39 +331,72 @@ std::vector<int64_t> copies_of(const Graph& graph) {
   return copies;
 }
 
-std::vector<Candidate<RowsTiles>> candidates_of(const RowsForm& form, const Machine& machine) {
-  std::vector<Candidate<RowsTiles>> all;
+struct RankedTiles {
+  RowsTiles tiles;
+  double cost = 0;
+};
+using RankedCandidates = std::vector<RankedTiles>;
+
+size_t kept_bytes(const RankedCandidates& all) {
+  return all.size() * sizeof(RankedTiles);
+}
+
+/// Those of least cost first, as many as are simulated.
+RankedCandidates candidates_of(const RowsForm& form, const Machine& machine) {
+  RankedCandidates all;
   std::set<std::pair<std::vector<int64_t>, bool>> tried;
   std::set<std::pair<std::vector<int64_t>, std::vector<int64_t>>> found;
   for (const RowsTiles& tiles : shapes_of(form, machine)) {
     std::vector<int64_t> blocks = blocks_of(form, tiles);
     if (!tried.insert({blocks, tiles.keep}).second) continue;
-    auto candidate = fitting(form, tiles, machine);
+    const auto candidate = fitting(form, tiles, machine);
     if (!candidate) continue;
     if (found.insert({std::move(blocks), copies_of(candidate->graph)}).second) {
-      all.push_back(std::move(*candidate));
+      all.push_back({candidate->tiles, candidate->cost});
     }
   }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.cost < b.cost; });
+  all.resize(std::min(all.size(), kMostSimulated));
   return all;
 }
 
-/// What the choice depends on. The graph with tiles of one element says all of the form.
-std::string key_of(const RowsForm& form, const Machine& machine, int64_t most_cycles) {
+/// What the candidates depend on. The graph with tiles of one element says all of the form.
+Key key_of(const RowsForm& form, const Machine& machine) {
   Key key;
   key.add(machine);
   key.add(rows_graph(form, {.rows = 1, .column = 1}));
-  key.number(most_cycles);
-  return key.value();
+  return key;
+}
+
+/// The candidates; looked for once for each form, whatever its tensors are called.
+RankedCandidates ranked(const RowsForm& form, const Machine& machine, const Key& key) {
+  static Memo<RankedCandidates> memo(kMostKeptBytes);
+  return memo.get(key.value(), [&] { return candidates_of(form, machine); });
 }
 
 }  // namespace
 
+std::optional<double> least_rows_cycles(const RowsForm& form, const Machine& machine) {
+  const RankedCandidates all = ranked(form, machine, key_of(form, machine));
+  if (all.empty()) return std::nullopt;
+  return kLeastOfCost * all.front().cost;
+}
+
 std::optional<RowsPlan> fastest_rows(const RowsForm& form, const Machine& machine,
                                      int64_t most_cycles) {
   static Memo<std::optional<RowsPlan>> memo(kMostKeptBytes);
-  return memo.get(key_of(form, machine, most_cycles), [&] {
+  const Key form_key = key_of(form, machine);
+  Key key = form_key;
+  key.number(most_cycles);
+  return memo.get(key.value(), [&] {
+    std::vector<Candidate<RowsTiles>> all;
+    for (const RankedTiles& one : ranked(form, machine, form_key)) {
+      all.push_back({one.tiles, {}, one.cost});
+    }
     const auto best =
-        fastest_of(candidates_of(form, machine), kMostSimulated, most_cycles, machine);
+        fastest_of(std::move(all), kMostSimulated, most_cycles, machine,
+                   [&](const auto& one) { return std::optional(rows_graph(form, one.tiles)); });
     return best ? std::optional(RowsPlan{best->tiles, best->measured}) : std::nullopt;
   });
 }

@@ -21,4 +21,8 @@ struct RowsPlan {
 std::optional<RowsPlan> fastest_rows(const RowsForm& form, const Machine& machine,
                                      int64_t most_cycles = 0);
 
+/// Cycles that the best candidate may take, from the costs alone: hardly ever more than it takes.
+/// Nothing where none fits the machine.
+std::optional<double> least_rows_cycles(const RowsForm& form, const Machine& machine);
+
 }  // namespace fuseflow::cluster
