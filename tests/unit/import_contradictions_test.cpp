@@ -302,6 +302,19 @@ TEST(ImportContradictions, LimitsHoldForConstantsThatAreMade) {
       Stopped);
 }
 
+TEST(ImportContradictions, CountsOfNGramsDivideThePool) {
+  for (const char* const counts : {"0, 1000", "0, 1, 1000", "0, 2, 1", "-1", "1, 0", "0, 0, 0, 5",
+                                   "0, -9223372036854775807", "9223372036854775807, 0"}) {
+    expect_refused(18,
+                   "(float[1] x) => (float[1] y) <int64[2] c = {1, 2}> { t = TfIdfVectorizer<"
+                   "mode = \"TF\", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0, "
+                   "ngram_counts = [" +
+                       std::string(counts) +
+                       "], ngram_indexes = [0, 1], pool_int64s = [1, 2]>(c)\n y = Mul(t, x) }",
+                   {{"x", "values(1)"}}, "attribute 'ngram_counts' does not divide the pool");
+  }
+}
+
 TEST(ImportContradictions, WhatIsBoundIsNamed) {
   const std::string graph = "(float[2] x) => (float[2] y) { y = Relu(x) }";
   expect_refused(18, graph, {{"x", "values(1, 2, 3)"}}, "--bind x: ");

@@ -31,9 +31,10 @@ Pool read_pool(const NodeImport& node) {
   pool.columns = node.integers("ngram_indexes");
   starts.push_back(static_cast<int64_t>(numbers.size()));
   for (size_t n = 1; n < starts.size(); ++n) {
-    const int64_t size = starts[n] - starts[n - 1];
     const auto length = static_cast<int64_t>(n);
-    if (starts[n - 1] < 0 || size < 0 || size % length != 0)
+    const bool inside =
+        0 <= starts[n - 1] && starts[n - 1] <= starts[n] && starts[n] <= starts.back();
+    if (!inside || (starts[n] - starts[n - 1]) % length != 0)
       node.reject("attribute 'ngram_counts' does not divide the pool into n-grams");
     for (int64_t at = starts[n - 1]; at < starts[n]; at += length) {
       const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(at);
