@@ -237,7 +237,7 @@ void note_left_to_streams(const Options& o, const Program& program, const Machin
 /// Kernels of forms that fuseflow-cuda does not generate, where it generates kernels for the
 /// machine and the size of elements, by the reason.
 void note_without_generator(const Program& program, const Machine& machine) {
-  constexpr int64_t kLargest = 2;  ///< bytes of elements that generated kernels multiply
+  constexpr int64_t kLargest = 4;  ///< bytes of elements that generated kernels multiply
   if (!chip::chip_of(machine)) return;
   std::map<std::string, std::vector<std::string>> regions;
   for (const Region& region : program.regions) {

@@ -15,6 +15,13 @@ FF_FN unsigned beyond_quarter(Type type, float x) {
   return x < 0 ? 0xfc : 0x7c;
 }
 
+/// A number of f32 as products take it: with the digits of tf32, of two nearest ones the larger.
+__device__ inline float as_factor(float x) {
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return __uint_as_float(bits);
+}
+
 /// A number as an element of one or two bytes, rounded to the nearest one (of two to the even one).
 FF_FN unsigned short to_bits(Type type, float x) {
   if (is_quarter(type)) {

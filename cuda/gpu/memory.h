@@ -39,7 +39,9 @@ inline CUtensorMap encoded(EncodeTiled encode, const View& view, Type type, void
                                      : panel == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                      : panel == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
                                                    : CU_TENSOR_MAP_SWIZZLE_NONE;
+  // Elements of f32 come as tf32, rounded.
   const CUtensorMapDataType elements = size == 1            ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                                       : size == 4          ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
                                        : type == Type::bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
                                                             : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
   FF_CHECK(encode(&map, elements, 3, data, extents, pitches, box, steps,

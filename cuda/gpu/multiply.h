@@ -1,7 +1,8 @@
 // Products of matrices in the scratchpad. Of 64 rows and more: wgmma, each group of 128 threads a
 // part of the rows, or of the columns where there are too few rows. Of other rows: mma m16n8k16
-// (m16n8k32 of elements of a byte), each warp a part of the columns. ff::wgmma<columns, left by
-// columns, right by rows, types of left and right> is in instructions.h, which is generated.
+// (m16n8k32 of elements of a byte, m16n8k8 of f32 as tf32), each warp a part of the columns.
+// ff::wgmma<columns, left by columns, right by rows, types of left and right> is in instructions.h,
+// which is generated.
 #pragma once
 
 namespace ff {
@@ -144,7 +145,9 @@ __device__ inline void load_block(unsigned (&block)[4], unsigned address) {
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
 template <Type kLeft, Type kRight>
 __device__ inline void mma(float* sums, const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  if constexpr (kLeft == Type::bf16) {
+  if constexpr (kLeft == Type::f32) {
+    FF_MMA("m16n8k8", "tf32", "tf32");
+  } else if constexpr (kLeft == Type::bf16) {
     FF_MMA("m16n8k16", "bf16", "bf16");
   } else if constexpr (kLeft == Type::f16) {
     FF_MMA("m16n8k16", "f16", "f16");

@@ -170,7 +170,8 @@ __device__ inline void send(const Core& core, int rank, int from, int to, int by
 
 /// Bits of elements.
 template <Type kElement>
-using BitsOf = std::conditional_t<bytes_of(kElement) == 1, uint8_t, uint16_t>;
+using BitsOf = std::conditional_t<bytes_of(kElement) == 1, uint8_t,
+                                  std::conditional_t<bytes_of(kElement) == 2, uint16_t, uint32_t>>;
 
 /// 16 bytes of elements.
 template <Type kElement>
@@ -189,7 +190,9 @@ __device__ inline void put_chunk(const Core& core, int at, const Chunk<kElement>
 }
 template <Type kElement>
 __device__ inline BitsOf<kElement> read_bits(const Params& params, int tensor, long at) {
-  return __ldg(static_cast<const BitsOf<kElement>*>(params.tensors[tensor]) + at);
+  const auto bits = __ldg(static_cast<const BitsOf<kElement>*>(params.tensors[tensor]) + at);
+  if constexpr (kElement == Type::f32) return __float_as_uint(as_factor(__uint_as_float(bits)));
+  return bits;
 }
 template <class Core>
 __device__ inline void gathered(const Core& core, int barrier) {
@@ -214,13 +217,16 @@ __device__ inline void get_pair(const Core& core, int at, float& x, float& y) {
 }
 template <Type kElement, class Core>
 __device__ inline void put_elements(const Core& core, int at, float x, float y) {
-  const unsigned both = pair_bits(kElement, x, y);
-  if constexpr (bytes_of(kElement) == 1) {
+  if constexpr (kElement == Type::f32) {
+    put_pair(core, at, as_factor(x), as_factor(y));
+  } else if constexpr (bytes_of(kElement) == 1) {
     asm volatile("st.shared.b16 [%0], %1;" ::"r"(core.scratchpad + at),
-                 "h"(static_cast<unsigned short>(both))
+                 "h"(static_cast<unsigned short>(pair_bits(kElement, x, y)))
                  : "memory");
   } else {
-    asm volatile("st.shared.b32 [%0], %1;" ::"r"(core.scratchpad + at), "r"(both) : "memory");
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(core.scratchpad + at),
+                 "r"(pair_bits(kElement, x, y))
+                 : "memory");
   }
 }
 
@@ -253,21 +259,29 @@ __device__ inline float get_own(const Core& core, int at) {
 }
 template <Type kElement, class Core>
 __device__ inline float get_element(const Core& core, int at) {
-  unsigned short bits;
-  if constexpr (bytes_of(kElement) == 1) {
-    asm volatile("ld.shared.u8 %0, [%1];" : "=h"(bits) : "r"(core.scratchpad + at) : "memory");
+  if constexpr (kElement == Type::f32) {
+    return get_one(core, at);
   } else {
-    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(bits) : "r"(core.scratchpad + at) : "memory");
+    unsigned short bits;
+    if constexpr (bytes_of(kElement) == 1) {
+      asm volatile("ld.shared.u8 %0, [%1];" : "=h"(bits) : "r"(core.scratchpad + at) : "memory");
+    } else {
+      asm volatile("ld.shared.u16 %0, [%1];" : "=h"(bits) : "r"(core.scratchpad + at) : "memory");
+    }
+    return from_bits(kElement, bits);
   }
-  return from_bits(kElement, bits);
 }
 template <Type kElement, class Core>
 __device__ inline void put_element(const Core& core, int at, float x) {
-  const unsigned short bits = to_bits(kElement, x);
-  if constexpr (bytes_of(kElement) == 1) {
-    asm volatile("st.shared.u8 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");
+  if constexpr (kElement == Type::f32) {
+    put_one(core, at, as_factor(x));
   } else {
-    asm volatile("st.shared.u16 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");
+    const unsigned short bits = to_bits(kElement, x);
+    if constexpr (bytes_of(kElement) == 1) {
+      asm volatile("st.shared.u8 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");
+    } else {
+      asm volatile("st.shared.u16 [%0], %1;" ::"r"(core.scratchpad + at), "h"(bits) : "memory");
+    }
   }
 }
 

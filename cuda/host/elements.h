@@ -94,33 +94,49 @@ inline float half_from(uint16_t bits) {
   return all[bits];
 }
 
-/// A number as an element of one or two bytes, rounded to the nearest one (of two to the even one).
-inline uint16_t to_bits(Type type, float x) {
-  if (is_quarter(type)) return static_cast<uint16_t>(quarter_bits(type, x));
+constexpr uint32_t kTf32Step = 1U << 13;  ///< in bits of f32, whose last 13 tf32 has not
+
+/// A number of f32 as products take it: with the digits of tf32, of two nearest ones the larger.
+inline uint32_t factor_bits(float x) {
+  uint32_t all;
+  std::memcpy(&all, &x, 4);
+  if (std::isfinite(x)) all += kTf32Step / 2;
+  if (std::isnan(x)) all |= 0x400000;
+  return all & ~(kTf32Step - 1);
+}
+/// From an element that products take to the next.
+inline uint32_t step_of(Type type) {
+  return type == Type::f32 ? kTf32Step : 1;
+}
+
+/// A number as an element that products take, rounded to the nearest one (of two to the even one).
+inline uint32_t to_bits(Type type, float x) {
+  if (type == Type::f32) return factor_bits(x);
+  if (is_quarter(type)) return quarter_bits(type, x);
   if (type == Type::bf16) {
     uint32_t all;
     std::memcpy(&all, &x, 4);
     const uint32_t rounded = x == x ? all + 0x7fff + (all >> 16 & 1) : all | 0x400000;
-    return static_cast<uint16_t>(rounded >> 16);
+    return rounded >> 16;
   }
   return half_bits(x);
 }
-inline float from_bits(Type type, uint16_t bits) {
+inline float from_bits(Type type, uint32_t bits) {
   if (is_quarter(type)) return quarter_from(type, bits);
-  if (type == Type::bf16) {
-    const uint32_t all = static_cast<uint32_t>(bits) << 16;
+  if (type == Type::bf16 || type == Type::f32) {
+    const uint32_t all = type == Type::bf16 ? bits << 16 : bits;
     float x;
     std::memcpy(&x, &all, 4);
     return x;
   }
-  return half_from(bits);
+  return half_from(static_cast<uint16_t>(bits));
 }
 inline float rounded_to(Type type, float x) {
   return is_rounded(type) ? from_bits(type, to_bits(type, x)) : x;
 }
 
-/// Whether what threads put into the scratchpad is rounded the other way: up for down. What that
-/// changes bounds what rounding does.
+/// Whether what is rounded on its way into the scratchpad is rounded the other way: up for down.
+/// What that changes bounds what rounding does.
 inline bool& rounds_other_way() {
   static bool other = false;
   return other;
@@ -137,14 +153,14 @@ inline bool& beyond_is_nan() {
   return nan;
 }
 /// Is a number larger than the largest of a type, by more than is rounded away?
-inline bool is_beyond(Type type, float x, uint16_t bits, float nearest) {
+inline bool is_beyond(Type type, float x, uint32_t bits, float nearest) {
   if (!std::isfinite(x) || !std::isfinite(nearest)) return std::isfinite(x);
-  if (std::isfinite(from_bits(type, static_cast<uint16_t>(bits + 1)))) return false;
-  const float before = from_bits(type, static_cast<uint16_t>(bits - 1));
+  if (std::isfinite(from_bits(type, bits + step_of(type)))) return false;
+  const float before = from_bits(type, bits - step_of(type));
   return std::fabs(x) - std::fabs(nearest) > (std::fabs(nearest) - std::fabs(before)) / 2;
 }
-inline uint16_t bits_to_put(Type type, float x) {
-  const uint16_t bits = to_bits(type, x);
+inline uint32_t bits_to_put(Type type, float x) {
+  const uint32_t bits = to_bits(type, x);
   const float nearest = from_bits(type, bits);
   if (is_beyond(type, x, bits, nearest)) {
     put_beyond() = true;
@@ -153,8 +169,13 @@ inline uint16_t bits_to_put(Type type, float x) {
   if (!rounds_other_way() || std::isnan(x) || nearest == x) return bits;
   // Bits count magnitudes.
   const bool down = std::fabs(nearest) > std::fabs(x);
-  const auto other = static_cast<uint16_t>(down ? bits - 1 : bits + 1);
+  const uint32_t other = down ? bits - step_of(type) : bits + step_of(type);
   return std::isfinite(from_bits(type, other)) ? other : bits;
+}
+
+/// An element of memory as it comes into the scratchpad: f32 is rounded for that.
+inline uint32_t bits_to_load(Type type, float x) {
+  return type == Type::f32 ? bits_to_put(type, x) : to_bits(type, x);
 }
 
 }  // namespace ff

@@ -246,15 +246,15 @@ inline void has_arrived(CoreState& core, int at, int bytes, const Event& event) 
   });
 }
 
-inline void put_bits(CoreState& core, int at, Type type, uint16_t bits) {
+inline void put_bits(CoreState& core, int at, Type type, uint32_t bits) {
   std::memcpy(&core.scratchpad[static_cast<size_t>(at)], &bits,
               static_cast<size_t>(bytes_of(type)));
 }
-inline float get_bits(const CoreState& core, int at, Type type) {
-  uint16_t bits = 0;
+inline uint32_t bits_at(const CoreState& core, int at, Type type) {
+  uint32_t bits = 0;
   std::memcpy(&bits, &core.scratchpad[static_cast<size_t>(at)],
               static_cast<size_t>(bytes_of(type)));
-  return from_bits(type, bits);
+  return bits;
 }
 template <class Core>
 void note_gather(const Core& core, int bytes) {
@@ -294,7 +294,7 @@ void copy_box(const Core& core, int to, const Params& params, int view, int inne
           const int moved = swizzle(to / pitch + o, pitch);  // swizzles follow the address
           const int chunk = 16 / size;
           put_bits(state, to + o * pitch + ((c / chunk) ^ moved) * 16 + c % chunk * size, type,
-                   to_bits(type, x));
+                   bits_to_load(type, x));
         }
       }
       has_arrived(state, to, bytes, bytes_arrive(*cluster, peers.at(i), barrier, bytes, clock));
@@ -331,7 +331,7 @@ template <Type kElement>
 struct Chunk {
   static constexpr int kSize = bytes_of(kElement);
   unsigned char bytes[16];
-  void set(int i, uint16_t bits) { std::memcpy(bytes + i * kSize, &bits, kSize); }
+  void set(int i, uint32_t bits) { std::memcpy(bytes + i * kSize, &bits, kSize); }
 };
 template <class Core, Type kElement>
 void put_chunk(const Core& core, int at, const Chunk<kElement>& chunk) {
@@ -339,10 +339,10 @@ void put_chunk(const Core& core, int at, const Chunk<kElement>& chunk) {
   std::memcpy(&core.state().scratchpad[static_cast<size_t>(at)], chunk.bytes, 16);
 }
 template <Type kElement>
-uint16_t read_bits(const Params& params, int tensor, long at) {
+uint32_t read_bits(const Params& params, int tensor, long at) {
   if (params.described[tensor].type != kElement) fail("gathers elements of another type");
-  return to_bits(kElement,
-                 (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)));
+  return bits_to_load(kElement,
+                      (*params.tensors)[static_cast<size_t>(tensor)].at(static_cast<size_t>(at)));
 }
 /// A tile that the producer's threads wrote is there, fenced.
 template <class Core>
@@ -414,7 +414,7 @@ float get_own(const Core& core, int at) {
 template <Type kElement, class Core>
 float get_element(const Core& core, int at) {
   read_begins(core, at, bytes_of(kElement));
-  return get_bits(core.state(), at, kElement);
+  return from_bits(kElement, bits_at(core.state(), at, kElement));
 }
 template <Type kElement, class Core>
 void put_element(const Core& core, int at, float x) {
@@ -450,12 +450,16 @@ struct Sums {
   }
 };
 
+/// What instructions read: of f32 the digits of tf32 alone, whatever follows them.
 template <class M>
 std::vector<float> elements_of(const CoreState& core, int at) {
   std::vector<float> all(static_cast<size_t>(M::kRows) * M::kColumns);
   for (int r = 0; r < M::kRows; ++r) {
-    for (int c = 0; c < M::kColumns; ++c)
-      all[static_cast<size_t>(r * M::kColumns + c)] = get_bits(core, at + M::at(r, c), M::kElement);
+    for (int c = 0; c < M::kColumns; ++c) {
+      const uint32_t bits = bits_at(core, at + M::at(r, c), M::kElement);
+      all[static_cast<size_t>(r * M::kColumns + c)] =
+          from_bits(M::kElement, bits & ~(step_of(M::kElement) - 1));
+    }
   }
   return all;
 }

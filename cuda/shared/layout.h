@@ -16,7 +16,7 @@ FF_FN constexpr int swizzle(int outer, int panel_bytes) {
                              : 0;
 }
 
-/// kRows x kColumns elements of one or two bytes, in panels of kPanel elements.
+/// kRows x kColumns elements of one, two or four bytes, in panels of kPanel elements.
 template <int kRows_, int kColumns_, Along kAlong_, int kPanel_, Type kElement_>
 struct Matrix {
   static constexpr Type kElement = kElement_;
@@ -53,11 +53,12 @@ FF_FN constexpr int depth_of() {
   return 32 / M::kSize;
 }
 /// Is there an instruction for A * B? Elements of two bytes have one type, and lie either way;
-/// those of one byte may have two, and lie with what is summed consecutive.
+/// others lie with what is summed consecutive. Those of one byte may have two types.
 template <class A, class B>
 FF_FN constexpr bool has_instruction() {
   return A::kSize == B::kSize && A::kColumns % depth_of<A>() == 0 &&
-         (A::kSize == 2 ? A::kElement == B::kElement : A::kByRows && !B::kByRows);
+         (A::kSize == 1 || A::kElement == B::kElement) &&
+         (A::kSize == 2 || (A::kByRows && !B::kByRows));
 }
 
 /// Columns [begin, end): the part of a tile that one of several cores finishes.

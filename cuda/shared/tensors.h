@@ -50,7 +50,8 @@ struct View {
 };
 
 /// By how much rounding to the coarsest type of a kernel's tensors changes a number at most,
-/// relative to it; at least what f16 does. Bounds on errors are multiples of it.
+/// relative to it; at least what f16 does, and tf32, as which f32 is multiplied. Bounds on errors
+/// are multiples of it.
 inline double roundoff(const Tensor* tensors, size_t count) {
   double most = 1.0 / 2048;
   for (size_t t = 0; t < count; ++t) {

@@ -10,6 +10,7 @@ namespace fuseflow::chip {
 namespace {
 
 constexpr int64_t kCopyAlignment = 16;  ///< bytes, of pitches
+constexpr int64_t kMostBytes = 4;       ///< of elements that instructions multiply
 
 /// Elements of a tensor from one coordinate of each dimension to the next.
 std::vector<int64_t> pitches(const std::vector<int64_t>& shape) {
@@ -103,7 +104,7 @@ Operand operand_of(const Graph& graph, const Node& load, std::vector<int64_t> sh
 
 Copies copies_of(const Operand& operand) {
   Copies copies;
-  const bool sums_columns = operand.side == Side::left, either_way = operand.element_bytes > 1;
+  const bool sums_columns = operand.side == Side::left, either_way = operand.element_bytes == 2;
   copies.by_rows = either_way || sums_columns;
   const auto gathered = [&](const char* why) {
     copies.why_gathered = why;
@@ -129,14 +130,14 @@ Copies copies_of(const Operand& operand) {
   const bool summed = (sums_columns ? *columns : *rows) == 1;
   const bool consecutive = *rows == 1 || *columns == 1;
   if (!either_way && consecutive && !summed)
-    return gathered("of elements of one byte what is summed has to be consecutive");
+    return gathered("of elements of one or four bytes what is summed has to be consecutive");
   return gathered(consecutive ? "the copy engine needs rows of a multiple of 16 bytes"
                               : "neither rows nor columns are consecutive");
 }
 
 bool by_threads(const Operand& operand, int64_t product_bytes) {
-  const bool generated =
-      operand.element_bytes == 2 || (operand.element_bytes == 1 && product_bytes == 1);
+  const bool generated = operand.element_bytes == 2 ||
+                         (operand.element_bytes == product_bytes && product_bytes <= kMostBytes);
   return generated && !copies_of(operand).view;
 }
 

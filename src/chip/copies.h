@@ -52,8 +52,8 @@ struct Copies {
 Copies copies_of(const Operand& operand);
 
 /// Does each core gather the operand's tiles? `product_bytes`: of an element of its product. Not
-/// where no kernel is generated: for elements of more than two bytes, and single bytes in a product
-/// of larger ones.
+/// where no kernel is generated: for elements of eight bytes, and those of one or four bytes in a
+/// product of others.
 bool by_threads(const Operand& operand, int64_t product_bytes);
 
 /// Says so of the loads of a graph whose tiles products take.

@@ -42,7 +42,6 @@ class ChainBuilder {
   }
 
   Kernel build() {
-    check();
     find_rows();
     kernel_.clusters = g_.clusters;
     kernel_.cores = g_.shape.cores();
@@ -55,7 +54,6 @@ class ChainBuilder {
   }
 
  private:
-  void check() const { check_product_bytes(graph_); }
   void find_rows() {
     LaunchRows& rows = kernel_.rows;
     if (rows.dim < 0) return;

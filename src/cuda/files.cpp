@@ -39,8 +39,8 @@ bool is_plain(const Program& program, TensorId id, bool result) {
   const Tensor& tensor = program.tensors[static_cast<size_t>(id)];
   std::vector<int> order(tensor.format.mode_order.size());
   std::iota(order.begin(), order.end(), 0);
-  return (result ? is_written(tensor.type) : is_read(tensor.type)) && tensor.format.all_dense() &&
-         tensor.format.mode_order == order;
+  return (result ? is_multiplied(tensor.type) : is_read(tensor.type)) &&
+         tensor.format.all_dense() && tensor.format.mode_order == order;
 }
 
 /// In the order of their numbers.

@@ -14,7 +14,7 @@ ElementAt result_element(const Program& program, const Graph& graph, NodeId stor
   const Node& node = graph.nodes[static_cast<size_t>(store)];
   require_row_major(program, node.tensor);
   const Tensor& tensor = program.tensors[static_cast<size_t>(node.tensor)];
-  if (!is_written(tensor.type)) {
+  if (!is_multiplied(tensor.type)) {
     throw Refused{fmt::format(
         "%{} has elements of {}; results are generated as f32, f16, bf16, f8e4m3 and f8e5m2",
         tensor.name, element_name(tensor.type))};

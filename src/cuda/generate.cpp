@@ -32,9 +32,31 @@ std::string kernel_name(const std::string& region, const std::vector<Generated>&
   return unique;
 }
 
+/// Throws Refused for products of elements that the multiplying instructions do not take.
+void check_products(const Graph& graph, const Machine& machine) {
+  const int64_t bytes = graph.tiles->element_bytes;
+  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.kind == NodeKind::tile_multiply;
+  });
+  if (!any || bytes < 4) return;
+  if (bytes > 4) {
+    throw Refused{
+        fmt::format("products of elements of {} bytes are not generated: "
+                    "`fuseflow-import --type f32` imports a model with smaller ones",
+                    bytes)};
+  }
+  if (machine.core.matrix_type_of_f32 == "tf32") return;
+  throw Refused{
+      fmt::format("products of f32 are generated as tf32, in which machine {} does not multiply "
+                  "them (core.matrix_type_of_f32); `fuseflow-import --type f16` imports a model "
+                  "with smaller elements",
+                  machine.name)};
+}
+
 Kernel kernel_of(const Program& program, const Graph& graph, const Machine& machine,
                  const TableRows* table) {
   if (std::string why = chip::why_no_form(graph); !why.empty()) throw Refused{std::move(why)};
+  check_products(graph, machine);
   switch (tile_form(graph)) {
     case TileForm::chain:
       return chain_kernel(program, graph, table);

@@ -3,32 +3,36 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "chip/fit.h"
 #include "cuda/text.h"
 
 namespace fuseflow::cuda {
 namespace {
 
 /// `m64n128k16.f32.f16.f16`, and what it is told beside its operands: to add, no signs turned and,
-/// of elements of two bytes, which operands lie along the other dimension.
+/// of elements of two bytes, which operands lie along the other dimension. Elements of f32 are
+/// multiplied as tf32.
 struct Instruction {
   std::string name, flags;
 };
 Instruction instruction_of(const ProductForm& form) {
-  const bool quarter = element_bytes(form.left) == 1;
+  const int64_t bytes = element_bytes(form.left);
   const auto name = [&](ElementType type) {
-    return element_name(type).substr(quarter ? 2 : 0);  // e4m3 of f8e4m3
+    const std::string own{element_name(type)};
+    return bytes == 1 ? own.substr(2) : bytes == 4 ? "t" + own : own;  // e4m3 of f8e4m3
   };
-  return {fmt::format("m64n{}k{}.f32.{}.{}", form.columns, quarter ? 32 : 16, name(form.left),
-                      name(form.right)),
-          quarter ? "1, 1, 1"
-                  : fmt::format("1, 1, 1, {:d}, {:d}", form.left_by_columns, form.right_by_rows)};
+  return {fmt::format("m64n{}k{}.f32.{}.{}", form.columns, chip::kDepthBytes / bytes,
+                      name(form.left), name(form.right)),
+          bytes == 2 ? fmt::format("1, 1, 1, {:d}, {:d}", form.left_by_columns, form.right_by_rows)
+                     : "1, 1, 1"};
 }
 
 }  // namespace
 
 std::string instructions_text(const std::vector<ProductForm>& forms) {
   std::string text =
-      "// wgmma m64nNk16 (k32 of elements of one byte), to f32, in the forms that these kernels "
+      "// wgmma m64nNk16 (k32 of elements of one byte, k8 of four), to f32, in the forms that "
+      "these kernels "
       "use: made by\n// fuseflow-cuda.\n#pragma once\n\nnamespace ff {\n\n";
   for (const ProductForm& form : forms) {
     const Instruction instruction = instruction_of(form);

@@ -26,7 +26,7 @@ void choose_copy(const Program& program, const Graph& graph, Load& load, const c
   require_row_major(program, node.tensor);
   if (!is_multiplied(tensor.type)) {
     throw Refused{fmt::format(
-        "%{} has elements of {}; products are generated for f16, bf16, f8e4m3 and f8e5m2",
+        "%{} has elements of {}; products are generated for f16, bf16, f32, f8e4m3 and f8e5m2",
         tensor.name, element_name(tensor.type))};
   }
   load.matrix.element = tensor.type;

@@ -30,7 +30,6 @@ class ProductBuilder {
   }
 
   Kernel build() {
-    check();
     name_coordinates();
     if (is_product()) {
       make_objects();
@@ -43,10 +42,6 @@ class ProductBuilder {
 
  private:
   const Node& node(NodeId id) const { return graph_.nodes[static_cast<size_t>(id)]; }
-
-  void check() const {
-    if (is_product()) check_product_bytes(graph_);
-  }
 
   bool is_product() const {
     return !roles_.reductions.empty() && node(roles_.reductions[0]).kind == NodeKind::tile_multiply;

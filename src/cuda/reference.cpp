@@ -184,7 +184,7 @@ std::string statements_text(const Program& program, const Region& region, const 
     const std::string kernel = fmt::format("{}_statement_{}", name, number);
     kernels += StatementText(program, s, numbers, table).kernel(kernel);
     const ElementType declared = program.tensors[static_cast<size_t>(s.result)].type;
-    const ElementType type = is_written(declared) ? declared : ElementType::f32;
+    const ElementType type = is_multiplied(declared) ? declared : ElementType::f32;
     if (temporary)
       calls += fmt::format("  t.make({}, {}, {});\n", number,
                            elements_text(program, s.result, table, kRows), type_text(type));
@@ -211,8 +211,8 @@ std::string why_no_statements(const Region& region, const std::vector<TensorId>&
 
 std::string rivals_text(const Generated& g) {
   const Graph& graph = *g.kernel.graph;
-  // The library is not asked for products of elements of one byte.
-  if (g.kernel.sums.empty() || graph.tiles->element_bytes == 1) return "{}, 0";
+  // The library is not asked for products of elements of one or four bytes.
+  if (g.kernel.sums.empty() || graph.tiles->element_bytes != 2) return "{}, 0";
   const auto size = [&](int dim) { return dim_text(g.kernel, dim, "rows"); };
   const auto columns = [&](int dim) { return graph.indices[static_cast<size_t>(dim)].elements(); };
   if (tile_form(graph) == TileForm::chain) {

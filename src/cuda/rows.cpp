@@ -153,7 +153,6 @@ class RowsBuilder {
   }
 
   void check() const {
-    if (has_products()) check_product_bytes(graph_);
     if (!has_products() && !core_.rooms.empty() && graph_.tiles->element_bytes != 2) {
       throw Refused{
           fmt::format("rows of elements of {} bytes that cores exchange are not generated",

@@ -37,16 +37,12 @@ std::string operator_text(Op op, const std::vector<std::string>& operands) {
 }
 
 bool is_multiplied(ElementType type) {
-  return type == ElementType::f16 || type == ElementType::bf16 || type == ElementType::f8e4m3 ||
-         type == ElementType::f8e5m2;
-}
-
-bool is_written(ElementType type) {
-  return is_multiplied(type) || type == ElementType::f32;
+  return type == ElementType::f16 || type == ElementType::bf16 || type == ElementType::f32 ||
+         type == ElementType::f8e4m3 || type == ElementType::f8e5m2;
 }
 
 bool is_read(ElementType type) {
-  return is_written(type) || type == ElementType::boolean || type == ElementType::u8 ||
+  return is_multiplied(type) || type == ElementType::boolean || type == ElementType::u8 ||
          type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64;
 }
 

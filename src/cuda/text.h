@@ -41,11 +41,10 @@ std::string number_text(float value);
 /// An operator of operands that are C++ text.
 std::string operator_text(Op op, const std::vector<std::string>& operands);
 
-/// Whether kernels read elements of a type, multiply them with matrix units, and write them; its
-/// name in their text: `ff::Type::f16`.
+/// Whether kernels read elements of a type, and whether they multiply them with matrix units and
+/// write them; its name in their text: `ff::Type::f16`.
 bool is_read(ElementType type);
 bool is_multiplied(ElementType type);
-bool is_written(ElementType type);
 std::string type_text(ElementType type);
 
 }  // namespace fuseflow::cuda

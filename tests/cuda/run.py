@@ -88,6 +88,22 @@ PLANS = [
     rows("byte_layers_wide", "layers", (40, 128, 256, 64), (16, 32), cluster=(2, 2), element="f8e4m3", weights_kind="f8e5m2"),
     online("byte_attention", 2, 20, 64, 32, 32, 16, element="f8e4m3", turned=True, step=32),
     online("byte_attention_parts", 1, 16, 128, 32, 32, 16, parts=4, element="f8e4m3", mask=True, step=32),
+    # Elements of f32, multiplied as tf32.
+    chain("wide", (32, 64, 96, 64), (16, 32, 32, 16), (1, 1, 1, 1), "l, k", element="f32", turned=True),
+    chain("wide_gathered", (32, 64, 96, 64), (16, 32, 32, 16), (1, 1, 1, 1), "l, k", element="f32"),
+    chain("wide_round", (20, 100, 56, 72), (16, 16, 16, 16), (1, 4, 1, 4), "l, k", residual=True, element="f32", turned=True),
+    chain("wide_shared", (32, 64, 128, 64), (16, 32, 16, 16), (2, 2, 2, 2), "l, k", element="f32", turned=True),
+    chain("wide_again", (48, 64, 48, 64), (16, 32, 16, 16), (1, 2, 2, 4), "m, l, k", element="f32"),
+    chain("wide_split", (16, 64, 48, 32), (16, 32, 16, 16), (1, 1, 2, 2), "l, k", gated="split", element="f32", turned=True),
+    chain("wide_large", (64, 64, 64, 64), (64, 32, 32, 32), (1, 2, 1, 2), "l, k", element="f32", turned=True),
+    product("wide_row", (1, 40, 96), (16, 32, 32), by_columns=True, element="f32"),
+    product("wide_parts", (16, 64, 128), (16, 32, 16), depth=4, bias=True, by_columns=True, element="f32"),
+    product("wide_batch", (24, 32, 40), (16, 16, 48), batches=3, element="f32"),
+    rows("wide_layers", "layers", (20, 64, 96, 48), (16, 32), element="f32", turned=True),
+    rows("wide_layers_wide", "layers", (40, 64, 128, 40), (16, 16), cluster=(2, 2), element="f32"),
+    rows("wide_norm", "norm", (20, 32, 80, 48), (16, 32), element="f32"),
+    online("wide_attention", 2, 20, 40, 16, 24, 16, element="f32"),
+    online("wide_attention_parts", 2, 16, 64, 32, 32, 16, parts=4, element="f32", mask=True),
 ]
 
 # What is wrong, the kernel, a piece of its text (the first one), and what is there instead: an expression; None: nothing.
@@ -165,7 +181,7 @@ TURN_FAULTS = [
 PADDED = ("k_columns",)
 # Kernels whose results are stored by rows, without the padding that plans count, or whose last cluster is not full.
 STORE_OTHERS = ("k_absent", "k_largest", "k_total", "k_scaled", "k_beyond", "k_operators", "k_rows", "k_apart", "k_norm",
-           "k_norm_wide", "k_softmax_wide", "k_kept_norm")
+           "k_norm_wide", "k_softmax_wide", "k_kept_norm", "k_wide_norm")
 
 
 def with_fault(text, number, pattern, replacement):

@@ -46,11 +46,11 @@ std::string mlp(int rows, int inputs, int hidden) {
     return "f32[" + std::to_string(a) + ", " + std::to_string(b) + "] dense,dense";
   };
   const std::string of = " = uniform(density=1,seed=1)\n";
-  return "input %x: " + shape(rows, inputs) + of + "const %w: " + shape(inputs, hidden) + of +
-         "const %v: " + shape(hidden, 16) + of + "temp %c: " + shape(rows, hidden) +
+  return "input %x: " + shape(rows, inputs) + of + "const %w: " + shape(hidden, inputs) + of +
+         "const %v: " + shape(16, hidden) + of + "temp %c: " + shape(rows, hidden) +
          "\ntemp %h: " + shape(rows, hidden) + "\nresult %y: " + shape(rows, 16) +
-         "\nregion @y {\n  %c[i, j] = sum(k) %x[i, k] * %w[k, j]\n  %h[i, j] = relu(%c[i, j])\n"
-         "  %y[i, o] = sum(j) %h[i, j] * %v[j, o]\n}\n";
+         "\nregion @y {\n  %c[i, j] = sum(k) %x[i, k] * %w[j, k]\n  %h[i, j] = relu(%c[i, j])\n"
+         "  %y[i, o] = sum(j) %h[i, j] * %v[o, j]\n}\n";
 }
 
 const RowsTiles kTiles{16, 16, 1, 1, 2, false, 2};
@@ -75,10 +75,10 @@ TEST(RowsForm, SaysWhatHasNone) {
   };
   says(with(good, "relu(%c[i, j])", "relu(%c[j, i])"), "it has no rows");
   says(with(good, "relu(%c[i, j])", "relu(%c[i, j]) + coordinate(j)"), "index as a number");
-  says(with(good, "%h[i, j] * %v[j, o]", "%h[i, j] * %h[j, o]"), "both operands of a product");
+  says(with(good, "%h[i, j] * %v[o, j]", "%h[i, j] * %h[o, j]"), "both operands of a product");
   says(with(good, "%x: f32[16, 16] dense,dense", "%x: f32[16, 16] dense,compressed"),
        "%x is not dense");
-  says(with(good, "sum(j) %h[i, j] * %v[j, o]", "sum(j:8) %h[i, j] * %v[j, o]"), "a part of %h");
+  says(with(good, "sum(j) %h[i, j] * %v[o, j]", "sum(j:8) %h[i, j] * %v[o, j]"), "a part of %h");
 }
 
 TEST(Rows, WorkedCase) {
