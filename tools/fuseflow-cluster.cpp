@@ -9,7 +9,6 @@
 
 #include "chain_options.h"
 #include "chip/fit.h"
-#include "chip/forms.h"
 #include "cluster/chain/lower_plan.h"
 #include "cluster/common/machine_to_plan.h"
 #include "cluster/plan.h"
@@ -19,6 +18,7 @@
 #include "cluster/report/notes.h"
 #include "cluster/report/plan_json.h"
 #include "cluster_uses.h"
+#include "cuda/generate.h"
 #include "import/import.h"
 #include "ir/copies.h"
 #include "ir/data_facts.h"
@@ -234,17 +234,13 @@ void note_left_to_streams(const Options& o, const Program& program, const Machin
                o.strategy == "chains" ? "--strategy=tiles --dense" : "--dense");
 }
 
-/// Kernels of forms that fuseflow-cuda does not generate, where it generates kernels for the
-/// machine and the size of elements, by the reason.
+/// Kernels that fuseflow-cuda does not generate, where it generates kernels for the machine, by the
+/// reason.
 void note_without_generator(const Program& program, const Machine& machine) {
-  constexpr int64_t kLargest = 4;  ///< bytes of elements that generated kernels multiply
   if (!chip::chip_of(machine)) return;
   std::map<std::string, std::vector<std::string>> regions;
-  for (const Region& region : program.regions) {
-    if (!region.graph || !region.graph->tiles) continue;
-    if (region.graph->tiles->element_bytes > kLargest) continue;
-    const std::string why = chip::why_no_form(*region.graph);
-    if (!why.empty()) regions[why].push_back(region.name);
+  for (const cuda::Generated& made : cuda::generate(program, machine)) {
+    if (!made.refused.empty()) regions[made.refused].push_back(program.regions[made.region].name);
   }
   for (const auto& [why, names] : regions)
     report(Severity::note, fmt::format("{}: no CUDA kernel: {}", named(names), why));

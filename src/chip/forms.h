@@ -1,6 +1,6 @@
 // Which forms of kernels of tiles are generated for the chip: the one account of it, by which
-// fuseflow-cuda refuses, and fuseflow-cluster says so of what it plans. ir-spec/cuda.md, "What is
-// fitted".
+// fuseflow-cuda refuses the others, and planners keep the chip's rules for those that are.
+// ir-spec/cuda.md, "What is fitted".
 #pragma once
 
 #include <string>
