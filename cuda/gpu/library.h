@@ -1,4 +1,5 @@
-// Products by cuBLASLt: of statements, and in a kernel's place.
+// Products by cuBLASLt: of statements, and in a kernel's place; those of f32 as tf32, as kernels
+// multiply them.
 #pragma once
 
 #include <cublasLt.h>
@@ -66,7 +67,8 @@ class Library : public Products {
     if (k.rivals.empty()) return;
     const std::vector<RivalPlaces> places = places_of(k);
     const size_t bytes =
-        places.back().c + part(k.rivals.back().batches * k.rivals.back().m * k.rivals.back().n);
+        places.back().c +
+        part(k.rivals.back().batches * k.rivals.back().m * k.rivals.back().n, k.element);
     std::vector<char*> sets(Stream::cold_sets(bytes, 8, 400));
     for (char*& set : sets) {
       FF_CHECK(cudaMalloc(&set, bytes));
@@ -105,8 +107,9 @@ class Library : public Products {
   static constexpr size_t kWorkspace = 64 << 20;
   static constexpr long kAlignment = 256;  ///< bytes, that the library takes matrices to have
 
-  static size_t part(long elements) {
-    return static_cast<size_t>((elements * 2 + kAlignment - 1) / kAlignment * kAlignment);
+  static size_t part(long elements, Type type) {
+    return static_cast<size_t>((elements * bytes_of(type) + kAlignment - 1) / kAlignment *
+                               kAlignment);
   }
   /// A product takes what the one before gave where that has as many elements.
   static std::vector<RivalPlaces> places_of(const GpuKernel& k) {
@@ -119,9 +122,9 @@ class Library : public Products {
           i > 0 && (k.gate > 0 || before->batches * before->m * before->n == r.batches * r.m * r.k);
       RivalPlaces here{};
       here.a = takes_last ? places.back().c : at;
-      here.b = takes_last ? at : at + part(r.batches * r.m * r.k);
-      here.c = here.b + part(r.batches * r.k * r.n);
-      at = here.c + part(r.batches * r.m * r.n);
+      here.b = takes_last ? at : at + part(r.batches * r.m * r.k, k.element);
+      here.c = here.b + part(r.batches * r.k * r.n, k.element);
+      at = here.c + part(r.batches * r.m * r.n, k.element);
       places.push_back(here);
     }
     return places;
@@ -133,7 +136,9 @@ class Library : public Products {
   std::optional<LibraryCall> best(const LibraryProduct& r, Type factors, Type result, const void* a,
                                   const void* b, void* c) {
     LibraryCall p{};
-    FF_CHECK(cublasLtMatmulDescCreate(&p.description, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    const cublasComputeType_t sums =
+        factors == Type::f32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    FF_CHECK(cublasLtMatmulDescCreate(&p.description, sums, CUDA_R_32F));
     const auto layout = [&](cublasLtMatrixLayout_t& made, const LibraryMatrix& of, long rows,
                             long columns, cudaDataType type) {
       FF_CHECK(cublasLtMatrixLayoutCreate(&made, type, of.transposed ? rows : columns,
@@ -195,18 +200,25 @@ class Library : public Products {
 };
 
 /// silu(gate) * up, in place.
-__global__ void gate_kernel(Type type, unsigned* c, long pairs) {
+__global__ void gate_kernel(Type type, void* all, long pairs) {
   const long i = blockIdx.x * static_cast<long>(blockDim.x) + threadIdx.x;
   if (i >= pairs) return;
+  const auto gated = [](float x, float y) { return x / (1 + __expf(-x)) * y; };
+  if (type == Type::f32) {
+    float2* const c = static_cast<float2*>(all);
+    const float2 x = c[i], y = c[i + pairs];
+    c[i] = make_float2(gated(x.x, y.x), gated(x.y, y.y));
+    return;
+  }
+  unsigned* const c = static_cast<unsigned*>(all);
   const auto low = [&](unsigned both) { return from_bits(type, both & 0xffff); };
   const auto high = [&](unsigned both) { return from_bits(type, both >> 16); };
-  const auto gated = [](float x, float y) { return x / (1 + __expf(-x)) * y; };
   const unsigned x = c[i], y = c[i + pairs];
   c[i] = pair_bits(type, gated(low(x), low(y)), gated(high(x), high(y)));
 }
 inline void Library::gate(Type type, char* c, long elements) {
-  gate_kernel<<<static_cast<unsigned>((elements / 2 + 255) / 256), 256, 0, stream_>>>(
-      type, reinterpret_cast<unsigned*>(c), elements / 2);
+  gate_kernel<<<static_cast<unsigned>((elements / 2 + 255) / 256), 256, 0, stream_>>>(type, c,
+                                                                                      elements / 2);
   FF_CHECK(cudaGetLastError());
 }
 

@@ -211,8 +211,8 @@ std::string why_no_statements(const Region& region, const std::vector<TensorId>&
 
 std::string rivals_text(const Generated& g) {
   const Graph& graph = *g.kernel.graph;
-  // The library is not asked for products of elements of one or four bytes.
-  if (g.kernel.sums.empty() || graph.tiles->element_bytes != 2) return "{}, 0";
+  // The library is not asked for products of elements of one byte.
+  if (g.kernel.sums.empty() || graph.tiles->element_bytes == 1) return "{}, 0";
   const auto size = [&](int dim) { return dim_text(g.kernel, dim, "rows"); };
   const auto columns = [&](int dim) { return graph.indices[static_cast<size_t>(dim)].elements(); };
   if (tile_form(graph) == TileForm::chain) {
