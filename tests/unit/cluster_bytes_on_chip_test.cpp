@@ -1,4 +1,5 @@
-// Products of elements of one byte on the chip: what is summed is consecutive, 32 at a time.
+// Products of elements of one and of four bytes on the chip: what is summed is consecutive; of one
+// byte 32 at a time.
 #include "chip/copies.h"
 #include "chip/needs.h"
 #include "cluster/chain/chain.h"
@@ -32,9 +33,11 @@ TEST(BytesOnChip, WhatIsSummedIsConsecutive) {
       const chip::Copies halves = copies_of(2, side, turned);
       EXPECT_TRUE(halves.view);  // either way
       EXPECT_EQ(halves.by_rows, !turned);
-      const chip::Copies bytes = copies_of(1, side, turned);
-      EXPECT_EQ(bytes.view.has_value(), turned == (side == Side::right));
-      EXPECT_EQ(bytes.by_rows, side == Side::left);  // gathered so, too
+      for (const int64_t bytes : {1, 4}) {
+        const chip::Copies others = copies_of(bytes, side, turned);
+        EXPECT_EQ(others.view.has_value(), turned == (side == Side::right));
+        EXPECT_EQ(others.by_rows, side == Side::left);  // gathered so, too
+      }
     }
   }
 }
@@ -64,6 +67,9 @@ TEST(BytesOnChip, PlannersSayWhatThreadsGather) {
   EXPECT_FALSE(weights_by_threads("f8e4m3", "f8e5m2", true));
   EXPECT_FALSE(weights_by_threads("f16", "f16", false));
   EXPECT_FALSE(weights_by_threads("f16", "i8", false));  // no kernel is generated
+  EXPECT_TRUE(weights_by_threads("f32", "f32", false));
+  EXPECT_FALSE(weights_by_threads("f32", "f32", true));
+  EXPECT_FALSE(weights_by_threads("f64", "f64", false));  // no kernel is generated
 }
 
 TEST(BytesOnChip, StepsOfASumAreOf32) {
