@@ -109,7 +109,8 @@ inline uint32_t step_of(Type type) {
   return type == Type::f32 ? kTf32Step : 1;
 }
 
-/// A number as an element that products take, rounded to the nearest one (of two to the even one).
+/// A number as an element that products take, rounded to the nearest one (of two to the even one,
+/// of f32 to the larger).
 inline uint32_t to_bits(Type type, float x) {
   if (type == Type::f32) return factor_bits(x);
   if (is_quarter(type)) return quarter_bits(type, x);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "chip/fit.h"
 #include "graph/tile_kernel.h"
 #include "graph/tiles.h"
 #include "support/ceil_div.h"
@@ -10,7 +11,6 @@ namespace fuseflow::chip {
 namespace {
 
 constexpr int64_t kCopyAlignment = 16;  ///< bytes, of pitches
-constexpr int64_t kMostBytes = 4;       ///< of elements that instructions multiply
 
 /// Elements of a tensor from one coordinate of each dimension to the next.
 std::vector<int64_t> pitches(const std::vector<int64_t>& shape) {
@@ -136,8 +136,8 @@ Copies copies_of(const Operand& operand) {
 }
 
 bool by_threads(const Operand& operand, int64_t product_bytes) {
-  const bool generated = operand.element_bytes == 2 ||
-                         (operand.element_bytes == product_bytes && product_bytes <= kMostBytes);
+  const bool generated = operand.element_bytes == 2 || (operand.element_bytes == product_bytes &&
+                                                        product_bytes <= kMostElementBytes);
   return generated && !copies_of(operand).view;
 }
 

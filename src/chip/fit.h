@@ -29,9 +29,10 @@ struct Chip {
 /// such a machine keep its capacities alone.
 std::optional<Chip> chip_of(const Machine& machine);
 
-inline constexpr int64_t kUnit = 16;         ///< rows and columns of matrices are multiples
-inline constexpr int64_t kDepthBytes = 32;   ///< that an instruction for products sums at a time
-inline constexpr int64_t kAlignment = 1024;  ///< of all that is in the scratchpad, for swizzles
+inline constexpr int64_t kUnit = 16;        ///< rows and columns of matrices are multiples
+inline constexpr int64_t kDepthBytes = 32;  ///< that an instruction for products sums at a time
+inline constexpr int64_t kMostElementBytes = 4;  ///< of what instructions multiply
+inline constexpr int64_t kAlignment = 1024;      ///< of all that is in the scratchpad, for swizzles
 inline constexpr int64_t kSumBytes = 4;
 inline constexpr int64_t kMostReceived = 2;  ///< matrices of others that a core has room for
 

@@ -48,10 +48,7 @@ class KernelNeeds {
   explicit KernelNeeds(const Graph& graph) : graph_(graph), roles_(kernel_roles(graph)) {}
 
   Needs needs() {
-    const bool multiplies =
-        std::any_of(graph_.nodes.begin(), graph_.nodes.end(),
-                    [](const Node& n) { return n.kind == NodeKind::tile_multiply; });
-    if (!multiplies) return needs_;  // threads read memory and write it
+    if (!has_products(graph_)) return needs_;  // threads read memory and write it
     roles_.held() ? attention() : product();
     return needs_;
   }

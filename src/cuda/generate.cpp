@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "chip/copies.h"
+#include "chip/fit.h"
 #include "chip/forms.h"
 #include "cuda/chain.h"
 #include "cuda/fit.h"
@@ -35,17 +36,14 @@ std::string kernel_name(const std::string& region, const std::vector<Generated>&
 /// Throws Refused for products of elements that the multiplying instructions do not take.
 void check_products(const Graph& graph, const Machine& machine) {
   const int64_t bytes = graph.tiles->element_bytes;
-  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
-    return node.kind == NodeKind::tile_multiply;
-  });
-  if (!any || bytes < 4) return;
-  if (bytes > 4) {
+  if (!has_products(graph)) return;
+  if (bytes > chip::kMostElementBytes) {
     throw Refused{
         fmt::format("products of elements of {} bytes are not generated: "
                     "`fuseflow-import --type f32` imports a model with smaller ones",
                     bytes)};
   }
-  if (machine.core.matrix_type_of_f32 == "tf32") return;
+  if (bytes < 4 || machine.core.matrix_type_of_f32 == "tf32") return;
   throw Refused{
       fmt::format("products of f32 are generated as tf32, in which machine {} does not multiply "
                   "them (core.matrix_type_of_f32); `fuseflow-import --type f16` imports a model "

@@ -32,8 +32,8 @@ Instruction instruction_of(const ProductForm& form) {
 std::string instructions_text(const std::vector<ProductForm>& forms) {
   std::string text =
       "// wgmma m64nNk16 (k32 of elements of one byte, k8 of four), to f32, in the forms that "
-      "these kernels "
-      "use: made by\n// fuseflow-cuda.\n#pragma once\n\nnamespace ff {\n\n";
+      "these\n"
+      "// kernels use: made by fuseflow-cuda.\n#pragma once\n\nnamespace ff {\n\n";
   for (const ProductForm& form : forms) {
     const Instruction instruction = instruction_of(form);
     const int64_t registers = form.columns / 2;

@@ -36,6 +36,11 @@ int first_digit(const Graph& graph, int dim) {
   return first;
 }
 
+bool has_products(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const Node& node) { return node.kind == NodeKind::tile_multiply; });
+}
+
 bool reads_along(const Graph& graph, const Node& node, int dim) {
   const int first = first_digit(graph, dim);
   const int end = first_digit(graph, dim + 1);

@@ -18,6 +18,8 @@ enum class TileForm : uint8_t {
   rows,    ///< rows by their widths (graph/tile_rows.h)
 };
 TileForm tile_form(const Graph& graph);
+/// Does it multiply matrices?
+bool has_products(const Graph& graph);
 
 /// The nodes of a chain by what they do for the chain; -1 where there is none.
 struct TileRoles {

@@ -8,6 +8,7 @@
 
 #include "cluster/report/chain_report.h"
 #include "cluster/report/evaluate.h"
+#include "graph/tiles.h"
 #include "ir/names.h"
 #include "support/diagnostics.h"
 #include "support/error.h"
@@ -278,11 +279,8 @@ void report_rows(const Program& program, const std::vector<RowsOutcome>& outcome
 void report_matrix_type(const Program& program, const Machine& machine) {
   const std::string& type = machine.core.matrix_type_of_f32;
   const auto multiplies_f32 = [](const Region& region) {
-    if (!region.graph || !region.graph->tiles || region.graph->tiles->element_bytes != 4)
-      return false;
-    const std::vector<Node>& nodes = region.graph->nodes;
-    return std::any_of(nodes.begin(), nodes.end(),
-                       [](const Node& node) { return node.kind == NodeKind::tile_multiply; });
+    return region.graph && region.graph->tiles && region.graph->tiles->element_bytes == 4 &&
+           has_products(*region.graph);
   };
   const auto regions =
       std::count_if(program.regions.begin(), program.regions.end(), multiplies_f32);

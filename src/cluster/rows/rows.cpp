@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -26,12 +27,15 @@ struct Run {
   size_t first = 0, end = 0;
   RowsForm form;
   SeparateKernels given;
-  int64_t may_save = 0;  ///< cycles, by the costs of its tiles alone
+  RankedRows ranked;
   bool measured = false;
   std::optional<RowsPlan> plan;
+  /// Cycles; until it is measured, at most.
   int64_t saves() const {
-    if (!measured) return may_save;
-    return plan ? given.total.cycles - plan->measured.cycles : 0;
+    const int64_t apart = given.total.cycles;
+    if (measured) return plan ? apart - plan->measured.cycles : 0;
+    const double least = std::min(ranked.least_cycles(), static_cast<double>(apart));
+    return apart - static_cast<int64_t>(std::ceil(least));
   }
 };
 
@@ -87,7 +91,7 @@ class Runs {
         if (!form) break;
         const bool last = end == units || cuts[end];
         if (!last) continue;
-        Run run{first, end, std::move(*form), {}, 0, false, {}};
+        Run run{first, end, std::move(*form), {}, {}, false, {}};
         const bool before_next = end < units && any_reduces(program_.regions[end]);
         if (before_next && worth(run)) runs.push_back(run);
         longest = before_next ? std::nullopt : std::optional<Run>(std::move(run));
@@ -98,19 +102,17 @@ class Runs {
     return runs;
   }
 
-  /// What it takes apart, and what it may save at most.
+  /// What it takes apart, and which tiles may be faster.
   void judge(Run& run) const {
     KernelSequence sequence(machine_);
     for (size_t u = run.first; u < run.end; ++u) sequence.run(*program_.regions[u].graph);
     run.given = sequence.apart();
-    const std::optional<double> least = least_rows_cycles(run.form, machine_);
-    const auto given = static_cast<double>(run.given.total.cycles);
-    if (least && *least < given) run.may_save = static_cast<int64_t>(given - *least);
+    run.ranked = rank_rows(run.form, machine_);
   }
 
   void measure(Run& run) const {
     if (run.measured) return;
-    run.plan = fastest_rows(run.form, machine_, run.given.total.cycles);
+    run.plan = fastest_rows(run.form, run.ranked, machine_, run.given.total.cycles);
     run.measured = true;
   }
 

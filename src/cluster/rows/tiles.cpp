@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -331,19 +332,11 @@ std::vector<int64_t> copies_of(const Graph& graph) {
   return copies;
 }
 
-struct RankedTiles {
-  RowsTiles tiles;
-  double cost = 0;
-};
-using RankedCandidates = std::vector<RankedTiles>;
-
-size_t kept_bytes(const RankedCandidates& all) {
-  return all.size() * sizeof(RankedTiles);
-}
+using RankedTiles = std::vector<RankedRows::Tiles>;
 
 /// Those of least cost first, as many as are simulated.
-RankedCandidates candidates_of(const RowsForm& form, const Machine& machine) {
-  RankedCandidates all;
+RankedTiles candidates_of(const RowsForm& form, const Machine& machine) {
+  RankedTiles all;
   std::set<std::pair<std::vector<int64_t>, bool>> tried;
   std::set<std::pair<std::vector<int64_t>, std::vector<int64_t>>> found;
   for (const RowsTiles& tiles : shapes_of(form, machine)) {
@@ -362,38 +355,39 @@ RankedCandidates candidates_of(const RowsForm& form, const Machine& machine) {
 }
 
 /// What the candidates depend on. The graph with tiles of one element says all of the form.
-Key key_of(const RowsForm& form, const Machine& machine) {
+std::string key_of(const RowsForm& form, const Machine& machine) {
   Key key;
   key.add(machine);
   key.add(rows_graph(form, {.rows = 1, .column = 1}));
-  return key;
-}
-
-/// The candidates; looked for once for each form, whatever its tensors are called.
-RankedCandidates ranked(const RowsForm& form, const Machine& machine, const Key& key) {
-  static Memo<RankedCandidates> memo(kMostKeptBytes);
-  return memo.get(key.value(), [&] { return candidates_of(form, machine); });
+  return key.value();
 }
 
 }  // namespace
 
-std::optional<double> least_rows_cycles(const RowsForm& form, const Machine& machine) {
-  const RankedCandidates all = ranked(form, machine, key_of(form, machine));
-  if (all.empty()) return std::nullopt;
-  return kLeastOfCost * all.front().cost;
+/// Found by its arguments: what keeping the tiles takes (common/memo.h).
+static size_t kept_bytes(const RankedTiles& all) {
+  return all.size() * sizeof(RankedRows::Tiles);
 }
 
-std::optional<RowsPlan> fastest_rows(const RowsForm& form, const Machine& machine,
-                                     int64_t most_cycles) {
+double RankedRows::least_cycles() const {
+  return all.empty() ? std::numeric_limits<double>::infinity() : kLeastOfCost * all.front().cost;
+}
+
+RankedRows rank_rows(const RowsForm& form, const Machine& machine) {
+  static Memo<RankedTiles> memo(kMostKeptBytes);
+  RankedRows ranked{key_of(form, machine), {}};
+  ranked.all = memo.get(ranked.key, [&] { return candidates_of(form, machine); });
+  return ranked;
+}
+
+std::optional<RowsPlan> fastest_rows(const RowsForm& form, const RankedRows& ranked,
+                                     const Machine& machine, int64_t most_cycles) {
   static Memo<std::optional<RowsPlan>> memo(kMostKeptBytes);
-  const Key form_key = key_of(form, machine);
-  Key key = form_key;
-  key.number(most_cycles);
-  return memo.get(key.value(), [&] {
+  Key limit;
+  limit.number(most_cycles);
+  return memo.get(ranked.key + limit.value(), [&] {
     std::vector<Candidate<RowsTiles>> all;
-    for (const RankedTiles& one : ranked(form, machine, form_key)) {
-      all.push_back({one.tiles, {}, one.cost});
-    }
+    for (const RankedRows::Tiles& one : ranked.all) all.push_back({one.tiles, {}, one.cost});
     const auto best =
         fastest_of(std::move(all), kMostSimulated, most_cycles, machine,
                    [&](const auto& one) { return std::optional(rows_graph(form, one.tiles)); });

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cluster/common/candidates.h"
 #include "cluster/rows/graph.h"
@@ -16,13 +18,26 @@ struct RowsPlan {
   Measured measured;
 };
 
-/// The fastest of the candidates; nothing where none fits the machine, or none takes fewer than
-/// `most_cycles` (0: any). Each is looked for once, whatever its tensors are called.
-std::optional<RowsPlan> fastest_rows(const RowsForm& form, const Machine& machine,
-                                     int64_t most_cycles = 0);
+/// The tiles of a form that are worth a simulation.
+struct RankedRows {
+  struct Tiles {
+    RowsTiles tiles;
+    double cost = 0;  ///< cycles, about
+  };
+  std::string key;         ///< what they depend on
+  std::vector<Tiles> all;  ///< those of least cost first; none: nothing fits the machine
 
-/// Cycles that the best candidate may take, from the costs alone: hardly ever more than it takes.
-/// Nothing where none fits the machine.
-std::optional<double> least_rows_cycles(const RowsForm& form, const Machine& machine);
+  /// Cycles that the best may take, from the costs alone: hardly ever more than it takes. Infinite
+  /// where there is none.
+  double least_cycles() const;
+};
+
+/// Ranked once for each form, whatever its tensors are called.
+RankedRows rank_rows(const RowsForm& form, const Machine& machine);
+
+/// The fastest of these; nothing where there is none, or none takes fewer than `most_cycles` (0:
+/// any). Simulated once for each form.
+std::optional<RowsPlan> fastest_rows(const RowsForm& form, const RankedRows& ranked,
+                                     const Machine& machine, int64_t most_cycles = 0);
 
 }  // namespace fuseflow::cluster
